@@ -1,119 +1,190 @@
 /**
- * alarms.mjs: when work starts. Alarms, waiting for time, periodic and sporadic tasks, frames, events.
+ * alarms.mjs: when work starts.
  *
- * Alarms fire from inside the dispatcher, between budgets, while jobs run; when it is idle one host timer
- * waits for the earliest (RT.js III-D). Activation times are absolute: a late alarm delays none of its
- * successors.
+ * Alarms, waits for a time, periodic and sporadic tasks, frames, events.
  *
- * Everything acts on the scheduler of the running job; outside jobs on `options.scheduler`, by default `rt`.
+ * Alarms fire inside the dispatcher, between two budgets, while jobs run. An idle scheduler waits for the
+ * earliest alarm by one host timer (RT.js III-D). Activation times are absolute, so a late alarm does not
+ * delay its successors.
+ *
+ * Functions of this module act on the scheduler of the running job; outside jobs on `options.scheduler`, by
+ * default `rt`. Each handle has `cancel()`, which returns whether it had an effect, and `[Symbol.dispose]()`.
  *
  * Words of this file:
- * - source: releases the jobs of a task or function, with the parameters that were given as options
+ * - source: releases the jobs of a task or function, with the parameters that users passed as options
+ * - line: the running job of a source, and the jobs that wait for their turn; it applies `excess`
  * - cycle: the times `origin + index * period`
- * - course: the progress of a job through its periods, with the samples of its jitter
- * - stage: a queue in which events wait until the job of an earlier event has ended
+ * - tracker: the progress of a job through its periods, with the samples of its jitter
  * - last listener: the listener after which the jobs of an event run, in the same task of the event loop
+ *
+ * A release that is due before the previous job of its source has ended:
+ *
+ *   (none)     both jobs run
+ *   'queue'    the new job waits for its turn; the running job inherits its rank
+ *   'skip'     no job is released
+ *   'latest'   the new job waits, and replaces the waiting job
+ *   'restart'  the new job starts, and the running job is cancelled
  *
  * Invariants:
  * 1. No alarm fires early, and no activation time depends on how late an earlier alarm fired.
- * 2. A call that throws has registered no alarm, no listener and no job.
- * 3. A handler counts each event once: as waiting, handled or dropped.
+ * 2. A call that throws has registered no alarm, listener or job.
+ * 3. A handler counts each event exactly once: as waiting, handled or dropped.
  *
  * Exports marked `@internal` are the interface of the addons:
- * - `Source`, `parametersOf`: release jobs of a task or function that users pass, with its options
- * - `RELEASED`: the kinds of functions that become jobs when they are called
- * - `follow`: calls a function when a signal is aborted
+ * - `Handle`: the base class of handles
+ * - `JobSource`, `parametersOf`: release jobs of a task or function with the options of a user
+ * - `startsJob`: whether an alarm releases a function as a job
  * - `Cycle`: periodic times without drift
- * - `EventHandler`, `HANDLING`, `checkTarget`: extend `on`
- * - `interruptible`: the mask behind `interrupts()` and `noInterrupts()`
- * - `releaseOf`: the time of an event on the host's clock
- * - `apply`: Reflect.apply as it was when this module was loaded
+ * - `EventHandler`, `HANDLING`, `checkTarget`, `Fifo`: extend `on`
+ * - `InterruptMask`: the state of `interrupts()` and `noInterrupts()`
+ * - `releaseOf`: the time of an event on the clock of the host
+ * - `apply`: Reflect.apply, taken when this module was loaded
  * - `scriptAddress`: the address of this module, by which browsers name its scripts
  *
  * @module alarms
  */
 
-import { Scheduler, Task, seam } from './rt.mjs'
-/** @import { ArgumentsOf, Awaitable, Checked, Job, JobOptions, ResultOf } from './rt.mjs' */
-/** @import { Taking, TaskOptions, Work, Yieldable } from './rt.mjs' */
+import { Job, Scheduler, Task, extend } from './rt.mjs'
+/** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Keys, ResultOf } from './rt.mjs' */
+/** @import { Taking, TaskOptions, Yieldable } from './rt.mjs' */
 
-const { Fifo, Sleep, Waitable, check, here, parameters: TASK } = seam
-const {
-  among, callable, duration, elsewhere, flag, interval, notNegative, number, options: checked, text, wrongType
-} = check
+const { Sleep, WaitQueue, Waitable, Waiter, check, here, parameters: TASK } = extend
+const { among, callable, duration, flag, interval, notNegative, number, text, wrongType } = check
+const { options: checked, scheduler: schedulerOption, signal: signalOption } = check
 
-/** What was waited for did not come in time. */
+/** The error of `timeout`. */
 export class TimeoutError extends Error {
   name = 'TimeoutError'
 }
 
-const timestamp = /* @__PURE__ */ number('a number > -Infinity', value => value > -Infinity)
-/** @param {number} value */
-const isCount = value => Number.isSafeInteger(value) && value >= 1 || value === Infinity
-const times = /* @__PURE__ */ number('an integer >= 1 or Infinity', isCount)
-const SIGNAL = { signal: check.signal }
-
 /**
- * What goes on until it is ended: by the signal, or by what this returns.
+ * The base class of handles: `using handle = every(...)` cancels it at the end of its block.
  *
- * @param {AbortSignal | undefined} signal @param {() => void} end done once @returns {() => boolean} whether it went on
+ * @internal
  */
-function ending(signal, end) {
-  let goesOn = true
-  const cancel = () => {
-    if (!goesOn) return false
-    goesOn = false
-    unfollow()
+export const Handle = /* @__PURE__ */ (() => {
+  class Handle {}
+  const { dispose } = /** @type {any} */ (Symbol) // undefined in engines without explicit resource management
+  const value = /** @this {any} */ function () { this.cancel() }
+  if (dispose) Object.defineProperty(Handle.prototype, dispose, { value, writable: true, configurable: true })
+  return Handle
+})()
+
+/** A registration that lasts until it is cancelled, or until its signal is aborted. */
+class Subscription extends Handle {
+  /** @type {(() => void) | null} */
+  #end
+  #unsubscribe
+
+  /** @param {AbortSignal | undefined} signal @param {() => void} end called once, at the end */
+  constructor(signal, end) {
+    super()
+    this.#end = end
+    this.#unsubscribe = signal && extend.onAbort(signal, () => { this.cancel() })
+    if (signal?.aborted) this.cancel()
+  }
+
+  /** @returns {boolean} `true` if the registration was still active */
+  cancel() {
+    const end = this.#end
+    if (end === null) return false
+    this.#end = null
+    this.#unsubscribe?.()
     end()
     return true
   }
-  const unfollow = follow(signal, cancel)
-  if (signal?.aborted) cancel()
-  return cancel
 }
 
-/**
- * @internal
- * @param {AbortSignal | undefined} signal @param {() => void} end called when the signal is aborted
- * @returns {() => void} ends that
- */
-export function follow(signal, end) {
-  if (!signal) return () => {}
-  seam.ours.add(end) // of each alarm it would make collections of a page with many of them take half as long again
-  signal.addEventListener('abort', end)
-  return () => signal.removeEventListener('abort', end)
+/** A queue, first in, first out. @internal @template T */
+export class Fifo {
+  /** @type {T[]} */
+  #items = []
+  /** How many items at the start of the array have been taken. */
+  #taken = 0
+
+  get size() { return this.#items.length - this.#taken }
+
+  /** @param {T} item */
+  push(item) {
+    this.#items.push(item)
+  }
+
+  /** @returns {T | undefined} */
+  shift() {
+    if (this.size === 0) return undefined
+    const item = this.#items[this.#taken]
+    this.#items[this.#taken++] = /** @type {any} */ (undefined)
+    if (2 * this.#taken > this.#items.length) {
+      this.#items.splice(0, this.#taken)
+      this.#taken = 0
+    }
+    return item
+  }
 }
 
-/** A page may replace Reflect.apply after this module was loaded. @internal */
+/** Reflect.apply, taken now: a page may replace it later. @internal */
 export const apply = Reflect.apply
 
 /** @internal */
 export function scriptAddress() { return import.meta.url }
 
-/** The parameters of a task that are set. @internal @param {any} source @returns {TaskOptions} */
+const timestamp = /* @__PURE__ */ number('a number > -Infinity', value => value > -Infinity)
+/** @param {number} value */
+const isCount = value => Number.isSafeInteger(value) && value >= 1 || value === Infinity
+const countOption = /* @__PURE__ */ number('an integer >= 1 or Infinity', isCount)
+const sizeOption = /* @__PURE__ */ number('an integer >= 0 or Infinity', size => size === 0 || isCount(size))
+const excessOption = /* @__PURE__ */ among('queue', 'skip', 'latest', 'restart')
+
+/**
+ * Joins tables of options.
+ *
+ * @param {Record<string, (name: string, value: any) => unknown>[]} tables
+ * @returns {Record<string, (name: string, value: any) => unknown>}
+ */
+const tableOf = (...tables) => Object.assign({}, ...tables)
+
+// ------------------------------------------------------------------------------------ 1 jobs of one source
+
+/**
+ * @typedef {'queue' | 'skip' | 'latest' | 'restart'} Excess
+ *   the treatment of a release before the end of the previous job: see the head of this file
+ */
+/** @typedef {TaskOptions & { excess?: Excess }} ReleaseOptions parameters of jobs that can overlap */
+/** Work that can be released again and again. @typedef {Function | Task<any, any>} Releasable */
+
+const RELEASE = /* @__PURE__ */ tableOf(TASK, { excess: excessOption })
+
+/** Returns the parameters of a task that are set. @internal @param {any} source @returns {TaskOptions} */
 export function parametersOf(source) {
   const all = Object.keys(TASK).map(name => [name, source[name]])
   return Object.fromEntries(all.filter(([, value]) => value !== undefined))
 }
 
 /**
- * Releases the jobs of some work. A task remains itself: its parameters are read at each release, and those
- * that were given as options come before them.
+ * Releases the jobs of a task or function. The parameters of a task are read at each release, and the options
+ * of the user override them.
  *
  * @internal
  */
-export class Source {
-  /** @param {string} name of the parameter @param {any} work @param {any} options with parameters of tasks among them */
-  constructor(name, work, options) {
+export class JobSource {
+  /**
+   * @param {string} name the parameter that is `work` @param {any} work
+   * @param {any} options parameters of tasks, and other options of the user
+   * @param {Excess} [excess] the default
+   */
+  constructor(name, work, options, excess = undefined) {
     const isTask = work instanceof Task
     const run = isTask ? work.run : work
     if (typeof run !== 'function') throw wrongType(name, 'a Task or a function', work)
     check.refuseAsyncGenerator(name, run, work)
     const given = parametersOf(options)
-    const checked = new Task(run, isTask ? { ...parametersOf(work), ...given } : given)
-    this.task = isTask ? work : checked
-    this.scheduler = here(checked)
+    const checkedTask = new Task(run, isTask ? { ...parametersOf(work), ...given } : given)
+    this.task = isTask ? work : checkedTask
+    this.scheduler = here(checkedTask)
     this.given = given
+    const kind = options.excess ?? excess
+    /** Null if jobs may overlap. */
+    this.line = kind === undefined ? null : new Line(kind)
   }
 
   /** @template {keyof TaskOptions} N @param {N} name @returns {TaskOptions[N]} */
@@ -122,23 +193,116 @@ export class Source {
   }
 
   /**
-   * @param {JobOptions & TaskOptions} own its deadline is for want of another @param {any[]} [args] @param {Task} [task]
-   * @returns {Job}
+   * @param {JobOptions & TaskOptions} own `deadline`: the default @param {any[]} [args] @param {Task} [task]
+   * @returns {Job | null} null if the release is skipped
    */
   release({ deadline, ...own }, args = [], task = this.task) {
     const options = { ...this.given, ...own }
     if (task.deadline === Infinity) options.deadline ??= deadline
-    return this.scheduler.spawn(task, options, ...args)
+    const { line, scheduler } = this
+    if (line === null) return scheduler.spawn(task, options, ...args)
+    if (line.mustSkip) return null
+    return line.latest = extend.spawn(scheduler, task, options, args, job => line.admit(job, args))
   }
 }
 
-// -------------------------------------------------------------------------------------------------- 1 alarms
+/**
+ * Decides about releases that are due before the previous job has ended. A waiting job waits in a queue that
+ * the running job owns, so that the running job inherits its rank.
+ */
+class Line {
+  #turns = new WaitQueue(null, () => this.#advance())
+  /** The job that was released last. @type {Job | null} */
+  latest = null
+  /** Called when a job has ended and the next one has got its turn. */
+  onAdvanced = () => {}
+  /** Called when a job has lost its turn: it was replaced or cancelled before it could start. */
+  onLost = () => {}
 
-/** Times `origin + index * period`: multiplied, not added up, so that hours do not drift. @internal */
+  /** @param {Excess} excess */
+  constructor(excess) {
+    this.excess = excess
+  }
+
+  get mustSkip() {
+    return this.excess === 'skip' && this.latest !== null && this.latest.finished === undefined
+  }
+  /** The job whose turn it is. @returns {Job | null} */
+  get running() { return this.#turns.owner }
+  /** The number of waiting jobs. @returns {number} */
+  get waiting() { return this.#turns.size }
+
+  /**
+   * Called by the scheduler when the release of a job is due.
+   *
+   * @param {Job} job @param {any[]} args @returns {Turn | null} null if the job may start
+   */
+  admit(job, args) {
+    const { excess, running } = this
+    if (running !== null && excess !== 'queue') this.clear()
+    if (running !== null && excess !== 'restart') return new Turn(this, args)
+    this.#turns.owner = job
+    if (running === null) return null
+    if (running.started === undefined) this.onLost()
+    running.cancel(new DOMException('A newer job of the task replaces this job', 'AbortError'))
+    return null
+  }
+
+  /** Makes a job wait. @param {Turn} turn */
+  push(turn) {
+    this.#turns.push(turn)
+  }
+
+  /** Cancels the waiting jobs. */
+  clear() {
+    const reason = new DOMException('The job lost its turn', 'AbortError')
+    while (this.#turns.next?.job?.cancel(reason));
+  }
+
+  /** The running job has ended: the first waiting job starts. */
+  #advance() {
+    const turn = /** @type {Turn | null} */ (this.#turns.shift())
+    this.#turns.owner = turn && turn.job
+    turn?.start()
+    this.onAdvanced()
+  }
+}
+
+/** A job waits for its turn. */
+class Turn extends Waitable {
+  #line
+  #args
+
+  /** @param {Line} line @param {any[]} args the arguments of the job */
+  constructor(line, args) {
+    super()
+    this.#line = line
+    this.#args = args
+  }
+
+  enter() {
+    this.#line.push(this)
+  }
+  leave() {
+    super.leave()
+    this.#line.onLost()
+  }
+  start() {
+    this.wake(this.#args)
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ 2 alarms
+
+/**
+ * The times `origin + index * period`. The product, unlike a sum, does not drift over hours.
+ *
+ * @internal
+ */
 export class Cycle {
-  /** Of the next time. */
+  /** Index of the next time. */
   index = 0
-  /** The time that was taken last. */
+  /** The time that `advance` passed last. */
   latest = NaN
 
   /** @param {number} origin @param {number} period */
@@ -153,7 +317,7 @@ export class Cycle {
   /** The next time. */
   get time() { return this.timeOf(this.index) }
 
-  /** Takes the next time, or the latest that has come by `now`. @param {number} now @returns {number} the one after it */
+  /** Passes the next time, or all times until `now`. @param {number} now @returns {number} the next time */
   advance(now) {
     this.index = Math.max(this.index, this.indexAt(now))
     this.latest = this.time
@@ -161,48 +325,54 @@ export class Cycle {
     return this.time
   }
 
-  /** @param {number} now @returns {number} the index of the latest time that has come */
+  /** @param {number} now @returns {number} the index of the latest time until `now` */
   indexAt(now) {
     const index = Math.floor((now - this.origin) / this.period)
-    // The quotient may have been rounded across a whole number.
+    // Rounding can move the quotient across an integer.
     if (this.timeOf(index) > now) return index - 1
     return this.timeOf(index + 1) <= now ? index + 1 : index
   }
 }
 
 /**
- * A time at which something happens, once or again and again. Made by `after`, `at` and `every`.
+ * An alarm, made by `after`, `at` or `every`.
  *
- * Never early. While jobs run it fires between two budgets, else by one timer of the host, which may be half a ms late. In pages
- * turns of the event loop pass the last ms before it: a quarter of the processor for alarms of every ms. In a hidden page timers
- * come once in a second, in Chromium after five minutes once in a minute; beside jobs, and in workers, alarms come when they
- * are due.
+ * An alarm is never early. While jobs run, it fires between two budgets; otherwise one timer of the host
+ * wakes the scheduler, up to half a millisecond late. Pages spend the last millisecond before an alarm in
+ * turns of the event loop: alarms of every millisecond take a quarter of the processor. In a hidden page,
+ * timers fire once per second, and in Chromium once per minute after five minutes. Alarms in workers, and in
+ * pages whose jobs run, stay on time.
  */
-export class Alarm {
-  /** null when it was over before it began. */
+export class Alarm extends Handle {
+  /** Null if the signal was aborted before the alarm was set. */
   #entry
-  #unfollow
+  #unsubscribe
 
   /**
    * @internal
-   * @param {Scheduler} scheduler @param {number} time @param {((time: number) => void) & { of?: string }} work
-   * @param {((time: number) => number | undefined) | null} next when it fires again
+   * @param {Scheduler} scheduler @param {number} time
+   * @param {((time: number) => void) & { of?: string }} work
+   * @param {((time: number) => number | undefined) | null} next returns the next time
    * @param {{ ref?: boolean, signal?: AbortSignal }} options
    */
   constructor(scheduler, time, work, next, options) {
+    super()
     if (!(scheduler instanceof Scheduler)) throw new TypeError('alarms are made by after(), at() and every()')
     const { ref, signal } = options
     const fire = next === null && signal === undefined ? work : this.#firing(work, next)
-    this.#entry = signal?.aborted ? null : seam.at(scheduler, time, fire, { ref })
-    this.#unfollow = signal && this.#entry && follow(signal, () => this.cancel())
+    this.#entry = signal?.aborted ? null : extend.at(scheduler, time, fire, { ref })
+    this.#unsubscribe = signal && this.#entry && extend.onAbort(signal, () => this.cancel())
   }
 
-  /** @param {((time: number) => void) & { of?: string }} work @param {((time: number) => number | undefined) | null} next */
+  /**
+   * @param {((time: number) => void) & { of?: string }} work
+   * @param {((time: number) => number | undefined) | null} next
+   */
   #firing(work, next) {
     const fire = (/** @type {number} */ time) => {
       const following = next?.(time)
-      // Before the work, which may cancel the alarm, or throw.
-      if (following === undefined) this.#unfollow?.()
+      // Before the work, which can cancel the alarm or throw.
+      if (following === undefined) this.#unsubscribe?.()
       else this.#entry?.set(following)
       work(time)
     }
@@ -210,62 +380,86 @@ export class Alarm {
     return fire
   }
 
-  /** When it fires next, host timestamp in ms; undefined after the last time, or when it was cancelled. */
+  /**
+   * The next time at which the alarm fires: a host timestamp in ms; undefined after the last time, or if the
+   * alarm was cancelled.
+   */
   get time() { return this.#entry?.isSet ? this.#entry.time : undefined }
 
-  /** @returns {boolean} whether it would still have fired */
+  /** @returns {boolean} `true` if the alarm was still pending */
   cancel() {
-    this.#unfollow?.()
+    this.#unsubscribe?.()
     return this.#entry?.cancel() ?? false
   }
 }
 
 /**
  * @typedef {TaskOptions & { ref?: boolean, signal?: AbortSignal }} AlarmOptions
- *   those of the jobs it releases; `ref: false` does not keep the process alive; `signal` cancels the alarm
+ *   parameters of the released jobs; `ref: false` lets the process end before the alarm; `signal` cancels it
  */
 /**
- * Refuses what an alarm cannot do: it calls callbacks with its time, and releases jobs without arguments.
+ * Rejects work that an alarm cannot do: an alarm calls a callback with its time, and releases jobs without
+ * arguments.
  *
+ * @internal
  * @template W
  * @typedef {W extends (time: number) => infer R
- *   ? R extends Iterator<any, any, any> | AsyncIterator<any, any, any> | PromiseLike<any> ? Taking<W, []> : unknown : Taking<W, []>} Alarmed
+ *   ? R extends Iterator<any, any, any> | AsyncIterator<any, any, any> | PromiseLike<any> ? Taking<W, []> :
+ *   unknown : Taking<W, []>} Alarmed
  */
 
-const ONCE = { ...TASK, ...SIGNAL, ref: flag }
-const REPEATED = { ...ONCE, phase: duration, count: times, catchUp: among('skip', 'all') }
-/** @internal */
-export const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction']
+const ONCE = /* @__PURE__ */ tableOf(TASK, { signal: signalOption, ref: flag })
+const REPEATED = /* @__PURE__ */ tableOf(ONCE, {
+  phase: duration, count: countOption, catchUp: /* @__PURE__ */ among('skip', 'all')
+})
 
 /**
- * What an alarm does: calls a callback in the dispatcher, or releases a job whose deadline counts from the
- * alarm's time.
+ * Whether an alarm releases a function as a job; any other function is a callback.
+ *
+ * @internal
+ * @param {any} fn
+ */
+export function startsJob(fn) {
+  const kind = fn[Symbol.toStringTag]
+  return kind === 'GeneratorFunction' || kind === 'AsyncFunction' || kind === 'AsyncGeneratorFunction'
+}
+
+/**
+ * The effect of an alarm: it calls a callback in the dispatcher, or releases a job whose deadline counts from
+ * the time of the alarm.
  *
  * @param {any} work @param {any} options
- * @returns {{ scheduler: Scheduler, activate: ((time: number) => void) & { of?: string } }} `of`: its name
+ * @returns {{ scheduler: Scheduler, activate: ((time: number) => void) & { of?: string } }} `of`: the name
  */
 function effectOf(work, options) {
-  const body = seam.preemptible(work)
-  if (typeof work === 'function' && !RELEASED.includes(body[Symbol.toStringTag])) {
-    return { scheduler: here(options), activate: work }
+  const isFunction = typeof work === 'function'
+  const isCallback = isFunction && !startsJob(work)
+  if (isCallback && !startsJob(extend.preemptible(work))) return { scheduler: here(options), activate: work }
+  const source = new JobSource('work', work, options)
+  // The preemptible twin of a callback gets the argument of the callback.
+  const activate = (/** @type {number} */ time) => {
+    source.release({ release: time }, isCallback ? [time] : [])
   }
-  const source = new Source('work', work, options)
-  const isCallback = body !== work && !RELEASED.includes(work[Symbol.toStringTag]) // with a twin: it is given what callbacks are
-  const activate = (/** @type {number} */ time) => { source.release({ release: time }, isCallback ? [time] : []) }
   activate.of = source.task.name
   return { scheduler: source.scheduler, activate }
 }
 
 /**
- * Once, after a time.
+ * Calls `work` after a delay, or releases `work` as a job.
  *
- * @template {Work} W
- * @param {number} ms >= 0; Infinity: never
- * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, called in the dispatcher with the alarm's time; or a Task, a generator
- *   function or an async function, which is released as a job whose deadline counts from the alarm's time
+ * ```js
+ * const alarm = after(250, save)
+ * alarm.cancel()
+ * ```
+ *
+ * @template {Releasable} W
+ * @param {number} ms the delay, >= 0; Infinity: never
+ * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, which the dispatcher calls with
+ *   the time of the alarm; or a Task, a generator function or an async function, which is released as a job.
+ *   The deadline of the job counts from the time of the alarm
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function after(ms, work, options = {}) {
   notNegative('ms', ms)
@@ -274,14 +468,19 @@ export function after(ms, work, options = {}) {
 }
 
 /**
- * Once, at a time; at once when that has passed.
+ * Calls `work` at a time, or releases `work` as a job. Fires immediately if the time has passed.
  *
- * @template {Work} W
- * @param {number} time host timestamp, ms; Infinity: never
- * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work as for `after`
+ * ```js
+ * at(rt.now() + 1000, function* () { ... }, { deadline: 20 })
+ * ```
+ *
+ * @template {Releasable} W
+ * @param {number} time a host timestamp, ms; Infinity: never
+ * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work the callback, or the task or function to
+ *   release as a job
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
@@ -290,17 +489,22 @@ export function at(time, work, options = {}) {
 }
 
 /**
- * Again and again, at absolute times: it does not drift.
+ * Calls `work` every `period` ms, or releases `work` as a job. Activation times are absolute, so they do not
+ * drift. Jobs can overlap; `periodic` prevents that.
  *
- * @template {Work} W
+ * ```js
+ * every(1000 / 60, draw, { catchUp: 'all' })
+ * ```
+ *
+ * @template {Releasable} W
  * @param {number} period ms, > 0
- * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work as for `after`
+ * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work the callback, or the task or function to
+ *   release as jobs
  * @param {AlarmOptions & { phase?: number, count?: number, catchUp?: 'skip' | 'all' }} [options] `phase`: ms
- *   until the first time, default one period; `count`: how often it fires, default Infinity; `catchUp`: what
- *   happens to times that passed while the page slept: 'skip' (default) fires for the latest only, 'all' for
- *   each
+ *   until the first time, default one period. `count`: the number of times, default Infinity. `catchUp`:
+ *   whether the times that passed while the page was suspended fire once ('skip', default) or each ('all')
  * @returns {Alarm}
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function every(period, work, options = {}) {
   interval('period', period)
@@ -317,105 +521,132 @@ export function every(period, work, options = {}) {
   return new Alarm(scheduler, cycle.time, fire, next, options)
 }
 
-// ------------------------------------------------------------------------------------------------- 2 waiting
+// ----------------------------------------------------------------------------------------------- 3 waiting
 
-const ACTING = { scheduler: check.scheduler }
+/** @typedef {{ scheduler?: Scheduler, signal?: AbortSignal }} WaitOptions `scheduler`: outside of jobs */
+
+const SCHEDULER = /* @__PURE__ */ tableOf({ scheduler: schedulerOption })
+const WAIT = /* @__PURE__ */ tableOf(SCHEDULER, { signal: signalOption })
+const LIMIT = /* @__PURE__ */ tableOf(WAIT, { cancel: flag })
 
 /**
- * Waits for some time, from when it is yielded or awaited.
+ * Waits for a duration, which starts when a job yields the waitable, or async code awaits it.
  *
- * @param {number} ms >= 0; Infinity: never
- * @param {{ scheduler?: Scheduler }} [options]
+ * ```js
+ * yield sleep(100, { signal })
+ * ```
+ *
+ * @param {number} ms >= 0; Infinity: forever
+ * @param {WaitOptions} [options] `signal`: ends the wait; the waitable then fails with the reason
  * @returns {Awaitable<void>}
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function sleep(ms, options = {}) {
   notNegative('ms', ms)
-  return new Sleep(ms, true, checked(options, ACTING))
+  return /** @type {any} */ (new Sleep(ms, true, checked(options, WAIT)))
 }
 
 /**
- * Waits until a time.
+ * Waits until a time. The wait ends immediately if the time has passed.
  *
- * @param {number} time host timestamp, ms; Infinity: never
- * @param {{ scheduler?: Scheduler }} [options]
+ * ```js
+ * yield until(start + 1000)
+ * ```
+ *
+ * @param {number} time a host timestamp, ms; Infinity: forever
+ * @param {WaitOptions} [options] `signal`: ends the wait; the waitable then fails with the reason
  * @returns {Awaitable<void>}
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function until(time, options = {}) {
   timestamp('time', time)
-  return new Sleep(time, false, checked(options, ACTING))
+  return /** @type {any} */ (new Sleep(time, false, checked(options, WAIT)))
 }
 
-/** Waits for something else, but no longer than for a time. */
+/** Waits for another waitable, at most for a duration. The job waits for both through this waitable. */
 class Timeout extends Sleep {
-  /** @param {number} ms @param {any} subject @param {{ scheduler?: Scheduler }} options */
+  /** @type {InstanceType<typeof Waiter> | null} */
+  #waiter = null
+  #awaited
+  #subject
+
+  /** @param {number} ms @param {any} subject @param {WaitOptions & { cancel?: boolean }} options */
   constructor(ms, subject, options) {
     const awaited = Waitable.of(subject)
     if (awaited === null) throw wrongType('awaited', 'a promise, a job or a waitable', subject)
     super(ms, true, options, () => {
-      this.undo()
-      this.fail(new TimeoutError(`not within ${ms} ms`))
+      const error = new TimeoutError(`timed out after ${ms} ms`)
+      this.leave()
+      if (options.cancel && subject instanceof Job) subject.cancel(error)
+      this.fail(error)
     })
-    this.awaited = awaited
-    this.subject = subject
+    this.#awaited = awaited
+    this.#subject = subject
   }
 
   get isRanked() { return true }
-  get handsOver() { return this.awaited.handsOver }
-  get isDecided() { return this.awaited.isDecided }
-  // The others of a circle cannot end this wait before its time: a circle is none the less told when it closes.
+  get handsOver() { return this.#awaited.handsOver }
+  get commits() { return this.#awaited.commits }
+  get isExternal() { return this.#awaited.isExternal }
+  // Other jobs of a cycle cannot end this wait before its time. The cycle is reported all the same.
   owners() {
-    return this.awaited.owners()
+    return this.#awaited.owners()
   }
   refresh() {
-    super.refresh()
-    this.awaited.refresh()
+    this.#waiter?.refresh()
   }
 
   /** @param {Job | null} job */
-  begin(job) {
-    if (job !== null && this.subject === job) throw new TypeError(`${job.name} waits for itself`)
-    this.job = job
-    if (this.awaited.enlist(this)) this.woken()
-    else super.begin(job)
+  try(job) {
+    const awaited = this.#awaited
+    if (job !== null && this.#subject === job) throw new TypeError(`${job.name} waits for itself`)
+    if (!awaited.attempt(job)) return false
+    return awaited.isFulfilled ? this.fulfill(awaited.outcome) : this.reject(awaited.outcome)
   }
-
-  /** What it waits for is decided: see the channels of sync.mjs. */
-  decided() {
-    /** @type {any} */ (this.waiter)?.decided?.(this)
+  /** @param {Job | null} job */
+  enter(job) {
+    const awaited = this.#awaited
+    const copy = () => awaited.isFulfilled ? this.wake(awaited.outcome) : this.fail(awaited.outcome)
+    const waiter = new Waiter(job, () => {
+      super.leave()
+      copy()
+    }, this)
+    this.#waiter = waiter
+    if (awaited.waitBy(waiter)) copy() // `try` has failed
+    else super.enter(job)
   }
-  /** What it waits for is over. */
-  woken() {
-    super.undo()
-    if (this.awaited.isFulfilled) this.wake(this.awaited.outcome)
-    else this.fail(this.awaited.outcome)
-  }
-
-  undo() {
-    super.undo()
-    this.awaited.leave(this)
+  leave() {
+    super.leave()
+    if (this.#waiter !== null) this.#awaited.dismiss(this.#waiter)
   }
 }
 
 /**
- * Waits for something, but no longer than for a time, and lets go of it then.
+ * Waits for a promise, a job or a waitable, at most for a duration. Then it stops waiting and fails.
+ *
+ * ```js
+ * const reply = yield timeout(500, channel.receive())
+ * ```
  *
  * @template T
- * @param {number} ms >= 0, from when it is yielded or awaited; Infinity: as long as it takes
- * @param {PromiseLike<T>} awaited a promise, a job or a waitable
- * @param {{ scheduler?: Scheduler }} [options]
- * @returns {Awaitable<Awaited<T>>} fails with a TimeoutError
- * @throws {TypeError | RangeError} naming the parameter
+ * @param {number} ms >= 0; Infinity: without a limit
+ * @param {PromiseLike<T>} awaited
+ * @param {WaitOptions & { cancel?: boolean }} [options] `cancel`: whether a job that does not end in time is
+ *   cancelled; by default it continues
+ * @returns {Awaitable<Awaited<T>>} the result of `awaited`; fails with a TimeoutError after `ms` ms
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function timeout(ms, awaited, options = {}) {
   notNegative('ms', ms)
-  return new Timeout(ms, awaited, checked(options, ACTING))
+  return /** @type {any} */ (new Timeout(ms, awaited, checked(options, LIMIT)))
 }
 
-// ------------------------------------------------------------------------------------------------ 3 releases
+// ---------------------------------------------------------------------------------------------- 4 releases
 
 /** @typedef {{ count: number, min: number, mean: number, p99: number, max: number }} Summary */
+
+/** Number of samples of which a summary is made. */
+const MAX_SAMPLES = 1000
 
 /** The last samples of a quantity. */
 class Samples {
@@ -425,10 +656,10 @@ class Samples {
 
   /** @param {number} value ms */
   add(value) {
-    this.#ring[this.#count++ % 1000] = value
+    this.#ring[this.#count++ % MAX_SAMPLES] = value
   }
 
-  /** Of the last 1000; NaN of none. @returns {Summary} */
+  /** @returns {Summary} NaN without samples */
   summary() {
     const sorted = this.#ring.toSorted((a, b) => a - b)
     return {
@@ -441,59 +672,71 @@ class Samples {
   }
 }
 
-/** How long after the starts of their periods jobs are released, start and finish. @typedef {ReturnType<typeof newJitter>} Jitter */
+/**
+ * The delays from the starts of periods to the releases, starts and finishes of their jobs.
+ *
+ * @typedef {ReturnType<typeof newJitter>} Jitter
+ */
 const newJitter = () => ({ release: new Samples(), start: new Samples(), finish: new Samples() })
 
-/** The courses of the jobs that have one. @type {WeakMap<Job, Course>} */
-const courses = new WeakMap()
+/** @type {WeakMap<Job, PeriodTracker>} */
+const trackers = new WeakMap()
 
-/** How a job goes through its periods: one of them, or from one to the next, by `nextPeriod`. */
-class Course extends Cycle {
+/** Follows a job through its periods: one period, or a loop that passes periods by `nextPeriod`. */
+class PeriodTracker extends Cycle {
   missed = 0
-  /** Periods after the present one, of a job that loops. */
+  /** Periods that a loop has left after the present one. */
   left = 0
   isLoop = false
 
   /**
-   * @param {Job} job @param {number} lag ms, of its release @param {Jitter} jitter
-   * @param {(course: Course) => number} looped told when the job turns out to loop; how many periods are left to it then
+   * @param {Job} job @param {number} lag ms between the start of the period and the release
+   * @param {Jitter} jitter
+   * @param {(tracker: PeriodTracker) => number} onLoop called when the job turns out to loop; returns `left`
    */
-  constructor(job, lag, jitter, looped) {
+  constructor(job, lag, jitter, onLoop) {
     super(job.release, job.period)
     this.job = job
     this.lag = lag
     this.jitter = jitter
-    this.looped = looped
-    courses.set(job, this)
+    this.onLoop = onLoop
+    trackers.set(job, this)
   }
 
-  /** @param {Job} job that loops @returns {Course} */
+  /** Returns the tracker of a job that calls nextPeriod. @param {Job} job @returns {PeriodTracker} */
   static of(job) {
-    if (!courses.has(job) && job.period === Infinity) {
+    if (!trackers.has(job) && job.period === Infinity) {
       throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
     }
-    const course = courses.get(job) ?? new Course(job, 0, newJitter(), () => Infinity)
-    if (course.isLoop) return course
-    course.isLoop = true
-    course.begin()
-    course.left = course.looped(course)
-    return course
+    const tracker = trackers.get(job) ?? new PeriodTracker(job, 0, newJitter(), () => Infinity)
+    if (tracker.isLoop) return tracker
+    tracker.isLoop = true
+    tracker.begin()
+    tracker.left = tracker.onLoop(tracker)
+    return tracker
   }
 
-  /** The job has started in its first period. */
+  /** Notes that the job has started in its first period. */
   begin() {
     this.jitter.release.add(this.lag)
     this.jitter.start.add(/** @type {number} */ (this.job.started) - this.job.release)
   }
 
-  /** @param {number} finished @returns {number} the index of the first period that starts then, or later */
-  after(finished) {
+  /**
+   * @param {number} finished
+   * @returns {number} the index of the first period that starts at `finished` or later
+   */
+  indexAfter(finished) {
     const latest = this.indexAt(finished)
     return Math.max(this.index + 1, this.timeOf(latest) === finished ? latest : latest + 1)
   }
 
-  /** @param {number} index of the period that has started @param {number} now @returns {number} how many were missed */
-  enter(index, now) {
+  /**
+   * Notes the start of a period.
+   *
+   * @param {number} index @param {number} now @returns {number} missed periods
+   */
+  enterPeriod(index, now) {
     const missed = index - this.index - 1
     this.index = index
     this.missed += missed
@@ -505,275 +748,379 @@ class Course extends Cycle {
 
 /**
  * @typedef {object} Periodic made by `periodic`
- * @property {() => boolean} cancel releases no more jobs; a loop is cancelled, other jobs run to their ends. Whether it would
- *   have gone on
- * @property {number} jobs released so far
- * @property {number} skipped periods that have started and for which there was no job
- * @property {() => { release: Summary, start: Summary, finish: Summary }} jitter how long after the starts of their periods
- *   jobs were released, started and finished: ms, over the last 1000
+ * @property {() => boolean} cancel stops releasing jobs. A loop is cancelled; other jobs run to completion.
+ *   Returns `true` if further jobs or periods were due
+ * @property {number} jobs number of released jobs
+ * @property {number} skipped number of periods that have started without a job
+ * @property {() => { release: Summary, start: Summary, finish: Summary }} jitter the delays from the starts
+ *   of the last 1000 periods to the releases, starts and finishes of their jobs, ms
  */
 
-const PERIODIC = { ...ONCE, phase: duration, count: times, excess: elsewhere }
+/** The jobs of `periodic`. */
+class PeriodicTask extends Handle {
+  #source
+  #line
+  #cycle
+  #count
+  #jitter = newJitter()
+  #alarm
+  #unsubscribe
+  #isCancelled = false
+  #released = 0
+  /** Periods that have started, and whose jobs have not been released. */
+  #backlog = 0
+  /** Released jobs that have not ended. */
+  #living = 0
+  /** The job that passes its periods itself. @type {PeriodTracker | null} */
+  #loop = null
 
-/**
- * A periodic task: a job every period, or one job that loops with `yield nextPeriod()`.
- *
- * @template {Work} W
- * @param {(W | (() => unknown)) & Taking<W, []>} task
- * @param {AlarmOptions & { phase?: number, count?: number }} [options] `period` is the
- *   task's by default, `deadline` the period; `phase`: ms until the first release, default 0; `count`: the
- *   number of jobs, or of the periods of a loop, default Infinity; `excess`: what happens when the previous
- *   job still runs at a release: 'skip' (default) leaves the period out; 'queue' releases the job when the
- *   previous one has ended, 'replace' that of the latest period only; 'abort' cancels the previous one
- * @returns {Periodic}
- * @throws {TypeError | RangeError} naming the parameter
- */
-export function periodic(task, options = {}) {
-  const { phase = 0, count = Infinity, signal } = checked(options, PERIODIC)
-  const { period = task instanceof Task ? task.period : undefined } = options
-  interval('period', period)
-  const source = new Source('task', task, { ...parametersOf(options), period })
-  const { scheduler } = source
-  const excess = source.parameter('excess') ?? 'skip'
-  const cycle = new Cycle(scheduler.now() + phase, /** @type {number} */ (period))
-  const jitter = newJitter()
-  /** That of the latest job, while it lives; and of the job that loops. @type {Course | null} */
-  let latest = null
-  /** @type {Course | null} */
-  let loop = null
-  let released = 0
-  /** Periods of which the jobs wait for their predecessor. */
-  let waiting = 0
-  let isCancelled = false
-
-  const start = () => {
-    if (latest !== null && excess === 'skip') return
-    waiting = excess === 'replace' ? 1 : waiting + 1
-    if (released + waiting >= count && excess !== 'replace') alarm.cancel()
-    if (excess === 'abort') latest?.job.cancel(new DOMException('The next period has begun', 'AbortError'))
-    else if (latest !== null) return
-    releaseNext()
-  }
-  const releaseNext = () => {
-    if (waiting === 0) return
-    const time = cycle.timeOf(cycle.index - waiting)
-    waiting--
-    const lag = scheduler.now() - time
-    const job = source.release({ release: time, deadline: cycle.period })
-    const course = latest = new Course(job, lag, jitter, leave)
-    if (++released >= count) alarm.cancel()
-    seam.ended(job, () => ended(course))
-  }
-  /** The job loops: it keeps its periods itself from now on. */
-  const leave = (/** @type {Course} */ course) => {
-    if (latest !== course) return 0
-    waiting = 0
-    alarm.cancel()
-    loop = course
-    return isCancelled ? 0 : count - 1
-  }
-  const ended = (/** @type {Course} */ course) => {
-    const { job, isLoop } = course
-    if (!isLoop && job.started !== undefined) course.begin()
-    if (isLoop ? job.state === 'done' : job.started !== undefined) {
-      jitter.finish.add(/** @type {number} */ (job.finished) - course.time)
+  /**
+   * @param {JobSource} source @param {Cycle} cycle
+   * @param {{ count?: number, ref?: boolean, signal?: AbortSignal }} options
+   */
+  constructor(source, cycle, { count = Infinity, ref, signal }) {
+    super()
+    const { scheduler } = source
+    const line = /** @type {Line} */ (source.line)
+    this.#source = source
+    this.#line = line
+    this.#cycle = cycle
+    this.#count = count
+    const advance = () => this.#releaseBacklog()
+    line.onAdvanced = () => {
+      if (this.#backlog > 0) extend.callUser(scheduler, 'release', advance)
+      this.#stopAtCount()
     }
-    if (latest !== course) return
-    latest = null
-    releaseNext()
-    if (latest === null && alarm.time === undefined) unfollow()
+    line.onLost = () => { if (line.excess !== 'restart') this.#released-- }
+    const start = () => this.#onPeriodStart()
+    start.of = source.task.name
+    const next = () => cycle.advance(line.excess === 'queue' ? -Infinity : scheduler.now())
+    this.#alarm = new Alarm(scheduler, cycle.time, start, next, { ref })
+    this.#unsubscribe = signal && extend.onAbort(signal, reason => { this.#stop(reason) })
+    if (signal?.aborted) this.#stop(signal.reason)
   }
-  const cancel = (/** @type {unknown} */ reason) => {
-    const wasLooping = loop !== null && loop.job.cancel(reason)
-    const wasWaiting = waiting > 0
-    isCancelled = true
-    waiting = 0
-    unfollow()
-    return alarm.cancel() || wasLooping || wasWaiting
+
+  /** @returns {number} */
+  get jobs() { return this.#released }
+  /** @returns {number} */
+  get skipped() {
+    return this.#loop === null ? this.#cycle.index - this.#released - this.#backlog : this.#loop.missed
   }
-  const next = () => cycle.advance(excess === 'queue' ? -Infinity : scheduler.now())
-  start.of = source.task.name
-  const alarm = new Alarm(scheduler, cycle.time, start, next, { ref: options.ref })
-  const unfollow = follow(signal, () => { cancel(signal.reason) })
-  if (signal?.aborted) cancel(undefined)
-  return {
-    cancel: () => cancel(undefined),
-    get jobs() { return released },
-    get skipped() { return loop === null ? cycle.index - released - waiting : loop.missed },
-    jitter: () => ({ release: jitter.release.summary(), start: jitter.start.summary(), finish: jitter.finish.summary() })
+  jitter() {
+    const { release, start, finish } = this.#jitter
+    return { release: release.summary(), start: start.summary(), finish: finish.summary() }
+  }
+
+  cancel() {
+    return this.#stop(undefined)
+  }
+
+  /** Stops, and cancels a job that loops. @param {unknown} reason @returns {boolean} */
+  #stop(reason) {
+    const wasLooping = this.#loop !== null && this.#loop.job.cancel(reason)
+    const wasWaiting = this.#backlog > 0 || this.#line.waiting > 0
+    this.#isCancelled = true
+    this.#backlog = 0
+    this.#line.clear()
+    this.#unsubscribe?.()
+    return this.#alarm.cancel() || wasLooping || wasWaiting
+  }
+
+  #onPeriodStart() {
+    this.#backlog = this.#line.excess === 'queue' ? this.#backlog + 1 : 1
+    this.#releaseBacklog()
+  }
+
+  /** Releases the job of the oldest period. Of the queued periods, one at a time waits as a job. */
+  #releaseBacklog() {
+    const line = this.#line
+    if (this.#backlog > 0 && !(line.excess === 'queue' && line.waiting > 0)) {
+      const time = this.#cycle.timeOf(this.#cycle.index - this.#backlog--)
+      const lag = this.#source.scheduler.now() - time
+      const job = this.#source.release({ release: time, deadline: this.#cycle.period })
+      if (job !== null) this.#track(new PeriodTracker(job, lag, this.#jitter, loop => this.#becomeLoop(loop)))
+    }
+    this.#stopAtCount()
+  }
+
+  /** Ends the alarm after the last job, unless the job of a later period can replace a waiting one. */
+  #stopAtCount() {
+    const line = this.#line
+    const isLast = this.#released + this.#backlog >= this.#count
+    if (isLast && !(line.excess === 'latest' && line.waiting > 0)) this.#alarm.cancel()
+  }
+
+  /** @param {PeriodTracker} tracker */
+  #track(tracker) {
+    this.#released++
+    this.#living++
+    extend.ended(tracker.job, () => this.#onJobEnded(tracker))
+  }
+
+  /** @param {PeriodTracker} tracker */
+  #onJobEnded(tracker) {
+    const { job, isLoop } = tracker
+    const hasStarted = job.started !== undefined
+    if (!isLoop && hasStarted) tracker.begin()
+    if (isLoop ? job.state === 'done' : hasStarted) {
+      this.#jitter.finish.add(/** @type {number} */ (job.finished) - tracker.time)
+    }
+    if (--this.#living === 0 && this.#alarm.time === undefined) this.#unsubscribe?.()
+  }
+
+  /**
+   * A job has called `nextPeriod`: it passes its periods itself from now on.
+   *
+   * @param {PeriodTracker} tracker @returns {number} periods that are left
+   */
+  #becomeLoop(tracker) {
+    if (this.#line.running !== tracker.job) return 0
+    this.#loop = tracker
+    this.#backlog = 0
+    this.#line.clear()
+    this.#alarm.cancel()
+    return this.#isCancelled ? 0 : this.#count - 1
   }
 }
 
-/** Waits for the start of a job's next period. */
+const PERIODIC = /* @__PURE__ */ tableOf(ONCE, { phase: duration, count: countOption, excess: excessOption })
+
+/**
+ * Releases a job every period, or one job that loops with `yield nextPeriod()`.
+ *
+ * ```js
+ * const sampling = periodic(function* () { yield sample() }, { period: 10, wcet: 2 })
+ * sampling.jitter().start.p99
+ * ```
+ *
+ * @template {Releasable} W
+ * @param {(W | (() => unknown)) & Taking<W, []>} task
+ * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` defaults to
+ *   the period of the task, and `deadline` to the period. `phase`: ms until the first release, default 0.
+ *   `count`: the number of jobs, or of periods of a loop, default Infinity. `excess`: the treatment of a
+ *   period that starts before the previous job has ended, default 'skip'
+ * @returns {Periodic}
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ */
+export function periodic(task, options = {}) {
+  const { phase = 0, excess } = checked(options, PERIODIC)
+  const { period = task instanceof Task ? task.period : undefined } = options
+  interval('period', period)
+  const source = new JobSource('task', task, { ...parametersOf(options), period, excess }, 'skip')
+  const cycle = new Cycle(source.scheduler.now() + phase, /** @type {number} */ (period))
+  return new PeriodicTask(source, cycle, options)
+}
+
+/** Waits for the start of the next period. */
 class PeriodStart extends Sleep {}
 
 /** @returns {Generator<any, number, any>} */
 function* passPeriod() {
   const scheduler = here()
   const job = scheduler.current
-  if (job === null) throw new TypeError('nextPeriod() is for jobs')
-  const course = Course.of(job)
+  if (job === null) throw new TypeError('nextPeriod() must be called inside a job')
+  const tracker = PeriodTracker.of(job)
   const finished = scheduler.now()
-  course.jitter.finish.add(finished - course.time)
-  if (course.left === 0) {
-    const reason = new DOMException('The last period is over', 'AbortError')
+  tracker.jitter.finish.add(finished - tracker.time)
+  if (tracker.left === 0) {
+    const reason = new DOMException('The last period has ended', 'AbortError')
     job.cancel(reason)
     yield
-    throw reason // in a critical section, which cancelling spares
+    throw reason // in a critical section, which defers the cancellation
   }
   const start = new PeriodStart(finished, false, { scheduler }, () => {
-    // In the dispatcher, when the last budget has been charged to the period that ends.
-    const index = course.after(finished)
-    const time = course.timeOf(index)
-    seam.renew(job, time)
-    start.ring = () => start.wake(course.enter(index, scheduler.now()))
+    // In the dispatcher, after the last budget has been charged to the period that ends.
+    const index = tracker.indexAfter(finished)
+    const time = tracker.timeOf(index)
+    extend.nextPeriod(job, time)
+    start.ring = () => start.wake(tracker.enterPeriod(index, scheduler.now()))
     if (time > scheduler.now()) start.sleepUntil(scheduler, time)
     else start.ring()
   })
   const missed = yield start
-  course.jitter.start.add(scheduler.now() - course.time)
+  tracker.jitter.start.add(scheduler.now() - tracker.time)
   return missed
 }
 
 /**
- * In a job with a period: waits for the start of its next one, from which its deadline then counts (RTSJ:
- * waitForNextPeriod). When `periodic` was asked for `count` periods, and they are over, the job is cancelled.
+ * Waits for the start of the next period of the running job (RTSJ: waitForNextPeriod). The deadline then
+ * counts from that start. After the last of the `count` periods of `periodic`, the job is cancelled.
  *
- * @returns {Iterator<Yieldable, number, unknown> & { [Symbol.iterator](): Generator<Yieldable, number, unknown> }} to be
- *   yielded; gives the number of periods that have been missed
+ * ```js
+ * for (;;) {
+ *   control()
+ *   const missed = yield nextPeriod()
+ * }
+ * ```
+ *
+ * @returns {Iterator<Yieldable, number, unknown> & { [Symbol.iterator](): Generator<Yieldable, number,
+ *   unknown> }} to be yielded; returns the number of missed periods
  */
 export function nextPeriod() {
-  // A call, so that it learns when the job goes on, and not when it was woken.
+  // A call, because it must observe when the job resumes; a waitable settles when the job is woken.
   return Object.assign(passPeriod(), {
     /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<never>} */
-    then: (onDone, onFailed) => Promise.reject(new TypeError('nextPeriod() is for generators, which yield it')).then(onDone, onFailed)
+    then(onDone, onFailed) {
+      const error = new TypeError('nextPeriod() is for generators, which yield it')
+      return Promise.reject(error).then(onDone, onFailed)
+    }
   })
 }
 
-const SPORADIC = { ...TASK, interarrival: interval, excess: among('defer', 'drop', 'queue', 'skip', 'replace', 'abort') }
+const SPORADIC = /* @__PURE__ */ tableOf(RELEASE, {
+  interarrival: duration, late: /* @__PURE__ */ among('defer', 'drop')
+})
 
 /**
- * A sporadic task: its jobs are released at least `interarrival` apart.
+ * Returns a function that releases jobs of a task, at least `interarrival` ms apart.
  *
- * @template {Work} W
- * @param {(W | ((job: Job, ...args: any[]) => unknown)) & Checked<W>} task
- * @param {Omit<TaskOptions, 'excess'> & { interarrival: number, excess?: 'defer' | 'drop' | TaskOptions['excess'] }} options
- *   `interarrival`: ms, > 0; `excess`: what comes too early is released later ('defer', default) or not at all ('drop'); with
- *   the others, also what comes while a job of the task lives is treated so: 'skip' drops what comes too early, with 'replace'
- *   and 'abort' the newest takes the place of what waits for its time
- * @returns {(...args: ArgumentsOf<W>) => Job<ResultOf<W>> | null} releases a job; null when it is dropped
- * @throws {TypeError | RangeError} naming the parameter
+ * ```js
+ * const save = sporadic(function* (text) { ... }, { interarrival: 1000, excess: 'latest' })
+ * save('draft 1')
+ * ```
+ *
+ * @template {Releasable} W
+ * @param {(W | ((...args: any[]) => unknown)) & Checked<W>} task
+ * @param {ReleaseOptions & { interarrival?: number, late?: 'defer' | 'drop' }} [options] `interarrival`: ms,
+ *   default 0; `late`: whether a release that is called too early is deferred ('defer', default) or ignored
+ *   ('drop'). With `excess` 'latest' or 'restart', the newest release replaces a deferred one
+ * @returns {(...args: ArgumentsOf<W>) => Job<ResultOf<W>> | null} releases a job; returns null if no job is
+ *   released
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
-export function sporadic(task, options) {
-  const { interarrival, excess = task instanceof Task && task.excess || 'defer' } = checked(options, SPORADIC)
-  interval('interarrival', interarrival)
-  const isPlain = excess === 'defer' || excess === 'drop'
-  const source = new Source('task', task, isPlain ? { ...options, excess: undefined } : options)
-  /** @type {Job | undefined} */
-  let latest
+export function sporadic(task, options = {}) {
+  const { interarrival = 0, late = 'defer' } = checked(options, SPORADIC)
+  const source = new JobSource('task', task, options)
+  const { scheduler, line } = source
+  const isReplacing = line !== null && line.excess !== 'queue'
+  /** @type {Job | null} */
+  let latest = null
   let earliest = -Infinity
   return /** @param {any[]} args @returns {any} */ (...args) => {
-    const now = source.scheduler.now()
-    if (now < earliest && (excess === 'drop' || excess === 'skip')) return null
-    const replaced = (excess === 'replace' || excess === 'abort') && latest?.state === 'pending' ? latest : undefined
-    const release = Math.max(now, replaced?.release ?? earliest)
-    latest = source.release({ release }, args)
-    replaced?.cancel()
+    const now = scheduler.now()
+    if (now < earliest && late === 'drop') return null
+    const deferred = isReplacing && latest?.state === 'pending' ? latest : null
+    const release = Math.max(now, deferred?.release ?? earliest)
+    const job = source.release({ release }, args)
+    if (job === null) return null
+    latest = job
+    deferred?.cancel()
     earliest = release + interarrival
-    return latest
+    return job
   }
 }
 
 /**
- * A job per animation frame; none while the page is hidden, none while the previous one still runs unless `excess` says so.
+ * Releases a job per animation frame, except while the page is hidden.
  *
- * @template {Work} W
- * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the frame's time, which is its release
- * @param {TaskOptions & { signal?: AbortSignal }} [options] `deadline`: by default the next frame, as far as
- *   the frames so far tell when that is
+ * ```js
+ * const drawing = frames(function* (time) { draw(time) })
+ * drawing.cancel()
+ * ```
+ *
+ * @template {Releasable} W
+ * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the time of the
+ *   frame, which is the release
+ * @param {ReleaseOptions & { signal?: AbortSignal }} [options] `deadline` defaults to the expected time of
+ *   the next frame. `excess`: the treatment of a frame that arrives before the previous job has ended,
+ *   default 'skip'
  * @returns {{ cancel(): boolean }}
- * @throws {TypeError | RangeError} naming the parameter; TypeError where there are no animation frames
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range; TypeError if the
+ *   platform has no animation frames
  */
 export function frames(task, options = {}) {
-  const { signal } = checked(options, { ...TASK, ...SIGNAL })
-  const source = new Source('task', task, options)
+  const { signal } = checked(options, { ...RELEASE, signal: signalOption })
+  const source = new JobSource('task', task, options, 'skip')
   const { scheduler } = source
   const host = /** @type {any} */ (scheduler.host)
   if (host.frame === undefined) throw new TypeError('there are no animation frames here')
-  const isLone = (source.parameter('excess') ?? 'skip') === 'skip'
-  const intervalAfter = seam.frameInterval()
+  const intervalAfter = extend.frameInterval()
   let shown = -Infinity
-  /** @type {Job | undefined} */
-  let latest
-
   const onFrame = (/** @type {number} */ time) => {
     cancelFrame = host.frame(onFrame)
     const interval = intervalAfter(time - shown)
     shown = time
-    const isRunning = latest !== undefined && latest.finished === undefined
-    if (isRunning && isLone || host.hidden?.()) return
+    if (host.hidden?.()) return
     const release = Math.min(time, scheduler.now())
-    latest = source.release({ release, deadline: time + interval - release }, [time])
+    source.release({ release, deadline: time + interval - release }, [time])
   }
-  const letGo = seam.hold(scheduler)
   let cancelFrame = host.frame(onFrame)
-  return {
-    cancel: ending(signal, () => {
-      cancelFrame()
-      letGo()
-    })
-  }
+  const release = extend.hold(scheduler)
+  return new Subscription(signal, () => {
+    cancelFrame()
+    release()
+  })
 }
 
-// -------------------------------------------------------------------------------------------------- 4 events
+// ------------------------------------------------------------------------------------------------ 5 events
 
-// Deadlines and not the order of listeners decide what comes first: jobs follow the last listener of their event. It is added
-// when the window captures the event, before all others hear it; those of a target are looked up when the event gets there.
+// Deadlines, and not the order of listeners, decide which handler runs first: the jobs of an event run after
+// the last listener of the event. That listener is added when the window captures the event, before all other
+// listeners run: the event target looks its own listeners up later.
 
-/** Events on their way to their last listener, and the schedulers whose jobs follow it. @type {WeakMap<any, Set<Scheduler>>} */
-const heard = new WeakMap()
-/** How many listeners there are of a type. @type {Map<string, number>} */
-const listened = new Map()
+/**
+ * Events on their way to the last listener, and the schedulers whose jobs follow.
+ *
+ * @type {WeakMap<any, Set<Scheduler>>}
+ */
+const followers = new WeakMap()
+/** Number of listeners per event type. @type {Map<string, number>} */
+const listenerCounts = new Map()
 
-/** @param {string} type @param {number} change of the number of listeners */
+/** Changes the number of listeners of a type. @param {string} type @param {number} change */
 function countListeners(type, change) {
-  const count = (listened.get(type) ?? 0) + change
-  listened.set(type, count)
-  for (const listener of [expectLast, last]) seam.ours.add(listener)
-  if (count > 0) globalThis.addEventListener?.(type, expectLast, { capture: true, passive: true })
-  else globalThis.removeEventListener?.(type, expectLast, { capture: true })
+  const count = (listenerCounts.get(type) ?? 0) + change
+  listenerCounts.set(type, count)
+  for (const listener of [armLastListener, onLastListener]) extend.markInternal(listener)
+  if (count > 0) globalThis.addEventListener?.(type, armLastListener, { capture: true, passive: true })
+  else globalThis.removeEventListener?.(type, armLastListener, { capture: true })
 }
 
 /** @param {any} event */
-function expectLast(event) {
+function armLastListener(event) {
   const target = event.bubbles ? event.composedPath().at(-1) : event.target
-  target.removeEventListener(event.type, last)
-  target.addEventListener(event.type, last, { once: true })
-  heard.set(event, new Set())
+  target.removeEventListener(event.type, onLastListener)
+  target.addEventListener(event.type, onLastListener, { once: true })
+  followers.set(event, new Set())
 }
 
 /** @param {any} event */
-function last(event) {
-  const schedulers = heard.get(event)
-  if (schedulers !== undefined && schedulers.size > 0) runRightAfter(schedulers)
-}
-
-/** In a microtask: an event may have been dispatched by code that goes on. @param {Iterable<Scheduler>} schedulers */
-function runRightAfter(schedulers) {
-  queueMicrotask(() => seam.event(() => {}, schedulers))
+function onLastListener(event) {
+  const schedulers = followers.get(event)
+  if (schedulers !== undefined && schedulers.size > 0) runInMicrotask(schedulers)
 }
 
 /**
- * The listeners of a target, by what distinguishes them: one for all handlers.
+ * Runs the jobs of a scheduler after the last listener of an event.
  *
- * @type {WeakMap<any, Map<string, { handlers: Set<(event: any) => void>, tell: (event: any) => void }>>}
+ * @param {any} event @param {Scheduler} scheduler
+ */
+function runAfter(event, scheduler) {
+  const schedulers = followers.get(event)
+  if (schedulers === undefined) runInMicrotask([scheduler]) // the window does not see this event
+  else schedulers.add(scheduler)
+}
+
+/**
+ * Waits for a microtask, because code that dispatches an event continues afterwards.
+ *
+ * @param {Iterable<Scheduler>} schedulers
+ */
+function runInMicrotask(schedulers) {
+  queueMicrotask(() => extend.event(() => {}, schedulers))
+}
+
+/**
+ * The listeners of a target, by type and options. All handlers with equal options share a listener.
+ *
+ * @type {WeakMap<any, Map<string, { handlers: Set<(event: any) => void>, notify: (event: any) => void }>>}
  */
 const listeners = new WeakMap()
 
 /**
  * @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive
  * @param {(event: any) => void} handler
- * @returns {() => void} removes it
+ * @returns {() => void} removes the handler
  */
 function addHandler(target, type, capture, passive, handler) {
   let known = listeners.get(target)
@@ -782,225 +1129,219 @@ function addHandler(target, type, capture, passive, handler) {
   let listener = known.get(key)
   if (listener === undefined) {
     const handlers = new Set()
-    const tell = (/** @type {any} */ event) => {
-      // As with listeners: one that is added meanwhile does not get this event, one that is removed neither.
+    const notify = (/** @type {any} */ event) => {
+      // The rule of the DOM: handlers that were added or removed during this event do not get it.
       for (const handler of [...handlers]) if (handlers.has(handler)) handler(event)
     }
     countListeners(type, 1)
-    seam.ours.add(tell)
-    target.addEventListener(type, tell, passive === undefined ? { capture } : { capture, passive })
-    known.set(key, listener = { handlers, tell })
+    extend.markInternal(notify)
+    target.addEventListener(type, notify, passive === undefined ? { capture } : { capture, passive })
+    known.set(key, listener = { handlers, notify })
   }
-  const { handlers, tell } = listener
+  const { handlers, notify } = listener
   handlers.add(handler)
   return () => {
     handlers.delete(handler)
     if (handlers.size > 0) return
     known.delete(key)
     countListeners(type, -1)
-    target.removeEventListener(type, tell, { capture })
+    target.removeEventListener(type, notify, { capture })
   }
 }
 
 /**
- * When an event happened.
+ * Returns the time of an event.
  *
  * @internal
  * @param {Scheduler} scheduler @param {any} event @returns {number} host timestamp, ms
  */
 export function releaseOf(scheduler, event) {
   const now = scheduler.now()
-  const happened = scheduler.host.eventTime?.(event) ?? event.timeStamp
-  return happened > 0 && happened < now ? happened : now // a time stamp of 0, or in the future, is none
+  const time = scheduler.host.eventTime?.(event) ?? event.timeStamp
+  return time > 0 && time < now ? time : now // a time stamp of 0, or in the future, is not valid
+}
+
+/**
+ * The state of `interrupts()` and `noInterrupts()`.
+ *
+ * @internal
+ */
+export class InterruptMask {
+  isOn = true
+  /** Whether events that arrive now are lost. */
+  drops = false
+  #switched
+
+  /** @param {() => void} switched called after each change */
+  constructor(switched) {
+    this.#switched = switched
+  }
+
+  interrupts() {
+    this.#set(true, false)
+  }
+  /** @param {{ drop?: boolean }} [options] */
+  noInterrupts(options = {}) {
+    this.#set(false, checked(options, { drop: flag }).drop ?? false)
+  }
+
+  /** @param {boolean} isOn @param {boolean} drops */
+  #set(isOn, drops) {
+    this.isOn = isOn
+    this.drops = drops
+    this.#switched()
+  }
 }
 
 /** An event on its way to its handler. @typedef {{ args: any[], release: number }} QueuedEvent */
 
-/** Where events wait for one job after the other. @extends {Fifo<QueuedEvent>} */
-class Stage extends Fifo {
-  /** Jobs that have not ended. */
-  busy = 0
-
-  /**
-   * @param {() => Job | null} start takes events and has them handled; null where nothing waits for that
-   * @param {() => void} ended after each job @param {boolean} [isSerial] whether the other events wait for that
-   */
-  constructor(start, ended, isSerial = true) {
-    super()
-    this.start = start
-    this.ended = ended
-    this.isSerial = isSerial
-  }
-
-  /** @param {QueuedEvent} event */
-  push(event) {
-    super.push(event)
-    this.advance()
-  }
-
-  advance() {
-    if (this.isSerial && this.busy > 0 || this.size === 0) return
-    const job = this.start()
-    if (job === null) return
-    this.busy++
-    seam.ended(job, () => {
-      this.busy--
-      this.advance()
-      this.ended()
-    })
-  }
-}
-
 /**
  * @template [R=object | undefined]
- * @typedef {object} Handling made by `on` and by `interrupt` of addons/reservations.mjs
- * @property {() => boolean} cancel handles no more events: those that wait are lost, what handles one goes on. Whether there
- *   would have been more
- * @property {() => void} interrupts handles events again, first those that were held back
- * @property {(options?: { drop?: boolean }) => void} noInterrupts handles no events until `interrupts()`. They are held back;
- *   with `drop`, those that happen from now on are lost
- * @property {R} reservation by which the handler runs
- * @property {number} waiting how many events wait to be handled
- * @property {number} dropped how many were lost: when `size` of them waited, by `noInterrupts({ drop: true })`, by `cancel`, or
- *   as `excess` before their jobs began
+ * @typedef {object} Handling made by `on`, and by `interrupt` of addons/reservations.mjs
+ * @property {() => boolean} cancel stops handling events. Waiting events are lost; the running job continues.
+ *   Returns `true` if further events would have been handled
+ * @property {() => void} interrupts handles events again, starting with the held events
+ * @property {(options?: { drop?: boolean }) => void} noInterrupts holds events back until `interrupts()`;
+ *   with `drop`, events that arrive until then are lost
+ * @property {R} reservation pays for the jobs of the handler
+ * @property {number} waiting number of events that wait
+ * @property {number} dropped number of lost events: because `size` events waited, because of `excess`,
+ *   `noInterrupts({ drop: true })` or `cancel`
  */
 
 /**
- * Whether events are handled: what `interrupts` and `noInterrupts` do, wherever there is such a thing.
- *
- * @internal
- * @param {() => void} switched called when that changes
- */
-export function interruptible(switched) {
-  const turn = (/** @type {boolean} */ isOn, /** @type {boolean} */ drops) => {
-    Object.assign(mask, { isOn, drops })
-    switched()
-  }
-  const mask = {
-    isOn: true,
-    /** Whether events that happen now are lost. */
-    drops: false,
-    interrupts: () => turn(true, false),
-    /** @param {{ drop?: boolean }} [options] */
-    noInterrupts: (options = {}) => turn(false, checked(options, { drop: flag }).drop ?? false)
-  }
-  return mask
-}
-
-/**
- * Handles the events of one target and type:
+ * Handles the events of a target and type:
  *
  *   listener -> before -> raised -> deliver() -> delivered -> start() -> job of the handler
  *
- * Events wait in `raised` while interrupts are off, and in `delivered` while an earlier event is handled.
- * `interrupt` of addons/reservations.mjs overrides `drops`, `deliver` and `settled`.
+ * Events wait in `raised` while interrupts are off. With `excess: 'queue'`, the next event waits as a job of
+ * the line, and the others in `delivered`. `interrupt` of addons/reservations.mjs overrides `drops`,
+ * `deliver`, `start` and `settled`.
  *
  * @internal
  */
-export class EventHandler {
+export class EventHandler extends Handle {
   dropped = 0
-  /** Whether the listener is removed. */
+  /** Whether the listener has been removed. */
   isOver = false
-  /** Whether `drop` has been called: no further event is handled. */
+  /** Whether waiting events are lost. */
   isCancelled = false
-  /** Whether the listener is being called. `before` may cancel the handler. */
+  /** Whether the listener is on the stack. `before` can cancel the handler. */
   isHearing = false
-  mask = interruptible(() => this.raised.advance())
-  raised = new Stage(() => this.mask.isOn ? this.deliver() : null, () => this.settled())
+  mask = new InterruptMask(() => this.deliver())
+  /** @type {Fifo<QueuedEvent>} */
+  raised = new Fifo()
+  /** @type {Fifo<QueuedEvent>} */
+  delivered = new Fifo()
+  /** @type {Subscription | null} */
+  #subscription = null
 
   /**
-   * @param {Source} source
-   * @param {any} options those of `on`
-   * @param {{ reservation?: any, isSerial?: boolean, isTracked?: boolean }} [own] `reservation`: pays for the
-   *   jobs, default the reservation of the source; `isSerial`: whether an event waits for the job of the
-   *   previous event if no `excess` is given; `isTracked`: whether `delivered.busy` counts jobs in any case
+   * @param {JobSource} source @param {any} options the options of `on`
+   * @param {any} [reservation] the reservation that pays for the jobs
    */
-  constructor(source, options, { reservation, isSerial = false, isTracked = false } = {}) {
-    const { size = Infinity } = options
-    const excess = source.parameter('excess')
-    const mustQueue = excess === 'queue' || excess === undefined && (isSerial || size < Infinity)
+  constructor(source, options, reservation = source.parameter('reservation')) {
+    super()
+    const { line, scheduler } = source
     this.source = source
     this.options = options
-    this.size = size
-    this.excess = excess
-    this.reservation = reservation ?? source.parameter('reservation')
-    this.delivered = new Stage(() => {
-      const job = this.start()
-      return mustQueue || isTracked ? job : null
-    }, () => this.settled(), mustQueue)
+    this.size = options.size ?? Infinity
+    this.reservation = reservation
+    if (line === null) return
+    const next = () => { this.start(/** @type {QueuedEvent} */ (this.delivered.shift())) }
+    line.onAdvanced = () => { if (this.delivered.size > 0) extend.callUser(scheduler, 'release', next) }
+    line.onLost = () => { this.dropped++ }
   }
 
-  get waiting() { return this.raised.size + this.delivered.size }
+  /** @returns {number} */
+  get waiting() {
+    return this.raised.size + this.delivered.size + (this.source.line?.waiting ?? 0)
+  }
 
-  /** Whether events that happen now are lost. */
-  get drops() { return this.mask.drops || this.waiting >= this.size }
+  /** Whether events that arrive now are lost. */
+  get drops() {
+    const { line } = this.source
+    const waiting = line?.excess === 'latest' ? this.raised.size : this.waiting
+    return this.mask.drops || waiting >= this.size
+  }
 
-  /** Hands the raised events to the handler. @returns {Job | null} the job that does so, if one is needed */
+  /** Hands raised events to the handler. */
   deliver() {
-    while (this.raised.size > 0) this.delivered.push(this.raised.shift())
-    return null
+    while (this.mask.isOn && this.raised.size > 0) {
+      this.handle(/** @type {QueuedEvent} */ (this.raised.shift()))
+    }
   }
 
-  /** Releases the job that handles the next event. @returns {Job} */
-  start() {
-    const { args, release } = this.delivered.shift()
+  /** @param {QueuedEvent} event */
+  handle(event) {
+    const { line } = this.source
+    if (line?.excess === 'queue' && line.waiting > 0) this.delivered.push(event)
+    else this.start(event)
+  }
+
+  /** Releases the job of an event. @param {QueuedEvent} event @returns {Job | null} */
+  start({ args, release }) {
     const job = this.source.release({ release, reservation: this.reservation }, args)
-    if (this.excess !== undefined) seam.ended(job, () => { if (job.started === undefined) this.dropped++ })
+    if (job === null) this.dropped++
     return job
   }
 
-  /** Called after each event and each job, for extensions that act on the last of them. */
+  /** Called after each event, for extensions that act on the last one. */
   settled() {}
 
-  /** Loses the events that wait. */
+  interrupts() {
+    this.mask.interrupts()
+  }
+  /** @param {{ drop?: boolean }} [options] */
+  noInterrupts(options) {
+    this.mask.noInterrupts(options)
+  }
+
+  cancel() {
+    const isActive = /** @type {Subscription} */ (this.#subscription).cancel() || this.waiting > 0
+    this.drop()
+    return isActive
+  }
+
+  /** Loses the waiting events. */
   drop() {
-    this.dropped += this.waiting
-    for (const stage of [this.raised, this.delivered]) while (stage.size > 0) stage.shift()
+    for (const queue of [this.raised, this.delivered]) {
+      this.dropped += queue.size
+      while (queue.size > 0) queue.shift()
+    }
+    this.source.line?.clear()
     this.isCancelled = true
     this.settled()
   }
 
-  /** @param {any} target @param {string} type @returns {Handling} */
+  /** @param {any} target @param {string} type @returns {any} the handler, as a Handling */
   listen(target, type) {
-    const { source: { scheduler }, mask, reservation } = this
+    const { source: { scheduler } } = this
     const { before, once = false, passive, capture = false, signal } = this.options
     const hear = (/** @type {any} */ event) => {
       const release = releaseOf(scheduler, event)
       const picked = before?.(event)
-      if (this.drops) this.dropped++
-      else this.raised.push({ args: [picked === undefined ? event : picked], release })
+      if (this.drops) return void this.dropped++
+      this.raised.push({ args: [picked === undefined ? event : picked], release })
+      this.deliver()
     }
     hear.of = before?.name === 'before' ? '' : before?.name
     const removeListener = addHandler(target, type, capture, passive, event => {
-      if (once) end()
-      const schedulers = heard.get(event)
-      if (schedulers === undefined) runRightAfter([scheduler]) // the window does not see it
-      else schedulers.add(scheduler)
+      if (once) this.#subscription?.cancel()
+      runAfter(event, scheduler)
       this.isHearing = true
-      seam.call(scheduler, `before ${type}`, hear, event)
+      extend.callUser(scheduler, `before ${type}`, hear, event)
       this.isHearing = false
       this.settled()
     })
-    const letGo = seam.hold(scheduler)
-    const end = ending(signal, () => {
+    const release = extend.hold(scheduler)
+    this.#subscription = new Subscription(signal, () => {
       removeListener()
-      letGo()
+      release()
       this.isOver = true
       if (signal?.aborted) this.drop()
     })
-    const handler = this
-    return {
-      cancel() {
-        const wouldGoOn = end() || handler.waiting > 0
-        handler.drop()
-        return wouldGoOn
-      },
-      interrupts: mask.interrupts,
-      noInterrupts: mask.noInterrupts,
-      reservation,
-      get waiting() { return handler.waiting },
-      get dropped() { return handler.dropped }
-    }
+    return this
   }
 }
 
@@ -1012,112 +1353,260 @@ export function checkTarget(target, type) {
   text('type', type)
 }
 
-/** The options of `on`. @internal @type {Record<string, (name: string, value: any) => unknown>} */
-export const HANDLING = {
-  ...TASK, ...SIGNAL, before: callable, once: flag, passive: flag, capture: flag, size: times
-}
+/** The options of `on`. @internal */
+export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
+  signal: signalOption, before: callable, once: flag, passive: flag, capture: flag, size: countOption
+})
 
 /**
- * Refuses what cannot handle an event, or what was picked of it; which kind of event is for the handler to say.
+ * Rejects work that cannot handle an event, or the return value of `before`. The handler declares the kind of
+ * event.
  *
+ * @internal
  * @template W @template V
  * @typedef {ArgumentsOf<W> extends [] | [event?: V] ? Checked<W> : Taking<W, [V]>} Handles
  */
 /**
- * A job per event. It is released when the event happened, by its time stamp, so that the time it queued in
- * the event loop counts against the deadline. Handlers of one target and type share a listener. Jobs run right after the
- * event's last listener, in the same task and for a slice at most; in the next round where a listener stops the event.
+ * Releases a job per event. The release is the time stamp of the event, so the deadline includes the time for
+ * which the event waited in the event loop.
  *
- * If events come at a rate that the page does not control, use `interrupt` of addons/reservations.mjs: it
- * bounds the processor time that they take.
+ * Handlers of one target and type share a listener. Their jobs run directly after the last listener of the
+ * event, in the same task of the event loop, for at most a slice. If a listener stops the event, they run in
+ * the next round.
  *
- * @template {Work} W @template {Event} [E=Event] @template [V=Event]
+ * Use `interrupt` of addons/reservations.mjs for events whose rate the page does not control: it bounds their
+ * processor time.
+ *
+ * ```js
+ * on(field, 'input', search, { before: () => field.value, excess: 'restart' })
+ * ```
+ *
+ * @template {Releasable} W @template {Event} [E=Event] @template [V=Event]
  * @param {EventTarget} target
  * @param {string} type
- * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or with what `before`
- *   returned, unless that is undefined
- * @param {TaskOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean, capture?: boolean,
- *   signal?: AbortSignal, size?: number }} [options] `before` runs in the listener itself: for
- *   preventDefault, and to pick what the job needs before the event is gone; when it throws, there is no job.
- *   `size`: how many events may wait to be handled, default Infinity; further ones are lost
+ * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
+ *   with the return value of `before` unless that is undefined
+ * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
+ *   capture?: boolean, signal?: AbortSignal, size?: number }} [options] `before`: runs inside the listener,
+ *   for example to call preventDefault, or to read the event while it lasts; if it throws, no job is
+ *   released. `size`: the number of events that may wait, default Infinity; further events are lost
  * @returns {Handling}
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function on(target, type, task, options = {}) {
   checkTarget(target, type)
-  checked(options, HANDLING)
-  return new EventHandler(new Source('task', task, options), options).listen(target, type)
+  const { size = Infinity } = checked(options, HANDLING)
+  const source = new JobSource('task', task, options, size < Infinity ? 'queue' : undefined)
+  return new EventHandler(source, options).listen(target, type)
 }
 
-/**
- * @typedef {{ source: Source, isDirect: boolean, isCancelled: boolean, rank: import('./rt.mjs').Ranked }} Handler isDirect:
- *   released at once
- */
+/** Waits for the next event of an event queue. */
+class NextEvent extends Waitable {
+  #queue
+  /** @type {Scheduler | null} */
+  scheduler = null
 
-/** How eligible the jobs of a handler will be. @param {Source} source @returns {import('./rt.mjs').Ranked} */
-function rankOf(source) {
+  /** @param {EventQueue} queue @param {{ signal?: AbortSignal }} options */
+  constructor(queue, options) {
+    super(options)
+    this.#queue = queue
+  }
+
+  get handsOver() { return true }
+  get isExternal() { return true }
+  try() {
+    return this.#queue.take(this)
+  }
+  enter() {
+    this.scheduler = here()
+    this.#queue.receivers.push(this)
+  }
+}
+
+/** A queue of the events of a target and type. */
+class EventQueue extends Handle {
+  /** Number of lost events. */
+  dropped = 0
+  /** @internal */
+  receivers = new WaitQueue()
+  /** @type {Fifo<any>} */
+  #events = new Fifo()
+  /** Rejects the waits after the end. @type {{ reason: unknown } | null} */
+  #end = null
+  #subscription
+
+  /**
+   * @param {any} target @param {string} type
+   * @param {{ size?: number, overflow?: string, signal?: AbortSignal }} options
+   */
+  constructor(target, type, { size = Infinity, overflow, signal }) {
+    super()
+    const removeListener = addHandler(target, type, false, undefined, event => {
+      const receiver = /** @type {NextEvent | null} */ (this.receivers.shift())
+      if (receiver !== null) {
+        runAfter(event, /** @type {Scheduler} */ (receiver.scheduler))
+        receiver.wake(event)
+      } else {
+        if (overflow === 'slide' || this.#events.size < size) this.#events.push(event)
+        else this.dropped++
+        if (this.#events.size <= size) return
+        this.#events.shift()
+        this.dropped++
+      }
+    })
+    this.#subscription = new Subscription(signal, () => {
+      removeListener()
+      const error = new DOMException('The events were cancelled', 'AbortError')
+      const reason = signal?.aborted ? signal.reason : error
+      this.#end = { reason }
+      this.#events = new Fifo()
+      for (let next = this.receivers.shift(); next !== null; next = this.receivers.shift()) next.fail(reason)
+    })
+  }
+
+  /** @internal A job that yields the queue waits for the next event. */
+  get [extend.protocol]() {
+    return { waitable: () => this.receive() }
+  }
+  /** Number of events in the queue. */
+  get length() { return this.#events.size }
+
+  /** @param {{ signal?: AbortSignal }} [options] @returns {Awaitable<any>} the next event */
+  receive(options = {}) {
+    return /** @type {any} */ (new NextEvent(this, checked(options, { signal: signalOption })))
+  }
+  /** @internal @param {NextEvent} receiver @returns {boolean} */
+  take(receiver) {
+    if (this.#end !== null) return receiver.reject(this.#end.reason)
+    return this.#events.size > 0 && receiver.fulfill(this.#events.shift())
+  }
+
+  /** @returns {boolean} */
+  cancel() {
+    return this.#subscription.cancel()
+  }
+
+  /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
+  then(onDone, onFailed) {
+    return /** @type {any} */ (this.receive()).then(onDone, onFailed)
+  }
+  async *[Symbol.asyncIterator]() {
+    try {
+      for (;;) yield await this.receive()
+    } catch (error) {
+      const end = this.#end
+      if (end === null || end.reason !== error) throw error
+    } finally {
+      this.cancel()
+    }
+  }
+}
+
+const EVENTS = /* @__PURE__ */ tableOf({
+  size: sizeOption, overflow: /* @__PURE__ */ among('block', 'drop', 'slide'), signal: signalOption
+})
+
+/**
+ * Collects the events of a target in a queue. Async code iterates over the queue; a job yields it, or
+ * `receive()`, for the next event.
+ *
+ * ```js
+ * for await (const event of events(socket, 'message')) handle(event.data)
+ * const key = yield keys // const keys = events(window, 'keydown')
+ * ```
+ *
+ * @template {Event} [E=Event]
+ * @param {EventTarget} target
+ * @param {string} type
+ * @param {{ size?: number, overflow?: 'block' | 'drop' | 'slide', signal?: AbortSignal }} [options] `size`:
+ *   the number of events that the queue keeps, an integer >= 0, default Infinity. `overflow`: a full queue
+ *   loses the oldest event ('slide'), or the new event ('drop'). 'block' (default) is 'drop' here, because a
+ *   listener cannot wait. `signal` ends the queue, and all waits fail with its reason
+ * @returns {AsyncIterable<E> & PromiseLike<E> & { receive(options?: { signal?: AbortSignal }): Awaitable<E>,
+ *   cancel(): boolean, readonly length: number, readonly dropped: number }} `cancel` ends the queue
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ */
+export function events(target, type, options = {}) {
+  checkTarget(target, type)
+  return new EventQueue(target, type, checked(options, EVENTS))
+}
+
+/** @typedef {{ source: JobSource, isDirect: boolean, isCancelled: boolean, keys: Keys }} Handler */
+
+/**
+ * The keys of the jobs of a handler, as far as its parameters determine them.
+ *
+ * @param {JobSource} source @returns {Keys}
+ */
+function keysOf(source) {
   const priority = source.parameter('priority') ?? 0
   const period = source.parameter('period') ?? Infinity
   const deadline = source.parameter('deadline') ?? Infinity
-  const { policy } = source.scheduler
-  return { absoluteDeadline: deadline, priority: policy.priority?.({ deadline, priority, period }) ?? priority }
+  const assigned = source.scheduler.policy.priority?.({ deadline, priority, period })
+  return { absoluteDeadline: deadline, priority: assigned ?? priority }
 }
 
 /**
- * An asynchronous event (RTSJ): something that happens in the program and that any number of handlers handle,
- * the most eligible first.
+ * An asynchronous event (RTSJ): code fires it, and any number of handlers run, the most eligible first.
  *
- * Firing releases one handler only; each releases the next less eligible one when it starts. So the most
- * eligible runs as soon with a thousand others after it as alone (RTJPerf's priority-inversion test).
- * Handlers with a reservation, or an `excess`, are released at once: when they may run is not known from their parameters.
+ * `fire` releases only the most eligible handler. The start of each job releases the next handler, so the
+ * first handler runs as soon with a thousand handlers after it as alone (the priority inversion test of
+ * RTJPerf). Handlers with a reservation or an `excess` are released immediately, because their parameters do
+ * not tell when they can run.
  *
- * @template {any[]} [A=[]] what it is fired with
+ * ```js
+ * const moved = new AsyncEvent()
+ * moved.handle(draw, { deadline: 16 })
+ * moved.fire(x, y)
+ * ```
+ *
+ * @template {any[]} [A=[]] the arguments of `fire`
  */
 export class AsyncEvent {
-  /** In order of eligibility; replaced, never changed. @type {Handler[]} */
+  /** In order of eligibility. The array is never changed in place. @type {Handler[]} */
   #handlers = []
   #scheduler
-  /** The policy by which they are in order. */
+  /** The policy that ordered the handlers. */
   #policy
 
-  /** @param {{ scheduler?: Scheduler }} [options] @throws {TypeError} naming the option */
+  /** @param {{ scheduler?: Scheduler }} [options] @throws {TypeError} if an option has the wrong type */
   constructor(options = {}) {
-    this.#scheduler = here(checked(options, ACTING))
+    this.#scheduler = here(checked(options, SCHEDULER))
     this.#policy = this.#scheduler.policy
   }
 
   /**
-   * @template {Work} W
+   * Adds a handler.
+   *
+   * @template {Releasable} W
    * @param {(W | ((...args: A) => unknown)) & Taking<W, A>} task called with the arguments of `fire`
-   * @param {TaskOptions} [options] with those of the task, they decide about the order from now on
+   * @param {ReleaseOptions} [options] parameters of the jobs; with the parameters of the task, they order the
+   *   handlers
    * @returns {{ cancel(): boolean }}
-   * @throws {TypeError | RangeError} naming the parameter
+   * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   handle(task, options = {}) {
     const scheduler = this.#scheduler
-    const source = new Source('task', task, checked(options, TASK))
+    const source = new JobSource('task', task, checked(options, RELEASE))
     const own = source.parameter('scheduler')
     if (own !== undefined && own !== scheduler) throw new TypeError('scheduler must be that of the event')
     source.scheduler = scheduler
-    const isDirect = source.parameter('reservation') !== undefined || source.parameter('excess') !== undefined
-    const handler = { source, isDirect, isCancelled: false, rank: rankOf(source) }
+    const isDirect = source.parameter('reservation') !== undefined || source.line !== null
+    const handler = { source, isDirect, isCancelled: false, keys: keysOf(source) }
     this.#arrange([...this.#handlers, handler])
-    return {
-      cancel: () => {
-        const there = !handler.isCancelled
-        handler.isCancelled = true
-        this.#handlers = this.#handlers.filter(other => other !== handler)
-        return there
-      }
-    }
+    return new Subscription(undefined, () => {
+      handler.isCancelled = true
+      source.line?.clear()
+      this.#handlers = this.#handlers.filter(other => other !== handler)
+    })
   }
 
-  /** Releases the handlers, as of now. @param {A} args */
+  /** Releases the handlers; their deadlines count from this call. @param {A} args */
   fire(...args) {
     const { policy } = this.#scheduler
     if (policy !== this.#policy) {
       this.#policy = policy
-      for (const handler of this.#handlers) handler.rank = rankOf(handler.source)
+      for (const handler of this.#handlers) handler.keys = keysOf(handler.source)
       this.#arrange(this.#handlers)
     }
     this.#pass(this.#handlers, 0, this.#scheduler.now(), args)
@@ -1126,11 +1615,11 @@ export class AsyncEvent {
   /** @param {Handler[]} handlers */
   #arrange(handlers) {
     this.#handlers = handlers.toSorted((a, b) =>
-      Number(b.isDirect) - Number(a.isDirect) || this.#policy.compare(a.rank, b.rank))
+      Number(b.isDirect) - Number(a.isDirect) || this.#policy.compare(a.keys, b.keys))
   }
 
   /**
-   * Releases the handler at `index`, or the next that can be.
+   * Releases the handlers from `index` on, up to the first handler that passes the event on when it starts.
    *
    * @param {Handler[]} handlers @param {number} index @param {number} release @param {any[]} args
    */
@@ -1142,13 +1631,13 @@ export class AsyncEvent {
         if (!isDirect) return this.#chain(handlers, index, release, args)
         source.release({ release }, args)
       } catch (error) {
-        seam.at(this.#scheduler, this.#scheduler.now(), () => { throw error }) // it must not disturb who has fired
+        extend.at(this.#scheduler, release, () => { throw error }) // the caller of `fire` must not get it
       }
     }
   }
 
   /**
-   * Releases a handler that passes the event on when it starts.
+   * Releases a handler that passes the event on when it starts, or if it is cancelled before.
    *
    * @param {Handler[]} handlers @param {number} index @param {number} release @param {any[]} args
    */
@@ -1162,13 +1651,11 @@ export class AsyncEvent {
       this.#pass(handlers, first, release, args)
     }
     const run = (/** @type {any[]} */ ...args) => {
-      // At the next reading of the clock, so that the others are not released at the expense of this one.
-      if (next < handlers.length) seam.at(this.#scheduler, release, passOn)
-      return apply(isAsync ? task.run : seam.preemptible(task.run), task, args)
+      // At the next reading of the clock, so that this job does not pay for the releases of the others.
+      if (next < handlers.length) extend.at(this.#scheduler, release, passOn)
+      return apply(extend.preemptible(task.run), task, args)
     }
-    const isAsync = /** @type {any} */ (task.run)[Symbol.toStringTag] === 'AsyncFunction'
-    const value = isAsync ? async (/** @type {any[]} */ ...args) => run(...args) : run
-    // Also when it is cancelled before it started.
-    seam.ended(source.release({ release }, args, Object.create(task, { run: { value } })), passOn)
+    const job = source.release({ release }, args, Object.create(task, { run: { value: run } }))
+    extend.ended(/** @type {Job} */ (job), passOn)
   }
 }

@@ -1,38 +1,39 @@
 /**
- * rt.mjs: real-time scheduling for web pages, as one ES module.
+ * rt.mjs: a real-time scheduler for web pages, as one ES module without imports.
  *
- * Work is written as generators. Every `yield` is a preemption point, at which the scheduler may hand the
+ * Work is written as generators. Each `yield` is a preemption point: there the scheduler may give the
  * processor to a job with an earlier deadline or a higher priority (Dietrich et al., RT.js, RTSS 2019).
  *
  *   event loop | round ........................ | browser | round ....
  *              | slice ....... | slice ........ |
  *              | budget budget | budget budget  |
- *                ^ points          ^ the clock is read, what is due happens, the most eligible job goes on
+ *                ^ points          ^ read the clock, charge, fire due entries, choose the next job
  *
- *   budget  preemption points passed before the clock is read
- *   slice   ms before jobs of equal standing rotate
+ *   budget  preemption points between two readings of the clock
+ *   slice   ms before jobs of equal rank take turns
  *   round   ms before the scheduler returns to the event loop
+ *   rank    the keys by which a node is ordered: a job's own, those of its reservation, or inherited ones
+ *   node    an element of a queue: a job, a waiter outside of jobs, a group of reserved jobs, or an entry of
+ *           the timeline
  *
- * The life of a job, and the function that performs each step:
+ * States of a job. Each arrow names the function that moves it.
  *
- *              spawn            arrive          dispatch
- *   (release)  ----->  pending  ----->  ready  <--------->  running  --finish-->  done, failed, cancelled
- *                                       ^   ^               |     |
- *                                 woken |   | refresh       |     | block
- *                                       |   v               |     |
- *                                       | depleted <-deplete+     |
- *                                    waiting <--------------------+
+ *            spawn            arrive         dispatch
+ *   (release) ---> pending ----------> ready <------> running --finish--> done, failed, cancelled
+ *                                      ^   ^            |  |
+ *                               unblock|   |Group       |  |block
+ *                                      |   v change     |  |
+ *                                      |  depleted <----+  |
+ *                                    waiting <-------------+
  *
- * While its reservation has nothing left for it, a job is depleted where it would be ready.
- *
- * Invariants. Tests check 1 to 6 whenever a job goes on, and 7 to 9 over whole runs.
+ * Invariants. Tests check 1 to 6 after every slice, and 7 to 9 over whole runs.
  *   1 At most one job is dispatched.
- *   2 A job is in exactly one of: the timeline; the ready queue; the pool of its reservation, which stands in that queue for
- *     the first of them unless they are depleted; a wait; ended. The running job stays where it was ready.
- *   3 Ready order is total: band (of a reservation, none, or a depleted one), policy, rotation, release, id.
- *   4 The ceiling stack is last in, first out, and its ceilings never fall towards the top.
- *   5 A job that passed the ceiling test never blocks on a resource.
- *   6 A depleted reservation has a replenishment on the timeline or a postponed deadline, unless it is off.
+ *   2 A job is in exactly one of timeline, ready queue, group, wait queue, ended. The running job stays where
+ *     it was ready.
+ *   3 The ready order is total: band, keys of the policy, sequence number.
+ *   4 The stack of critical sections is last in, first out, and its ceilings never fall towards the top.
+ *   5 A job that passed the ceiling test never blocks on a Resource.
+ *   6 A depleted group has a replenishment on the timeline or a postponed deadline.
  *   7 Charged time sums to slice time.
  *   8 No alarm fires early.
  *   9 A resume allocates nothing beyond the engine's own iterator result.
@@ -42,333 +43,26 @@
  * @module rt
  */
 
-// ------------------------------------------------------------------------------------------------- 1 hosts
+// -------------------------------------------------------------------------------------- 1 policies and ranks
 
 /**
- * What the scheduler needs of the world: the only place that touches globals.
- *
- * @typedef {object} Host
- * @property {() => number} now monotonic clock, ms
- * @property {(fn: (due?: number) => void, goesOn?: boolean) => void} post run `fn` once in a later turn of the event
- *   loop. It may be told when the next frame is due, which ends the round. `goesOn`: a round has just ended, and the
- *   next is posted; else there is work after a pause
- * @property {(ms: number, fn: () => void, options: { ref: boolean }) => (() => void)} after run `fn` once after
- *   `ms`; it may come early. `ref: false` does not keep the process alive. Returns a function that cancels.
- * @property {() => boolean} [inputPending] whether the user waits for the event loop
- * @property {(fn: (time: number) => void) => (() => void)} [frame] run `fn` before the next frame is drawn;
- *   returns a function that cancels
- * @property {() => boolean} [hidden] whether nobody sees the page
- * @property {(event: { timeStamp: number }) => number} [eventTime] when an event happened, on this clock; NaN where that is unknown
- * @property {(listener: Function) => boolean} [nested] whether script is on the stack that has called a listener, and waits for
- *   it to return
- * @property {(error: unknown) => void} [report] where errors go that nobody handles; without it they go where the
- *   platform's own go
- */
-
-/** The longest delay that setTimeout keeps; a longer one would fire at once. */
-const LONGEST_DELAY = 2 ** 31 - 1
-
-/** Callbacks of these modules, which a page that has its callbacks adopted calls as they are. @type {WeakSet<Function>} */
-const ours = /* @__PURE__ */ new WeakSet()
-
-/** @template {Function} F @param {F} fn @returns {F} */
-function own(fn) {
-  ours.add(fn)
-  return fn
-}
-
-/** @type {Host | undefined} */
-let sharedHost
-
-/**
- * The host of the present platform: a page, a worker, or Node. One per thread; it is made lazily and touches
- * nothing but the clock until it is used.
- *
- * @returns {Host}
- */
-export function defaultHost() {
-  return sharedHost ??= makeHost(/** @type {any} */ (globalThis))
-}
-
-/** @template {(...args: any[]) => any} F @param {() => F} make @returns {F} that calls what `make` returns, made at the first call */
-function lazily(make) {
-  /** @type {F | undefined} */
-  let made
-  return /** @type {F} */ ((...args) => (made ??= make())(...args))
-}
-
-/** @param {any} platform the global object @returns {Host} */
-function makeHost(platform) {
-  const { performance, document, navigator, scheduler, setImmediate, setTimeout, clearTimeout } = platform
-  const now = performance.now.bind(performance)
-  const hidden = () => document?.visibilityState === 'hidden'
-  return {
-    now,
-    hidden,
-    // `scheduler` is what it was above: by now it may be one of ours, which would post its rounds to itself. So are Node's timers:
-    // tests put some in their place for a while, which go by another clock, and take with them what waits.
-    post: lazily(() => setImmediate ? immediatePost(setImmediate)
-      : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)),
-    after: lazily(() => setImmediate ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
-    // Browsers differ in whether an event's time counts from the epoch or from the time origin of its page, or frame.
-    eventTime(event) {
-      const { timeStamp, target } = /** @type {any} */ (event)
-      const { timeOrigin } = performance
-      const { performance: clock } = (target?.ownerDocument ?? target)?.defaultView ?? target ?? {}
-      const { timeOrigin: its = event instanceof Object ? timeOrigin : NaN } = clock ?? {} // ports and requests do not say whose they are
-      return timeStamp - (timeStamp > 1e12 ? timeOrigin : timeOrigin - its)
-    },
-    nested(listener) {
-      const place = { stack: '' }
-      const { captureStackTrace } = /** @type {any} */ (Error)
-      captureStackTrace?.(place, listener)
-      return /\n\s+at (?!async )|^[^*\n]*@/.test(place.stack) // frames of V8, or else of the others
-    },
-    inputPending: navigator?.scheduling?.isInputPending ? () => navigator.scheduling.isInputPending() : undefined,
-    frame: platform.requestAnimationFrame ? fn => {
-      const request = platform.requestAnimationFrame(own(fn))
-      return () => platform.cancelAnimationFrame(request)
-    } : undefined
-  }
-}
-
-/**
- * Node drains about a thousand MessageChannel messages per turn, which starves its timers, and an open channel keeps the
- * process alive; its setImmediate does neither.
- *
- * @param {any} setImmediate @returns {(fn: () => void) => void} whatever else it is given does not reach `fn`
- */
-const immediatePost = setImmediate => fn => setImmediate(own(fn))
-
-/** @param {any} setTimeout @param {any} clearTimeout @returns {Host['after']} */
-const timerAfter = (setTimeout, clearTimeout) => (ms, fn, { ref }) => {
-  const timer = setTimeout(own(fn), Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
-  if (!ref) timer.unref()
-  return () => clearTimeout(timer)
-}
-
-/** Delays below this, in ms, are lengthened to it by browsers when timers set each other. */
-const CLAMP = 4
-/** How late a timer may come, ms: it is set as much earlier than wanted. */
-const LEAD = 0.5
-/** Turns from one timer to the next. Firefox draws no frames while they follow each other, and a clock may stand. */
-const MOST_TURNS = 1000
-
-/**
- * Timers of browsers take whole ms, come up to half of one late, and last at least 4 ms if timers set them. So short ones are
- * set by messages, and the end of a wait passes in turns of the event loop: a fifth of the wait, but at least what no timer
- * can halve, and at most a ms. Alarms of every ms are up to half a ms late by that, and take a quarter of the processor; in turns
- * alone they would take all of it. Timers of hidden pages come once in a second, after five minutes in Chromium once in a
- * minute; no turns are spent on them.
- *
- * @param {any} platform @param {() => number} now @param {() => boolean} hidden
- * @returns {Host['after']}
- */
-function preciseAfter(platform, now, hidden) {
-  const post = channelPost(platform)
-  let turns = 0
-  return (ms, fn) => {
-    const due = now() + ms
-    const inTurns = Math.min(Math.max(LEAD, ms / 5), 1)
-    let isOver = false
-    /** @type {any} */
-    let timer
-    const wait = (left = due - now()) => {
-      if (isOver) return
-      if (left <= 0) fn()
-      else if (left <= inTurns && !hidden() && turns++ < MOST_TURNS) post(wait)
-      else timer = platform.setTimeout(onTimer, Math.min(Math.max(1, Math.floor(left - LEAD)), LONGEST_DELAY))
-    }
-    const start = (/** @type {number} */ left) => left >= CLAMP + LEAD || hidden() ? wait(left) : post(wait)
-    const onTimer = own(() => {
-      turns = 0
-      start(due - now())
-    })
-    if (ms > 0) start(ms)
-    else post(wait) // who sets it expects to return first
-    return () => {
-      isOver = true
-      platform.clearTimeout(timer)
-    }
-  }
-}
-
-/** @param {any} platform @returns {(fn: () => void) => void} */
-function channelPost(platform) {
-  const { port1, port2 } = new platform.MessageChannel()
-  /** @type {(() => void)[]} */
-  const posted = []
-  port1.onmessage = own(() => /** @type {() => void} */ (posted.shift())())
-  return fn => {
-    posted.push(fn)
-    port2.postMessage(null)
-  }
-}
-
-/** After how long, in ms, a round is no longer held up by other tasks of the page: theirs and ours take turns then. */
-const LONGEST_BACKGROUND = 4
-
-/**
- * Firefox lets input wait behind ordinary tasks until shortly before the next frame, and cannot tell that it is pending.
- * Background tasks stand below input.
- *
- * @param {any} platform @param {any} scheduler its own @returns {(fn: () => void) => void}
- */
-const backgroundPost = (platform, scheduler) => fn => {
-  // Each has a signal of its own: a task that is overtaken does not stay, and no signal gathers them.
-  const overtaken = new platform.AbortController()
-  const late = platform.setTimeout(own(() => {
-    overtaken.abort()
-    fn()
-  }), LONGEST_BACKGROUND)
-  const turn = () => {
-    platform.clearTimeout(late)
-    fn()
-  }
-  scheduler.postTask(turn, { priority: 'background', signal: overtaken.signal })
-    .catch((/** @type {any} */ error) => { if (error?.name !== 'AbortError') throw error })
-}
-
-/** ms between frames, until they tell. Rounds that are longer are meant to outlast frames. */
-const FRAME = 1000 / 60
-/** Of how many frames the shortest gap is believed, although those before may have been shorter. */
-const FRAMES_SEEN = 30
-
-/**
- * ms between frames, as the gaps between them tell. After one that came late the next may come early: of two gaps the longer counts.
- *
- * @param {number} [tried] of so many of those frames the next is expected as early as ever: where none comes before it is expected,
- *   all would be late after a few that were
- * @returns {(gap: number) => number}
- */
-function frameInterval(tried = 0) {
-  const latest = Array(FRAMES_SEEN).fill(FRAME)
-  let shortest = FRAME
-  let before = 0
-  let count = 0
-  return gap => {
-    const longer = Math.max(gap, before)
-    if (gap < 100) before = gap
-    if (gap < 100 && longer > 4) latest[count++ % FRAMES_SEEN] = longer
-    const interval = Math.min(...latest)
-    shortest = Math.min(shortest, interval)
-    return count % FRAMES_SEEN < tried ? shortest : interval
-  }
-}
-
-/** ms that frames come after their own time. A round that ends then finds its frame pending. */
-const FRAME_DELAY = 2
-/** ms before a frame, in which a turn may last until it comes. */
-const FRAME_NEAR = 7
-/** ms that a turn waits only where others keep the thread. */
-const CROWD = 3
-
-/**
- * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty (a page whose
- * rounds follow each other directly falls to 15 frames per second). So a round ends when the frame is due, and the next
- * one waits for it, unless the tasks of others keep the queue from running empty: it would wait in vain. Timers would do as
- * well, but they come late and jitter.
- *
- * @param {any} platform @param {any} scheduler its own @param {() => number} now @param {() => boolean} hidden
- * @returns {Host['post']}
- */
-function pacedPost(platform, scheduler, now, hidden) {
-  // Chromium, which tells of input, has frames and messages take turns: there is nothing to wait for. Told by the gaps
-  // between frames alone, a busy machine looks like Firefox.
-  const takesTurns = platform.navigator?.scheduling?.isInputPending !== undefined
-  const send = takesTurns || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform, scheduler)
-  /** @type {(() => void)[]} */
-  const held = []
-  const intervalAfter = frameInterval(2) // since rounds last until the next is expected
-  let interval = FRAME
-  let shown = -Infinity // the latest frame's own time; the times of callbacks jitter by half an interval
-  let due = -Infinity // the next frame
-  let requested = false
-  let stopped = false // frames do not come although the page counts as visible
-  let late = 0 // how many turns in succession had to wait for tasks of others
-  let worked = 0 // ms, in turns that are over
-  let began = Infinity // the present turn
-  let ended = -Infinity // the latest turn
-  /** @type {any} */
-  let fallback
-
-  const post = (/** @type {() => void} */ turn) => {
-    const others = Math.min(now(), began) - worked
-    send(() => {
-      began = now()
-      late = began - worked - others > CROWD ? late + 1 : 0
-      turn()
-      if (!hidden()) request() // after a pause not before: in Firefox, the call and what it wakes up take as long as the turn waits
-      ended = now()
-      worked += ended - began
-      began = Infinity
-    })
-  }
-  const letGo = own(() => {
-    platform.clearTimeout(fallback)
-    for (const turn of held.splice(0)) post(turn)
-  })
-  const onFrame = own((/** @type {number} */ frame) => {
-    interval = intervalAfter(frame - shown)
-    shown = frame
-    due = frame + interval + FRAME_DELAY
-    requested = stopped = false
-    if (held.length > 0) request() // the round may last until the next frame
-    letGo()
-  })
-  const request = () => {
-    if (!requested) platform.requestAnimationFrame(onFrame)
-    requested = true
-  }
-  platform.document.addEventListener('visibilitychange', letGo)
-  return (fn, goesOn = false) => {
-    const time = now()
-    const turn = () => fn(stopped || late > 1 || hidden() || takesTurns && now() >= due ? Infinity : due)
-    if (hidden()) return post(turn)
-    // Code that waited for a job of the latest turn posts right after it.
-    const isNext = goesOn || time - ended <= 1
-    if (!isNext) {
-      const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
-      due = (passed > 0 ? shown + passed * interval : time + interval) + FRAME_DELAY // the next that could come
-    }
-    if (isNext || due - time < FRAME_NEAR) request()
-    if (takesTurns || stopped || late > 1 || !isNext || time < due) return post(turn)
-    if (held.push(turn) > 1) return
-    fallback = platform.setTimeout(own(() => {
-      stopped = true
-      letGo()
-    }), 50)
-  }
-}
-
-/** @param {unknown} error */
-function reportToPlatform(error) {
-  const { reportError } = /** @type {any} */ (globalThis)
-  if (reportError) reportError(error)
-  else queueMicrotask(() => { throw error })
-}
-
-// ---------------------------------------------------------------------------------------------- 2 policies
-
-/**
- * Who goes first. Plain objects; keys are static between releases, except by setting a job's deadline or priority,
- * by inheritance and by reservations.
+ * A scheduling policy. Keys stay fixed between releases, except by setting a job's deadline or priority, by
+ * inheritance, and by reservations.
  *
  * @typedef {object} Policy
  * @property {string} name
- * @property {(a: Ranked, b: Ranked) => number} compare negative when `a` is more eligible, 0 when they rank equal, as
- *   those do that it throws for
- * @property {(task: { deadline: number, priority: number, period: number }) => number} level the preemption level,
- *   fixed at release: larger preempts smaller (Baker 1991)
- * @property {(task: { deadline: number, priority: number, period: number }) => number} [priority] the priority at release, where the
- *   policy assigns it
+ * @property {(a: Keys, b: Keys) => number} compare negative if `a` is more eligible, 0 if both rank equal
+ * @property {(task: { deadline: number, priority: number, period: number }) => number} level the preemption
+ *   level, fixed at release: a job of a larger level preempts one of a smaller level (Baker 1991)
+ * @property {(task: { deadline: number, priority: number, period: number }) => number} [priority] the
+ *   priority at release, if the policy assigns priorities
  */
 /**
- * A job, or a copy of what it is ranked by.
+ * The values that a policy can compare: a job's, or a copy of them.
  *
  * @typedef {{ readonly absoluteDeadline: number, readonly priority: number, readonly deadline?: number,
  *   readonly release?: number, readonly period?: number, readonly id?: number, readonly name?: string,
- *   readonly task?: Task | null }} Ranked
+ *   readonly task?: Task | null }} Keys
  */
 
 /** Earliest deadline first, then the larger priority (Liu, Layland 1973). @type {Policy} */
@@ -387,8 +81,9 @@ export const fp = Object.freeze({
 })
 
 /**
- * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period (Liu, Layland
- * 1973). A task without a period keeps its own priority; the default, 0, is below every rate.
+ * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period (Liu,
+ * Layland 1973). A task without a period keeps its own priority; the default priority 0 ranks below every
+ * rate.
  *
  * @type {Policy}
  */
@@ -398,420 +93,452 @@ export const rm = Object.freeze({
   priority: task => task.period < Infinity ? 1 / task.period : task.priority
 })
 
-/** By `compare`, which is what a policy is known by. */
-const KNOWN = new Set([edf.compare, fp.compare])
+/** Bands order ranks before their keys do. */
+const RESERVED = 1 // above all jobs without a reservation (fixed priority)
+const ORDINARY = 0
+const BACKGROUND = -1 // after all other jobs: a depleted reservation
+const DEPLETED = -2 // does not run
 
-// ------------------------------------------------------------------------------------------------- 3 heap
+/**
+ * The keys by which a node is ordered. A rank never changes: a node whose keys change gets another rank, so
+ * inheritance is the copy of one reference, and the reservation that pays is inherited with it (bandwidth
+ * inheritance).
+ */
+class Rank {
+  /**
+   * @param {number} band @param {number} key
+   * @param {number} tie the numbers of the policy: smaller ones rank first
+   * @param {number} deadline relative, ms @param {number} priority
+   * @param {Group | null} group the reservation that pays for time under this rank
+   * @param {Comparison | null} comparison null for edf, fp and rm
+   * @param {Keys | null} keys the arguments of `comparison`
+   */
+  constructor(band, key, tie, deadline, priority, group, comparison, keys) {
+    this.band = band
+    this.key = key
+    this.tie = tie
+    this.deadline = deadline
+    this.priority = priority
+    this.group = group
+    this.comparison = comparison
+    this.keys = keys
+  }
+}
 
-/** A node of a heap: where it is inside, or null; the slot of its run, if it is the first of it; its neighbours there. */
-class HeapNode {
-  constructor() {
-    /** @type {any} */
-    this.queue = null
-    this.slot = 0
-    /** @type {any} */
-    this.before = null
-    /** @type {any} */
-    this.after = null
+/** @typedef {(a: Keys, b: Keys) => number} Comparison */
+
+/** The rank of jobs that do not run. */
+const DEPLETED_RANK = /* @__PURE__ */ new Rank(DEPLETED, 0, 0, Infinity, 0, null, null, null)
+
+/**
+ * @param {Rank} a @param {Rank} b @returns {number} negative if `a` is more eligible, 0 if both rank equal
+ */
+function compareRanks(a, b) {
+  if (a === b) return 0
+  if (a.band !== b.band) return b.band - a.band
+  if (a.key !== b.key) return a.key < b.key ? -1 : 1
+  if (a.tie !== b.tie) return a.tie < b.tie ? -1 : 1
+  return a.comparison === null || a.keys === null || b.keys === null ? 0 : a.comparison(a.keys, b.keys)
+}
+
+/** The rank of code that waits outside of jobs: after all jobs with a deadline or a priority. */
+const OUTSIDE = /* @__PURE__ */ new Rank(ORDINARY, Infinity, 0, Infinity, 0, null, null,
+  { absoluteDeadline: Infinity, priority: 0 })
+
+/**
+ * Makes a rank from the keys of a job or a reservation.
+ *
+ * @param {Core} core @param {number} band @param {Keys} keys @param {number} deadline relative, ms
+ * @param {Group | null} group
+ */
+function rankOf(core, band, keys, deadline, group) {
+  const { absoluteDeadline, priority } = keys
+  switch (core.order) {
+    case EDF: return new Rank(band, absoluteDeadline, -priority, deadline, priority, group, null, null)
+    case FP: return new Rank(band, -priority, 0, deadline, priority, group, null, null)
+    default: return new Rank(band, 0, 0, deadline, priority, group, core.comparison, keys)
+  }
+}
+
+// How a scheduler turns keys into numbers. Policies are recognized by their compare functions.
+const EDF = 1
+const FP = 2
+const CUSTOM = 3
+/** @param {Policy} policy */
+const orderOf = ({ compare }) => compare === edf.compare ? EDF : compare === fp.compare ? FP : CUSTOM
+
+/**
+ * A user's `compare`, wrapped once: an error or NaN counts as equal, so that no queue loses a job. The error
+ * is reported once per round.
+ *
+ * @param {Core} core @returns {Comparison}
+ */
+const comparisonOf = core => (a, b) => {
+  try {
+    return core.policy.compare(a, b) || 0
+  } catch (error) {
+    reportOfPolicy(core, error)
+    return 0
   }
 }
 
 /**
- * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last extends its run,
- * and costs one comparison; so nodes that come in order, as equals do, cost the same whether ten are inside or a hundred
- * thousand: without runs, functions spawned 1000 at once take 1.9 to 2.5 times as long. The first run is kept apart: CommsTime
- * takes 1.2 times as long where it goes through the arrays. (A job among 100,000 of random deadlines takes 6 us. With a leftist heap
- * of nodes it took 12, and 11 without the keys: more to collect, and each comparison looks at two nodes. Node 20.)
+ * Reports an error of a policy, once per round, and ends the round.
  *
- * `order(a, b)` is negative if `a` goes first, and never 0; `key` follows it, as far as a number can: a node of a smaller key
- * goes first. Neither changes while a node is inside.
- *
- * @template {HeapNode} N
+ * @param {Core} core @param {unknown} error
  */
-class Heap {
-  size = 0
-  /** @type {N | null} */
-  first = null
-  /** The first nodes of all runs but the one that begins with `first`: most queues have no other. @type {N[]} */
-  heads = []
-  /** Keys of these, side by side: comparing them looks at no node. @type {number[]} */
-  #keys = []
-  /** The node pushed last, or what was before it in its run. @type {N | null} */
-  #last = null
+function reportOfPolicy(core, error) {
+  if (core.roundEnds === -Infinity) return
+  core.roundEnds = -Infinity
+  report(core, error, null)
+}
 
-  /** @param {(a: N, b: N) => number} [order] by default that of a derived class @param {(node: N) => number} [key] */
-  constructor(order, key) {
-    if (order !== undefined) this.order = order
-    if (key !== undefined) this.key = key
+/** The rank of a job's own keys. @param {Job} job @param {number} deadline @param {number} priority */
+function ownRank(job, deadline, priority) {
+  const { core, release } = job
+  if (core.order !== CUSTOM && deadline === Infinity && priority === 0) return core.plainRank
+  const absoluteDeadline = release + deadline
+  if (core.order !== CUSTOM) return rankOf(core, ORDINARY, { absoluteDeadline, priority }, deadline, null)
+  const { id, name, task, period } = job
+  const keys = { id, name, task, release, deadline, absoluteDeadline, priority, period }
+  return rankOf(core, ORDINARY, keys, deadline, null)
+}
+
+// ------------------------------------------------------------------------------------------- 2 the one queue
+
+/**
+ * A member of a queue. `seq` is its place in the order of arrival. `queue` is null outside of queues. `slot`
+ * is the slot of its run, if the node starts a run. `before` and `after` are its neighbours in the run.
+ *
+ * @typedef {{ rank: any, seq: number, queue: any, slot: number, before: any, after: any }} Node
+ */
+
+/**
+ * @param {Node} a @param {Node} b
+ * @returns {boolean} the total order of all queues: by rank, then by sequence number
+ */
+function precedes(a, b) {
+  const order = compareRanks(a.rank, b.rank)
+  return order < 0 || order === 0 && a.seq < b.seq
+}
+
+/** @param {Rank} rank @returns {number} a number that follows the order of ranks as far as one number can */
+const numberOf = ({ band, key }) => band !== 0 ? -band * Infinity : key
+
+/**
+ * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last
+ * extends its run for the price of one comparison. So nodes that arrive in order, as equals do, cost the same
+ * among ten as among 100,000: without runs, 1000 spawned functions take 1.9 to 2.5 times as long (Node 20).
+ *
+ * @template {Node} N
+ */
+class Queue {
+  constructor() {
+    this.size = 0
+    /** @type {N | null} */
+    this.first = null
+    /** The first nodes of all runs, except the run of `first`. Usually empty. @type {N[]} */
+    this.heads = []
+    /** The numbers of these nodes, so that most comparisons look at no node. @type {number[]} */
+    this.keys = []
+    /** The node pushed last, or the node before it in its run. @type {N | null} */
+    this.last = null
   }
 
-  /** @param {N} _a @param {N} _b @returns {number} */
-  order(_a, _b) { return 0 }
-  /** @param {N} _node @returns {number} */
-  key(_node) { return 0 }
-
-  /** @param {N} node */
-  push(node) {
-    const { first } = this
-    const last = this.#last
-    if (last !== null && this.order(last, node) < 0) {
-      last.after = node
-      node.before = last
-    } else {
-      if (first === null || this.order(node, first) < 0) this.first = node
-      if (first !== null) this.#fill(this.heads.length, this.first === node ? first : node)
-    }
-    node.queue = this
-    this.#last = node
-    this.size++
+  /** @param {N} node a node outside of queues */
+  insert(node) {
+    insertInto(this, node)
   }
 
   /** @returns {N | null} the first node, removed */
-  shift() {
+  pop() {
     const { first } = this
-    if (first !== null) this.remove(first)
+    if (first !== null) this.delete(first)
     return first
   }
 
-  /** @param {N} node @throws {Error} when it is not inside: somebody's state and queue have come apart */
-  remove(node) {
-    const { queue, before, after, slot } = node
-    if (queue !== this) throw new Error('removed from a queue that it is not in')
-    node.queue = node.before = node.after = null
-    this.size--
-    if (this.#last === node) this.#last = before
-    if (after !== null) after.before = before
-    if (before !== null) before.after = after
-    else if (node !== this.first) this.#fill(slot, after)
-    else this.#follow(after)
+  /**
+   * @param {N} node @throws {Error} if the node is in another queue: its state and its queue have come apart
+   */
+  delete(node) {
+    deleteFrom(this, node)
   }
 
-  /** Finds the first after that. @param {N | null} next what followed it in its run */
-  #follow(next) {
+  /** @param {N | null} next the node after the removed first node in its run */
+  findFirst(next) {
     const other = this.heads.length === 0 ? null : this.heads[0]
-    const isNext = other === null || next !== null && this.order(next, other) < 0
+    const isNext = other === null || next !== null && precedes(next, other)
     this.first = isNext ? next : other
-    if (!isNext) this.#fill(0, next)
+    if (!isNext) this.fill(0, next)
   }
 
-  /** @param {number} slot @param {N | null} next the first of what is left of its run; null if that has ended: the last run fills it */
-  #fill(slot, next) {
-    if (next !== null) return this.#place(slot, next, this.key(next))
+  /**
+   * Fills a free slot.
+   *
+   * @param {number} slot @param {N | null} next the rest of its run; null: the last run moves there
+   */
+  fill(slot, next) {
+    if (next !== null) return this.#sift(slot, next, numberOf(next.rank))
     const node = /** @type {N} */ (this.heads.pop())
-    const key = /** @type {number} */ (this.#keys.pop())
-    if (slot < this.heads.length) this.#place(slot, node, key)
+    const key = /** @type {number} */ (this.keys.pop())
+    if (slot < this.heads.length) this.#sift(slot, node, key)
   }
 
-  /** Puts a run where it belongs, from a free slot on. @param {number} slot @param {N} node its first @param {number} key */
-  #place(slot, node, key) {
-    const heads = this.heads
+  /**
+   * Puts a run where it belongs, starting at a free slot.
+   *
+   * @param {number} slot @param {N} node @param {number} key
+   */
+  #sift(slot, node, key) {
+    const { heads, keys } = this
     while (slot > 0) {
       const parent = (slot - 1) >> 2
-      if (!this.#precedes(node, key, parent)) break
-      this.#set(slot, heads[parent], this.#keys[parent])
+      if (!this.#isBefore(node, key, parent)) break
+      this.#set(slot, heads[parent], keys[parent])
       slot = parent
     }
     for (;;) {
       let child = 4 * slot + 1
       const end = Math.min(child + 4, heads.length)
       for (let other = child + 1; other < end; other++) {
-        if (this.#precedes(heads[other], this.#keys[other], child)) child = other
+        if (this.#isBefore(heads[other], keys[other], child)) child = other
       }
-      if (child >= end || this.#precedes(node, key, child)) break
-      this.#set(slot, heads[child], this.#keys[child])
+      if (child >= end || this.#isBefore(node, key, child)) break
+      this.#set(slot, heads[child], keys[child])
       slot = child
     }
     this.#set(slot, node, key)
   }
 
-  /** @param {N} node @param {number} key @param {number} slot of another */
-  #precedes(node, key, slot) {
-    const other = this.#keys[slot]
-    return key < other || (key === other && this.order(node, this.heads[slot]) < 0)
+  /** @param {N} node @param {number} key @param {number} slot the slot of another run */
+  #isBefore(node, key, slot) {
+    const other = this.keys[slot]
+    return key < other || key === other && precedes(node, this.heads[slot])
   }
 
   /** @param {number} slot @param {N} node @param {number} key */
   #set(slot, node, key) {
     this.heads[slot] = node
-    this.#keys[slot] = key
+    this.keys[slot] = key
     node.slot = slot
   }
 }
 
-// --------------------------------------------------------------------------------- errors and input checks
-
-/** The reason with which a job that asked for `miss: 'abort'` is cancelled at its deadline. */
-export class DeadlineError extends Error {
-  name = 'DeadlineError'
-}
-
-/** Jobs wait for each other in a circle, or nothing is left that could wake the jobs of a closed scheduler. */
-export class DeadlockError extends Error {
-  name = 'DeadlockError'
-
-  /** @param {string} message @param {Job[]} jobs */
-  constructor(message, jobs) {
-    super(message)
-    /** @type {Job[]} */
-    this.jobs = jobs
+/** @template {Node} N @param {Queue<N>} queue @param {N} node */
+function insertInto(queue, node) {
+  node.queue = queue
+  if (queue.size++ === 0) {
+    queue.first = queue.last = node
+    return
   }
-}
-
-/** @param {any} value */
-function describe(value) {
-  if (typeof value === 'string') return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value)
-  const isFunction = typeof value === 'function'
-  if (value === null || !isFunction && typeof value !== 'object') return String(value)
-  try {
-    if (isFunction) return `function ${value.name || '(anonymous)'}`
-    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
-  } catch {
-    return isFunction ? 'a function' : 'an object'
+  const { first, last } = queue
+  if (last !== null && precedes(last, node)) {
+    last.after = node
+    node.before = last
+  } else {
+    const isFirst = precedes(node, /** @type {N} */ (first))
+    if (isFirst) queue.first = node
+    queue.fill(queue.heads.length, isFirst ? first : node)
   }
+  queue.last = node
 }
 
-/** @param {string} name @param {string} wanted @param {unknown} value */
-const wrongType = (name, wanted, value) => new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
-/** @param {string} name @param {string} wanted @param {unknown} value */
-const outOfRange = (name, wanted, value) => new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
+/** @template {Node} N @param {Queue<N>} queue @param {N} node */
+function deleteFrom(queue, node) {
+  if (node.queue !== queue) throw new Error('removed from a queue that it is not in')
+  node.queue = null
+  if (--queue.size === 0) {
+    queue.first = queue.last = null
+    return
+  }
+  const { before, after, slot } = node
+  node.before = node.after = null
+  if (queue.last === node) queue.last = before
+  if (after !== null) after.before = before
+  if (before !== null) before.after = after
+  else if (node !== queue.first) queue.fill(slot, after)
+  else queue.findFirst(after)
+}
 
+// ------------------------------------------------------------------------------------------ 3 tasks and jobs
+
+/** A value that a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
+/** A function that can be work. @typedef {(...args: any[]) => any} AnyFunction */
 /**
- * @param {string} type @param {string} wanted @param {(value: any) => boolean} [isValid] what throws a RangeError; another type, a TypeError
- * @returns {(name: string, value: any) => any} a check
- */
-const typed = (type, wanted, isValid) => (name, value) => {
-  if (typeof value !== type) throw wrongType(name, wanted, value)
-  if (isValid !== undefined && !isValid(value)) throw outOfRange(name, wanted, value)
-  return value
-}
-
-/** @param {string} wanted @param {(value: number) => boolean} isValid @returns {(name: string, value: unknown) => number} */
-const number = (wanted, isValid) => typed('number', wanted, isValid)
-
-const positive = number('a number > 0', value => value > 0)
-const notNegative = number('a number >= 0', value => value >= 0)
-const finite = number('a finite number', Number.isFinite)
-const duration = number('a finite number >= 0', value => value >= 0 && value < Infinity)
-const interval = number('a finite number > 0', value => value > 0 && value < Infinity)
-const counted = number("an integer >= 1 or 'auto'", value => Number.isSafeInteger(value) && value >= 1)
-
-/** @param {string} name @param {unknown} value @returns {number} points, or AUTO */
-const points = (name, value) => value === 'auto' ? AUTO : counted(name, value)
-
-/** @param {string} word that will do, too @param {Checks[string]} check @returns {Checks[string]} */
-const or = (word, check) => (name, value) => value === word || check(name, value)
-
-const callable = typed('function', 'a function')
-const flag = typed('boolean', 'a boolean')
-const text = typed('string', 'a string')
-
-/** @param {string[]} choices @returns {(name: string, value: any) => any} */
-const among = (...choices) => (name, value) => {
-  if (find(choices, choice => choice === value) === undefined) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
-  return value
-}
-
-/** @param {string} name @param {any} fn @param {unknown} given */
-function refuseAsyncGenerator(name, fn, given) {
-  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') throw wrongType(name, 'a generator function, not an async one', given)
-}
-
-/** @param {string} name @param {unknown} value @returns {any} */
-function record(name, value) {
-  if (typeof value !== 'object' || value === null) throw wrongType(name, 'an object', value)
-  return value
-}
-
-const hasOwn = Object.hasOwn
-
-/** @template T @param {readonly T[]} list @param {(item: T) => any} isWanted @returns {T | undefined} */
-function find(list, isWanted) {
-  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) return list[i]
-}
-
-/** How an option is checked, by its name. @typedef {Record<string, (name: string, value: any) => unknown>} Checks */
-
-/** Is checked by the code that reads it. */
-const elsewhere = () => {}
-/** @param {string[]} names @returns {Checks} of options that are checked elsewhere */
-const unchecked = (...names) => Object.fromEntries(names.map(name => [name, elsewhere]))
-
-/**
- * Options: an object of whose own names each is known, since others would be passed over in silence.
+ * Work: the code of a job. A pair is a method call: `[object, 'method']`.
  *
- * @param {unknown} value @param {Checks} checks @param {string} [of] the parameter
- * @returns {any}
- * @throws {TypeError} naming the option
+ * @typedef {AnyFunction | Task<any, any> | Iterator<any, any, any> | readonly [object, PropertyKey]} Work
  */
-function knownOptions(value, checks, of = 'options') {
-  const options = record(of, value)
-  for (const name in options) {
-    if (hasOwn(checks, name) || !hasOwn(options, name)) continue
-    const names = Object.keys(checks)
-    const meant = names.find(other => lettersBut(name, other) + lettersBut(other, name) <= 2)
-    const hint = meant === undefined ? `known are ${names.join(', ')}` : `did you mean '${meant}'?`
-    throw new TypeError(`unknown option '${of === 'options' ? '' : `${of}.`}${name}'; ${hint}`)
-  }
-  return options
-}
-
 /**
- * The same, where those that are given are as they must be, too.
- *
- * @param {unknown} value @param {Checks} checks
- * @returns {any}
- * @throws {TypeError | RangeError} naming the option
- */
-function optionsOf(value, checks) {
-  const options = knownOptions(value, checks)
-  for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
-  return options
-}
-
-/** How many letters one word has that another has not. @param {string} word @param {string} other */
-const lettersBut = (word, other) => [...other].reduce((left, letter) => left.replace(letter, ''), word).length
-
-/** @param {any} value @returns {any} */
-function policyOf(value) {
-  if (value === 'edf' || value === 'fp' || value === 'rm') {
-    throw wrongType('policy', `the object that rt.mjs exports as ${value}`, value)
-  }
-  return record('policy', value)
-}
-
-/**
- * @param {string} wanted @param {(value: any) => any} find what is wanted of a value; it may throw
- * @returns {(name: string, value: any) => any} a check: it gives what was found
- */
-const having = (wanted, find) => (name, value) => {
-  try {
-    const found = find(value)
-    if (found) return found
-  } catch {} // what cannot be looked at is none
-  throw wrongType(name, wanted, value)
-}
-
-const abortSignal = having('an AbortSignal', signal => typeof signal.aborted === 'boolean' &&
-  typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function' && signal)
-/** What the seam acts on. */
-const jobHookOf = having('an array of Resources', one => one[protocol])
-/** A ReservationHook, or what stands for it. */
-const reservationHookOf = having('a Reservation', value => {
-  const hook = value[protocol]
-  return (hook.payer ?? hook).pool && hook
-})
-
-/** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
-const check = /* @__PURE__ */ Object.freeze({
-  number, positive, notNegative, finite, duration, interval, points, callable, flag, text, among, elsewhere, unchecked, signal: abortSignal,
-  scheduler: (/** @type {string} */ _, /** @type {Scheduler} */ scheduler) => here({ scheduler }), record,
-  policy: policyOf,
-  options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator
-})
-
-const abortError = () => new DOMException('The job was cancelled', 'AbortError')
-
-// ------------------------------------------------------------------------------------------ 4 Task and Job
-
-const AUTO = 0
-
-/** How many calls of rewritten code may nest on the engine's stack. */
-const ROOM = 150
-
-/** What the code of the running job counts: `budget`, with what is for rewritten code only. */
-const counts = {
-  left: 0,
-  /** How many more calls of rewritten code may nest on the engine's stack. */
-  room: ROOM,
-  /** Whether a frame is being left: what is around does not end. */
-  away: false
-}
-
-/**
- * The preemption points that the running job may still pass before the clock is read: `left`. Refilled before a job is
- * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
- *
- * @type {{ left: number }}
- */
-export const budget = counts
-
-/** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
-/** What becomes a job. @typedef {Function | Task<any, any> | Iterator<any, any, any>} Work */
-/**
- * What becomes of what a job's code returns.
+ * The result of a job whose code returns `T`.
  *
  * @template T
  * @typedef {T extends Iterator<any, infer R, any> ? R : Awaited<T>} Outcome
  */
 /**
+ * The function of a pair.
+ *
+ * @template W
+ * @typedef {W extends readonly [infer O, infer K] ? K extends keyof O ? O[K] : never : never} MethodOf
+ */
+/**
  * The result of work.
  *
  * @template W
- * @typedef {W extends { run(...args: any[]): infer R } ? Outcome<R>
+ * @typedef {W extends readonly [object, PropertyKey] ? ResultOf<MethodOf<W>>
+ *   : W extends { run(...args: any[]): infer R } ? Outcome<R>
  *   : W extends (...args: any[]) => infer R ? Outcome<R> : Outcome<W>} ResultOf
  */
 /**
- * What work is called with; async functions get their job first.
+ * The arguments of work.
  *
  * @template W
- * @typedef {W extends { run: infer F } ? ArgumentsOf<F>
- *   : W extends (job: Job<any>, ...args: infer A) => PromiseLike<any> ? A
- *   : W extends (...args: infer A) => infer R
- *     ? R extends PromiseLike<any> ? [never, 'an async function gets its job before its arguments'] : A
- *   : []} ArgumentsOf
+ * @typedef {W extends readonly [object, PropertyKey] ? ArgumentsOf<MethodOf<W>>
+ *   : W extends { run: infer F } ? ArgumentsOf<F> : W extends (...args: infer A) => any ? A : []} ArgumentsOf
  */
 /**
  * @template W
- * @typedef {W extends { run: infer F } ? YieldOf<F> : W extends (...args: any[]) => infer R ? YieldOf<R>
- *   : W extends Iterator<infer Y, any, any> ? Y : W extends AsyncIterator<any, any, any> ? 'not a generator' : never} YieldOf
+ * @typedef {W extends readonly [object, PropertyKey] ? YieldOf<MethodOf<W>> : W extends { run: infer F } ?
+ *   YieldOf<F> : W extends (...args: any[]) => infer R ? YieldOf<R> : W extends Iterator<infer Y, any, any> ?
+ *   Y : W extends AsyncIterator<any, any, any> ? 'not a generator' : never} YieldOf
  */
 /**
- * Refuses work that yields what a job may not.
+ * Rejects work that yields a value that a job may not yield.
  *
+ * @internal
  * @template W
  * @typedef {[YieldOf<W>] extends [Yieldable] ? unknown : unknown extends YieldOf<W> ? unknown
  *   : 'a job may yield nothing, a generator, a promise, a job or a waitable'} Checked
  */
 /**
- * Refuses work that cannot be called with `A`, of which it may leave some out.
+ * Rejects work that cannot be called with the arguments `A`, of which it may leave some out.
  *
+ * @internal
  * @template W @template {any[]} A
  * @typedef {A extends [...ArgumentsOf<W>, ...any[]] ? Checked<W> : ArgumentsOf<W>} Taking
  */
 
 /**
  * @typedef {object} TaskOptions
- * @property {string} [name] default: the name of the function or of the class
- * @property {number} [deadline] ms after release, > 0; default Infinity
- * @property {number} [priority] any finite number, larger is more important; default 0
+ * @property {string} [name] the name in traces and messages; default: the name of the function or class
+ * @property {number} [deadline] ms after the release, > 0; default Infinity
+ * @property {number} [priority] a finite number, larger is more important; default 0
  * @property {number} [period] ms, > 0; default Infinity
- * @property {number} [wcet] declared worst-case execution time, ms, >= 0; default Infinity
- * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default: the scheduler's
- * @property {'continue' | 'abort'} [miss] what happens to a job at its deadline; default 'continue'
- * @property {'queue' | 'skip' | 'replace' | 'abort'} [excess] what happens to a job that is released before the last one of
- *   the same task, or function, has ended: it waits for its turn ('queue'), in order of eligibility; is cancelled ('skip');
- *   waits instead of those that wait, which are cancelled ('replace': the newest wins); or begins, and all others are
- *   cancelled ('abort'). By default it begins beside them
- * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed; before the scheduler's
- * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet; before the scheduler's
- * @property {Scheduler} [scheduler] where jobs are released; default: that of the running job, else `rt`
- * @property {object} [reservation] a Reservation (addons/reservations.mjs) that pays for the jobs
- * @property {object[]} [uses] the Resources of sync.mjs that the jobs may use
- * @property {readonly { resource?: any, wcet: number }[]} [sections] the critical sections, for `schedulable`: the resource and the wcet in ms
+ * @property {number} [wcet] the declared worst-case execution time, ms, >= 0; default Infinity
+ * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default: the
+ *   scheduler's
+ * @property {'continue' | 'abort'} [miss] whether a job is cancelled at its deadline; default 'continue'
+ * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected, before the
+ *   scheduler's handler
+ * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet, before the
+ *   scheduler's handler
+ * @property {Scheduler} [scheduler] where jobs are released; default: the scheduler of the running job, or
+ *   `rt`
+ * @property {object} [reservation] the Reservation (addons/reservations.mjs) that pays for the jobs
+ * @property {object[]} [uses] the Resources (sync.mjs) that the jobs may use
+ * @property {readonly { resource?: any, wcet: number }[]} [sections] critical sections, for
+ *   addons/schedulable.mjs
  */
 /**
- * @typedef {object} JobOptions what belongs to one activation only
- * @property {number} [release] host timestamp, ms, past or future; default now. The deadline counts from it.
+ * @typedef {object} JobOptions the options of one job
+ * @property {number} [release] host timestamp, ms, past or future; default now. The deadline counts from the
+ *   release
  * @property {AbortSignal} [signal] cancels the job with its reason
  */
 
+const AUTO = 0
+
+// Options whose code checks them itself.
+const unchecked = () => {}
 /**
- * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a `run`
- * method; a generator in both cases where the work is to be preemptible.
+ * The parameters of a task or job: name, check, default. Every other list of parameters derives from this
+ * one.
+ */
+const PARAMETERS = {
+  /** @type {[check: Check, value: string]} */
+  name: [text, ''],
+  /** @type {[check: Check, value: number]} */
+  deadline: [positive, Infinity],
+  /** @type {[check: Check, value: number]} */
+  priority: [finite, 0],
+  /** @type {[check: Check, value: number]} */
+  period: [positive, Infinity],
+  /** @type {[check: Check, value: number]} */
+  wcet: [notNegative, Infinity],
+  /** @type {[check: Check, value: any]} */
+  budget: [points, undefined],
+  /** @type {[check: Check, value: string]} */
+  miss: [/* @__PURE__ */ oneOf('continue', 'abort'), 'continue'],
+  /** @type {[check: Check, value: any]} */
+  onMiss: [callable, undefined],
+  /** @type {[check: Check, value: any]} */
+  onOverrun: [callable, undefined],
+  /** @type {[check: Check, value: any]} */
+  reservation: [reservationHook, undefined],
+  /** @type {[check: Check, value: any]} */
+  uses: [resourceHooks, undefined],
+  /** @type {[check: Check, value: any]} */
+  sections: [array, undefined],
+  /** @type {[check: Check, value: any]} */
+  scheduler: [schedulerOption, undefined]
+}
+const PARAMETER_NAMES = /* @__PURE__ */ Object.keys(PARAMETERS)
+const TASK_OPTIONS = /* @__PURE__ */ Object.fromEntries(PARAMETER_NAMES.map(name => [name, unchecked]))
+const SPAWN_OPTIONS = { ...TASK_OPTIONS, release: unchecked, signal: unchecked }
+/** @type {any} */
+const NO_OPTIONS = Object.freeze({})
+
+/**
+ * The checked parameters of a job.
  *
- * The parameters are the task's own properties; they are checked, and read, at each release.
+ * @typedef {{ name: string, deadline: number, priority: number, period: number, wcet: number, budget: number
+ *   | undefined, miss: 'continue' | 'abort', onMiss?: (job: Job) => void, onOverrun?: (job: Job) => void,
+ *   reservation: any, uses: ResourceHook[] | undefined }} Parameters
+ */
+
+/**
+ * Checks the parameters of a job.
  *
- * @template {any[]} [A=any[]] what it is released with
+ * @param {any} given options of the spawn, which override those of the task @param {any} task
+ * @returns {Parameters}
+ * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+ */
+function parametersOf(given, task) {
+  /** @type {any} */
+  const parameters = {}
+  for (let i = 0; i < PARAMETER_NAMES.length; i++) {
+    const name = PARAMETER_NAMES[i]
+    const [check, otherwise] = /** @type {any} */ (PARAMETERS)[name]
+    // The name of a task is the name of its jobs anyway.
+    let value = given[name]
+    if (value === undefined && task !== null && name !== 'name') value = task[name]
+    parameters[name] = value === undefined ? otherwise : check(name, value)
+  }
+  return parameters
+}
+
+/** The parameters of most jobs. @type {Parameters} */
+const PLAIN = /* @__PURE__ */ Object.freeze(parametersOf(NO_OPTIONS, null))
+/** The continuation of code that is no job's: see `rt.yield`. @type {Parameters} */
+const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
+
+/** Whether the rank of a job holds all of its parameters. @param {Parameters} parameters */
+const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservation, uses }) => name === '' &&
+  period === Infinity && wcet === Infinity && budget === undefined && miss === 'continue' && onMiss === undefined &&
+  onOverrun === undefined && reservation === undefined && uses === undefined
+
+/**
+ * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a
+ * method `run`; write either as a generator if the work should be preemptible.
+ *
+ * The parameters are properties of the task. They are checked and read at each release.
+ *
+ * ```js
+ * const sample = new Task(function* (sensor) { ... }, { period: 10, wcet: 2 })
+ * const job = sample.release(sensor)
+ * ```
+ *
+ * @template {any[]} [A=any[]] the arguments of a release
  * @template [R=unknown] the result
  */
 export class Task {
@@ -825,8 +552,6 @@ export class Task {
   budget
   /** @type {'continue' | 'abort'} */
   miss = 'continue'
-  /** @type {TaskOptions['excess']} */
-  excess
   /** @type {TaskOptions['onMiss']} */
   onMiss
   /** @type {TaskOptions['onOverrun']} */
@@ -842,12 +567,12 @@ export class Task {
 
   /**
    * @overload
-   * @param {(job: Job, ...args: A) => PromiseLike<R>} work what a job does
+   * @param {(...args: A) => Iterator<Yieldable, R, any>} work the code of a job
    * @param {TaskOptions} [options]
    */
   /**
    * @overload
-   * @param {(...args: A) => Iterator<Yieldable, R, any>} work
+   * @param {(...args: A) => PromiseLike<R>} work
    * @param {TaskOptions} [options]
    */
   /**
@@ -857,11 +582,11 @@ export class Task {
    */
   /**
    * @overload
-   * @param {TaskOptions} [options] of a derived class, whose method `run` says what a job does
+   * @param {TaskOptions} [options] of a derived class, whose method `run` is the code of a job
    */
   /**
    * @param {any} [work] @param {any} [options]
-   * @throws {TypeError | RangeError} naming the parameter
+   * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
    */
   constructor(work, options) {
     if (typeof work === 'function') {
@@ -877,119 +602,40 @@ export class Task {
       options = work
     }
     // Fields would hide the accessors of a derived class.
-    for (const name in TASK_OPTIONS) if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
+    for (const name of PARAMETER_NAMES) if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
     if (options !== undefined) {
       knownOptions(options, TASK_OPTIONS)
-      for (const name in TASK_OPTIONS) if (options[name] !== undefined) /** @type {any} */ (this)[name] = options[name]
+      for (const name of PARAMETER_NAMES) {
+        if (options[name] !== undefined) /** @type {any} */ (this)[name] = options[name]
+      }
     }
-    if (this.scheduler !== undefined) here(this)
-    parametersOf(this, this)
-    if (this.sections !== undefined) checkSections(this)
+    parametersOf(this, null)
   }
 
   /**
-   * What a job of this task does; derived classes override it, as a generator where it is to be preemptible.
+   * The code of a job; derived classes override it.
    *
-   * @param {A} args those of `release`; an async method is given the job before them
+   * @param {A} args the arguments of `release`
    * @returns {Iterator<Yieldable, R, any> | PromiseLike<R> | R}
    */
   run(...args) {
     void args
-    throw new TypeError(`${this.name} has nothing to run`)
+    throw new TypeError(`${this.name} has no run method: pass a function to new Task(), or override run()`)
   }
 
   /**
    * Releases a job now.
    *
-   * @param {ArgumentsOf<this['run']>} args handed to `run`
+   * @param {ArgumentsOf<this['run']>} args the arguments of `run`
    * @returns {Job<ResultOf<this>>}
-   * @throws {TypeError | RangeError} naming a parameter that has become invalid
+   * @throws {TypeError | RangeError} if a parameter has become invalid
    */
   release(...args) {
     return /** @type {any} */ (here(this)).spawn(this, undefined, ...args)
   }
 }
 
-/** The scheduler that acts. @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
-function here(options) {
-  const scheduler = options?.scheduler
-  if (scheduler === undefined) return dispatching === null ? rt : dispatching.scheduler
-  if (!(scheduler instanceof Scheduler)) throw wrongType('scheduler', 'a Scheduler', scheduler)
-  return scheduler
-}
-
-/** Checks the critical sections of a task; `schedulable` reads them. @param {Task<any, any>} task */
-function checkSections({ sections, wcet }) {
-  if (!Array.isArray(sections)) throw wrongType('sections', 'an array of sections', sections)
-  sections.forEach(({ wcet: length }, index) => {
-    const name = `sections[${index}].wcet`
-    if (notNegative(name, length) > wcet) throw outOfRange(name, `at most that of its task, ${wcet}`, length)
-  })
-}
-
-const TASK_OPTIONS = /* @__PURE__ */ unchecked('deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'excess', 'onMiss',
-  'onOverrun', 'reservation', 'uses', 'sections', 'scheduler')
-const missOption = /* @__PURE__ */ among('continue', 'abort')
-const excessOption = /* @__PURE__ */ among('queue', 'skip', 'replace', 'abort')
-const SPAWN_OPTIONS = /* @__PURE__ */ unchecked(...Object.keys(TASK_OPTIONS), 'release', 'signal')
-/** @type {any} */
-const NO_OPTIONS = Object.freeze({})
-
-/** Classes may declare a field without a value, and users take one away. @param {any} given @param {any} own @param {any} otherwise */
-const chosen = (given, own, otherwise) => given !== undefined ? given : own !== undefined ? own : otherwise
-
-/** @type {JobHook[]} */
-const NO_HOOKS = []
-
-/** What counts where nothing is said. */
-const PLAIN_TASK = /* @__PURE__ */ new Task(/** @type {any} */ (() => {}))
-const PLAIN = /* @__PURE__ */ parametersOf(PLAIN_TASK, PLAIN_TASK)
-/**
- * Whether there is nothing that the job itself does not keep. Spawned with a priority, 100 000 jobs that keep it all take
- * 1.1 to 1.25 times as long (Node 20).
- *
- * @param {ReturnType<parametersOf>} parameters
- */
-const isPlain = ({ name, period, wcet, limit, abort, excess, onMiss, onOverrun }) =>
-  name === '' && period === Infinity && wcet === Infinity && limit === undefined && !abort && excess === undefined &&
-  onMiss === undefined && onOverrun === undefined
-
-/** Of tasks of the platform's kind. */
-const POSTED = /* @__PURE__ */ Object.freeze({ ...PLAIN })
-/** Of the rest of code that is no job's. */
-const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
-/** @param {Activation} a */
-const wasPosted = a => a.parameters === POSTED
-/** Whether it goes on with code that is no job's: it ends when nothing more is heard of that. @param {Activation} a */
-const isOfNoJob = a => a.parameters === CONTINUATION
-
-/**
- * The checked parameters of a job.
- *
- * @param {any} given the options of its spawn, or a task @param {any} task whose parameters count where none are given
- */
-function parametersOf(given, task) {
-  const {
-    name, budget = task.budget, excess = task.excess, onMiss = task.onMiss, onOverrun = task.onOverrun, reservation = task.reservation,
-    uses = task.uses
-  } = given
-  if (uses !== undefined && !Array.isArray(uses)) throw wrongType('uses', 'an array of Resources', uses)
-  return {
-    name: name === undefined ? '' : text('name', name),
-    deadline: positive('deadline', chosen(given.deadline, task.deadline, Infinity)),
-    priority: finite('priority', chosen(given.priority, task.priority, 0)),
-    period: positive('period', chosen(given.period, task.period, Infinity)),
-    wcet: notNegative('wcet', chosen(given.wcet, task.wcet, Infinity)),
-    limit: budget === undefined ? undefined : points('budget', budget),
-    abort: missOption('miss', chosen(given.miss, task.miss, 'continue')) === 'abort',
-    excess: excess === undefined ? undefined : excessOption('excess', excess),
-    onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
-    onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
-    reservation: reservation === undefined ? null : reservationHookOf('reservation', reservation),
-    uses: uses === undefined ? NO_HOOKS : Array.from(uses, one => jobHookOf('uses', one))
-  }
-}
-
+// The numbers of `job.status`.
 const PENDING = 0
 const READY = 1
 const WAITING = 2
@@ -998,332 +644,276 @@ const FAILED = 4
 const CANCELLED = 5
 const STATES = /** @type {const} */ (['pending', 'ready', 'waiting', 'done', 'failed', 'cancelled'])
 
-/** Kept instead of an array of its own: 100 000 jobs at once take 0.85 of what they took (Node 20). @type {any[]} */
+/** A promise and the functions that settle it. @typedef {{ promise: Promise<any>, resolve: (value: any) => void,
+ *   reject: (error: unknown) => void }} Deferred */
+
+/** The promise of a job's outcome. Tasks have one from the start: see `extend.task`. */
+class PromisedOutcome {
+  /**
+   * @param {boolean} isTask @param {AbortSignal | null} signal each yield rejects once it has been aborted
+   */
+  constructor(isTask, signal) {
+    this.isTask = isTask
+    this.signal = signal
+    /** @type {(value: any) => void} */
+    this.resolve = unchecked
+    /** @type {(error: unknown) => void} */
+    this.reject = unchecked
+    /** @type {Promise<any>} */
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+  }
+}
+
+/**
+ * All jobs without arguments share this array: 100,000 jobs at once take 0.85 of the time (Node 20).
+ *
+ * @type {any[]}
+ */
 const NO_ARGUMENTS = []
+/** `job.generator` of a function that has not been called. */
+const UNSTARTED = Symbol('unstarted')
 
-/** What the dispatcher knows of a job. `Job` is the handle that users hold. */
-class Activation extends HeapNode {
-  /**
-   * @param {Dispatcher} dispatcher @param {ReturnType<parametersOf>} parameters @param {any} work @param {any} leaf
-   * @param {any[]} args @param {number} release
-   */
-  constructor(dispatcher, parameters, work, leaf, args, release) {
-    super()
-    this.dispatcher = dispatcher
-    this.id = dispatcher.stats.jobs + 1
-    this.parameters = parameters
-    /** A Task, a function, or the iterator itself. */
-    this.work = work
-    this.args = args.length === 0 ? NO_ARGUMENTS : args
-    this.state = PENDING
-
-    this.release = release
-    this.deadline = Infinity
-    this.priority = 0
-    /** Raised when the job is put after its equals. */
-    this.stamp = 0
-    /** Whose keys count: its own, its reservation's, or those of a job that waits for it. @type {Standing} */
-    this.standing = this
-
-    /** The innermost generator, which is resumed directly; UNSTARTED until a function has returned; null if nothing is to be resumed. */
-    this.leaf = leaf
-    /** Its callers, outermost first. @type {any[] | null} */
-    this.callers = null
-    /** What the next resume hands in, and whether it is thrown. @type {any} */
-    this.input = undefined
-    this.throwing = false
-    /** Whether that is something that a cancellation must not take away. */
-    this.kept = false
-    /** @type {Waitable | null} */
-    this.waiting = null
-
-    /** Of a job that has come back once. @type {BudgetTuner | null} */
-    this.tuner = null
-    /** Its cost at its last rotation: the slice counts from it, across preemptions. */
-    this.turn = 0
-    /** @type {number | undefined} */
-    this.started = undefined
-    /** @type {number | undefined} */
-    this.finished = undefined
-    this.cost = 0
-    this.preemptions = 0
-    /** On the timeline: at the release while the job is pending, then at the deadline. @type {Entry | null} */
-    this.entry = null
-    this.missed = false
-    this.handled = false
-    /** @type {any} the result or the error */
-    this.outcome = undefined
-    /** @type {Deferred | null} */
-    this.deferred = null
-    this.extras = NO_EXTRAS
-    this.job = new Job(this)
-  }
-
-  /** As a standing: reserved jobs have band 1, ordinary ones 0, those of a depleted reservation -1. */
-  get band() { return 0 }
-
-  get absoluteDeadline() { return this.release + this.deadline }
-  /** What the policies of this module compare, which can do without the handle: a communication costs a tenth less. */
-  get ranked() { return this }
-  /** The job that a node of the ready queue stands for. */
-  get first() { return this }
-
-  /** The preemption level, fixed at release. */
-  get level() { return this.extras.level ?? this.dispatcher.policy.level(this.job) }
-
-  /** @param {Waitable} waitable */
-  woken(waitable) {
-    this.waiting = null
-    this.input = waitable.outcome
-    this.throwing = waitable.phase === REJECTED
-    this.kept = waitable.handsOver && !this.throwing
-    this.dispatcher.unblock(this)
-  }
-}
-
-/** ms that a short automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in browsers). */
-const SHORT_BUDGET = 0.006
-/** Points that a short budget has at least, where they cost more than that. */
-const FEWEST_POINTS = 8
-/** ms that a long automatic budget is worth, and none is worth more, since alarms may be late by it. */
-const LONG_BUDGET = 0.1
-/** More make no point cheaper: 2.7 ns in budgets of 1000 as in these (bench/budget). */
-const MOST_POINTS = 4096
-/** A length is left for the other where its points cost so many times as much: more than measurements differ by chance. */
-const TOO_DEAR = 1.1
-/** Measurements between two trials, which take 6 % of the time then. */
-const SOON = 32
-/** The same when many trials have come to the same: 0.4 %. */
-const LATE = 512
+// The progress of a cancellation, in `extras.cancellation`.
+const NONE = 0
+const REQUESTED = 1
+const THROWN = 2
 
 /**
- * Finds the points of a job's automatic budgets, from what the points before have cost.
- *
- * Budgets grow at most by doubling and fall at once. None has more than MOST_POINTS, nor more than cost `ceiling` (see
- * `learn`), rounded up. So when points that cost p ms suddenly cost P ms, the longest budget takes at most
- *
- *   P * min(MOST_POINTS, ceil(ceiling / p)) ms
- *
- * whatever the clock and wherever in a budget that happens. A budget may be far shorter than a tick of the clock, so the
- * price of a point is an average over several; one that contradicts it by more than the clock's resolution begins it anew.
- *
- * Budgets are short, so that alarms are on time, unless points are cheaper in long ones. They are where resuming a
- * generator is dear: Firefox goes on in slow code for up to a thousand rounds of a loop, 2 to 60 us, before it is back in
- * optimized code. So a job begins with long budgets, and now and then the other length is tried.
+ * The fields that only some jobs need. A job gets its own record when it first waits, or comes back from a
+ * budget.
  */
-class BudgetTuner {
-  /** Of the next budget. */
-  points = 1
-  /** Points and ms of budgets that ended before they were used up. */
-  early = 0
-  took = 0
-  /** What the price of a point is measured by; older points count less. */
-  passed = 0
-  time = 0
-  isLong = true
-  /** What the present length is judged by: points and ms of budgets that cost what was expected. */
-  count = 0
-  spent = 0
-  /** During a trial, the price of a point in budgets of the other length, ms; else 0. */
-  rival = 0
-  /** Measurements until one counts, and between trials. Of a new length the second counts: budgets grow in the first. */
-  left = 1
-  patience = SOON
-
-  /**
-   * Takes in what the points of a budget cost. Those that waits cut short count together, once they come to a whole one: CommsTime
-   * takes 5 % longer where each counts.
-   *
-   * @param {number} points > 0
-   * @param {number} ms
-   * @param {number} resolution of the clock, ms; Infinity while it is not known
-   * @param {number} ceiling ms that a budget may cost at most
-   */
-  learn(points, ms, resolution, ceiling) {
-    const passed = this.early += points
-    const elapsed = this.took += ms
-    if (passed < this.points && elapsed < ceiling) return
-    this.early = this.took = 0
-    const tick = Math.min(1, resolution)
-    const expected = this.time / this.passed * passed
-    if (elapsed - resolution > 2 * expected || elapsed + resolution < expected / 4) {
-      this.time = this.passed = 0
-    } else {
-      this.spent += elapsed
-      this.count += passed
-      if (this.spent >= Math.max(2 * ceiling, 8 * tick)) this.compare(tick)
-    }
-    this.time += elapsed
-    this.passed += passed
-    // The points so far may have cost up to a tick more than the clock shows; or, where a tick is short, a point.
-    const price = (this.time + tick) / (this.passed + 1)
-    const worth = this.isLong ? ceiling : Math.min(ceiling, Math.max(SHORT_BUDGET, FEWEST_POINTS * price))
-    this.points = Math.max(1, Math.min(Math.floor(worth / price), 2 * this.points, MOST_POINTS))
-    if (this.time > 8 * Math.max(worth, tick)) {
-      this.time /= 2
-      this.passed /= 2
-    }
-  }
-
-  /**
-   * Begins or ends a trial of the other length, when it is time.
-   *
-   * @param {number} tick ms by which a measurement may be wrong; that long budgets pay must be beyond doubt
-   */
-  compare(tick) {
-    const price = (this.spent + (this.isLong ? tick : -tick)) / this.count
-    this.spent = this.count = 0
-    if (this.left-- > 0) return
-    if (this.rival === 0) {
-      this.rival = price
-      this.isLong = !this.isLong
-      this.left = 1
-      return
-    }
-    const pays = this.isLong ? price * TOO_DEAR < this.rival : this.rival * TOO_DEAR < price
-    this.patience = pays === this.isLong ? SOON : Math.min(2 * this.patience, LATE)
-    this.isLong = pays
-    this.left = this.patience
-    this.rival = 0
-  }
-}
-
-/**
- * A promise and what settles it.
- *
- * @typedef {{ promise: Promise<any>, resolve: (value: any) => void, reject: (error: unknown) => void }} Deferred
- */
-
-/** What only few jobs have; the others share NO_EXTRAS. */
 class Extras {
-  /** The job's cost when its present period began; Infinity once that has overrun. */
-  costBefore = 0
-  /** Kept when deadline or priority change after the release. @type {number | undefined} */
-  level = undefined
-  /** Of a function that goes on in microtasks. @type {AsyncDriver | null} */
-  driver = null
-  /** What it listens to. @type {AbortSignal | null} */
-  signal = null
-  /** NOT_CANCELLED, or the reason. @type {unknown} */
-  reason = NOT_CANCELLED
-  delivered = false
-  /** @type {ReservationHook | null} */
-  server = null
-  /** That of its reservation, while the job is ready by nothing else. @type {Pool | null} */
-  pool = null
-  uses = NO_HOOKS
-  /** The number of gates held. */
-  gates = 0
-  /** A copy of its own keys, for those it lends them to. @type {Standing | null} */
-  rank = null
-  /** By which it runs after all others, when its reservation is depleted. @type {Standing | null} */
-  background = null
-  /** The queues it owns, whose best waiter lends it its standing. @type {Queue[]} */
-  owned = []
-  /** @type {Queue | null} */
-  joiners = null
+  constructor() {
+    /** @type {Parameters} */
+    this.parameters = PLAIN
+    /** The rank of the job's own keys, if `job.rank` can be another one. @type {Rank | null} */
+    this.own = null
+    /**
+     * The preemption level, if the deadline or the priority has changed after the release.
+     *
+     * @type {number | undefined}
+     */
+    this.level = undefined
+
+    // Calls and resuming
+    /** Suspended callers, outermost first. @type {any[] | null} */
+    this.callers = null
+    /** The waitable that the job waits for. @type {Waitable | null} */
+    this.wait = null
+    /** Whether the next resume throws `job.input`. */
+    this.isThrowing = false
+    /** Whether the next resume must hand over `job.input` even to a cancelled job. */
+    this.keepsInput = false
+    /** @type {AsyncDriver | null} */
+    this.driver = null
+    /** @type {Admission | null} */
+    this.admit = null
+
+    // Accounts
+    /** @type {BudgetTuner | null} */
+    this.tuner = null
+    /** The cost at the last rotation: slices count from it, across preemptions. */
+    this.sliceStart = 0
+    /** The cost at the start of the period; Infinity after an overrun. */
+    this.periodStart = 0
+    this.preemptions = 0
+    this.isMissed = false
+    /** Whether some code will see the failure of the job. */
+    this.isHandled = false
+
+    // Cancellation, reservation, sections, inheritance. `isSpecial` is true if any of these can matter.
+    this.isSpecial = false
+    this.cancellation = NONE
+    /** @type {unknown} */
+    this.reason = undefined
+    /** Unsubscribes from `options.signal`. @type {(() => void) | null} */
+    this.unsubscribe = null
+    /** Aborts `job.signal`. @type {AbortController | null} */
+    this.controller = null
+    /** @type {Group | null} */
+    this.group = null
+    /** The rank after all other jobs, for a depleted reservation. @type {Rank | null} */
+    this.background = null
+    /** How many critical sections the job is in. */
+    this.sections = 0
+    /** The wait queues whose first waiter the job inherits from. @type {WaitQueue[]} */
+    this.owned = []
+    /** @type {WaitQueue | null} */
+    this.joiners = null
+  }
 }
 
-/** @type {unknown} */
-const NOT_CANCELLED = Symbol('not cancelled')
-
-/** Whether a job's standing may matter, or be another's, while it is not ready by its reservation. @param {Activation} a */
-const isDependent = ({ extras, waiting }) => extras.gates > 0 || waiting !== null && waiting.isRanked ||
-  extras.owned.some(({ first }) => first !== null && first.activation !== null)
-
-/** Whether its reservation has nothing left for a job that is ready by nothing else. @param {Activation} a */
-const isOut = ({ extras }) => extras.pool !== null && extras.pool.isOut
-
-/** What is only read. @type {Extras} */
+/** The record that all other jobs share; it is only read. */
 const NO_EXTRAS = /* @__PURE__ */ Object.freeze(new Extras())
+/** @param {Job} job @returns {Extras} a record that may be written */
+const extrasOf = job => job.extras === NO_EXTRAS ? job.extras = new Extras() : job.extras
+/** @param {Job} job @returns {Extras} a record of a job that needs attention at each switch */
+function specialOf(job) {
+  const extras = extrasOf(job)
+  extras.isSpecial = true
+  return extras
+}
 
-/** To be written. @param {Activation} a */
-const extrasOf = a => a.extras === NO_EXTRAS ? a.extras = new Extras() : a.extras
+/** @param {Job} job @returns {Rank} */
+const ownRankOf = ({ extras, rank }) => extras.own ?? rank
 
-/** @type {(job: Job) => Activation} */
-let activationOf
-/** @type {(value: unknown) => value is Job} */
-let isJob
+/** @typedef {typeof STATES[number] | 'running' | 'depleted'} JobState */
+
+/** Allows `new Job` for this module only. */
+let isCreating = false
 
 /**
- * One activation of a task, from its release to its finish. Made by `spawn` and `release` only.
+ * One activation of a task, from its release to its finish. `spawn` and `release` create jobs.
  *
- * A job is a thenable: `await job` gives its result or throws its error. So does `yield job` in another job, which
- * lends its own deadline and priority to the job it waits for.
+ * A job is a thenable: `await job` returns its result or throws its error. So does `yield job` in another
+ * job, whose deadline and priority it inherits meanwhile.
+ *
+ * ```js
+ * const job = rt.spawn(encrypt, { deadline: 100 }, text)
+ * const cipher = await job
+ * ```
  *
  * @template [T=unknown] the result
  */
 export class Job {
-  /** @type {Activation} */
-  #activation
+  /**
+   * @internal
+   * @param {Core} core @param {any} work @param {any} generator @param {any} input the arguments
+   * @param {number} release
+   */
+  constructor(core, work, generator, input, release) {
+    if (!isCreating) throw new TypeError('jobs are made by spawn() and release()')
+    // As a node. Without `extends`: in large processes V8 does not inline base constructors.
+    /** @internal @type {Rank} */
+    this.rank = core.plainRank
+    /** @internal */
+    this.seq = 0
+    /** @internal @type {any} */
+    this.queue = null
+    /** @internal */
+    this.slot = 0
+    /** @internal @type {any} */
+    this.before = null
+    /** @internal @type {any} */
+    this.after = null
 
-  static {
-    activationOf = job => job.#activation
-    isJob = value => typeof value === 'object' && value !== null && #activation in value
-  }
-
-  /** @internal @param {Activation} activation */
-  constructor(activation) {
-    if (!(activation instanceof Activation)) throw new TypeError('jobs are made by spawn() and release()')
-    this.#activation = activation
+    /** @internal @type {Core} */
+    this.core = core
+    /** @internal a Task, a function, a pair or an iterator */
+    this.work = work
+    /** @internal */
+    this.serial = ++core.stats.jobs
+    /** @internal */
+    this.status = PENDING
+    /** @internal */
+    this.releaseTime = release
+    /** @internal the innermost generator; UNSTARTED before a function is called; null if there is none */
+    this.generator = generator
+    /**
+     * @internal the arguments, then the value for the next resume, in the end the result or the error
+     * @type {any}
+     */
+    this.input = input
+    /** @internal @type {number | undefined} */
+    this.startTime = undefined
+    /** @internal @type {number | undefined} */
+    this.finishTime = undefined
+    /** @internal */
+    this.charged = 0
+    /** @internal on the timeline: the release of a pending job, then the deadline @type {Entry | null} */
+    this.entry = null
+    /** @internal @type {PromisedOutcome | null} */
+    this.deferred = null
+    /** @internal @type {Extras} */
+    this.extras = NO_EXTRAS
   }
 
   /** Unique in its scheduler, in the order of creation. */
-  get id() { return this.#activation.id }
-  /** @returns {string} the name given, else the task's, else the function's, else 'job' and its id */
-  get name() {
-    const { parameters, work, id } = this.#activation
-    return parameters.name || (typeof work === 'function' || work instanceof Task ? work.name : '') ||
-      (parameters === POSTED ? 'task' : `job ${id}`)
-  }
-  /** @returns {Task | null} whose job it is; null of work that is no Task */
-  get task() {
-    const { work } = this.#activation
-    return work instanceof Task ? work : null
-  }
-  /** 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; 'done', 'failed' or 'cancelled' in the end. */
-  get state() {
-    const { state, dispatcher, work } = this.#activation
-    if (work instanceof Elsewhere && state < DONE) return work.state
-    if (dispatcher.running === this.#activation) return dispatcher.inRound ? 'running' : 'ready'
-    return isOut(this.#activation) ? 'depleted' : STATES[state]
-  }
+  get id() { return this.serial }
   /** Host timestamp, ms. */
-  get release() { return this.#activation.release }
+  get release() { return this.releaseTime }
+  /** Host timestamp of the first dispatch, ms; undefined before. @returns {number | undefined} */
+  get started() { return this.startTime }
+  /** Host timestamp, ms; undefined until the job has ended. @returns {number | undefined} */
+  get finished() { return this.finishTime }
+  /** Execution time that the job has received, ms. */
+  get cost() { return this.charged }
+  /** The name given, else the name of the task or function, else 'job' and the id. @returns {string} */
+  get name() {
+    const { work, id, extras: { parameters } } = this
+    return parameters.name || nameOfWork(work) || `job ${id}`
+  }
+  /** The task of the job; null for work that is not a Task. @returns {Task | null} */
+  get task() { return this.work instanceof Task ? this.work : null }
+  /**
+   * 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; in the end 'done', 'failed' or
+   * 'cancelled'.
+   *
+   * @returns {JobState}
+   */
+  get state() {
+    const { core, status, extras: { wait } } = this
+    const shown = special(wait)?.shownState
+    if (core.running === this) return core.inRound ? 'running' : 'ready'
+    if (shown !== undefined) return shown
+    return isDepleted(this) ? 'depleted' : STATES[status]
+  }
   /** Host timestamp, ms; Infinity without a deadline. */
-  get absoluteDeadline() { return this.#activation.absoluteDeadline }
-  /** Host timestamp of the first dispatch, ms. @returns {number | undefined} */
-  get started() { return this.#activation.started }
-  /** Host timestamp, ms. @returns {number | undefined} */
-  get finished() { return this.#activation.finished }
-  /** Execution time received, ms. */
-  get cost() { return this.#activation.cost }
-  /** Whether it was noticed unfinished, or finished, after its deadline. */
-  get missed() { return this.#activation.missed }
-  /** `finished - absoluteDeadline`, signed, ms; undefined until it has finished. @returns {number | undefined} */
-  get lateness() {
-    const { finished, absoluteDeadline } = this.#activation
-    return finished === undefined ? undefined : finished - absoluteDeadline
-  }
-  /** How often it had to hand over the processor while it could go on. */
-  get preemptions() { return this.#activation.preemptions }
+  get absoluteDeadline() { return this.release + this.deadline }
+  /** Whether the job was found unfinished, or finished, after its deadline. */
+  get missed() { return this.extras.isMissed }
+  /**
+   * `finished - absoluteDeadline`, signed, ms; undefined until the job has finished.
+   *
+   * @returns {number | undefined}
+   */
+  get lateness() { return this.finished === undefined ? undefined : this.finished - this.absoluteDeadline }
+  /** How often the job lost the processor while it could continue. */
+  get preemptions() { return this.extras.preemptions }
+  /** ms; Infinity without a period. */
+  get period() { return this.extras.parameters.period }
+  /** The preemption level, fixed at the release (Baker 1991). */
+  get level() { return levelOf(this) }
 
-  /** Relative deadline, ms after release. Setting it moves the job in its queue at once. */
-  get deadline() { return this.#activation.deadline }
+  /**
+   * The relative deadline, ms after the release. Setting it moves the job in its queue immediately.
+   *
+   * @returns {number}
+   */
+  get deadline() { return ownRankOf(this).deadline }
   set deadline(value) {
-    positive('deadline', value)
-    this.#activation.dispatcher.setDeadline(this.#activation, value)
+    setDeadline(this, positive('deadline', value))
   }
-  /** Larger is more important. Setting it moves the job in its queue at once. */
-  get priority() { return this.#activation.priority }
+  /**
+   * The priority: larger is more important. Setting it moves the job in its queue immediately.
+   *
+   * @returns {number}
+   */
+  get priority() { return ownRankOf(this).priority }
   set priority(value) {
-    finite('priority', value)
-    this.#activation.dispatcher.rekey(this.#activation, 'priority', value)
+    changeKeys(this, this.release, this.deadline, finite('priority', value))
   }
-  /** ms; Infinity without one. */
-  get period() { return this.#activation.parameters.period }
-  /** The preemption level, fixed at release (Baker 1991). */
-  get level() { return this.#activation.level }
+
+  /**
+   * An AbortSignal that is aborted when the job is cancelled. It is created on first use.
+   *
+   * ```js
+   * await fetch(url, { signal: rt.current.signal })
+   * ```
+   *
+   * @returns {AbortSignal}
+   */
+  get signal() {
+    const extras = extrasOf(this)
+    if (extras.controller === null) {
+      extras.controller = new AbortController()
+      if (extras.cancellation !== NONE || this.status === CANCELLED) extras.controller.abort(extras.reason)
+    }
+    return extras.controller.signal
+  }
 
   /**
    * @template [R=T], [E=never]
@@ -1332,275 +922,721 @@ export class Job {
    * @returns {Promise<R | E>}
    */
   then(onDone, onFailed) {
-    return promiseOf(this.#activation).then(onDone, onFailed)
+    return promiseOf(this).then(onDone, onFailed)
   }
-  /** @template [E=never] @param {((error: any) => E | PromiseLike<E>) | null} [onFailed] @returns {Promise<T | E>} */
+  /**
+   * @template [E=never] @param {((error: any) => E | PromiseLike<E>) | null} [onFailed]
+   * @returns {Promise<T | E>}
+   */
   catch(onFailed) {
     return this.then(/** @type {any} */ (undefined), onFailed)
   }
   /** @param {(() => void) | null} [onEnded] @returns {Promise<T>} */
   finally(onEnded) {
-    return promiseOf(this.#activation).finally(onEnded)
+    return promiseOf(this).finally(onEnded)
   }
 
   /**
-   * Cancels the job: `reason` is thrown once at its current `yield`, innermost call first; inside a critical section
-   * at the first yield after it. What the job waited for is let go of; its `finally` blocks may yield and wait. A job
-   * that has not started ends at once; one that catches the reason goes on. An async job that awaits something else is
-   * told at its next yield, and has not ended until its code has.
+   * Cancels the job. The reason is thrown once at its current `yield`, in the innermost call; inside a
+   * critical section it is thrown at the first yield after the section. The job stops waiting. Its `finally`
+   * blocks may yield and wait. A job that has not started ends immediately; a job that catches the reason
+   * continues. An async job that awaits a foreign promise gets the reason at its next `job.yield()`.
    *
    * @param {unknown} [reason] default: an AbortError
-   * @returns {boolean} whether this call cancelled it: false when it had ended or had been cancelled already
+   * @returns {boolean} `true` if this call cancelled the job; `false` if it had ended or had been cancelled
+   *   before
    */
   cancel(reason) {
-    return this.#activation.dispatcher.cancel(this.#activation, reason)
+    return cancel(this, reason)
   }
 
   /**
-   * In an async job: passes a preemption point, wherever its code has been meanwhile.
+   * A preemption point of an async job, after any `await`.
    *
-   * @returns {Promise<void>} resolved when the policy picks the job again; rejected when it has been cancelled, and in a
-   *   task whenever its signal has been aborted
+   * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
+   *   cancelled
    * @throws {TypeError} in a generator job, which writes `yield`
    */
   yield() {
-    return yieldIn(this.#activation)
+    return yieldIn(this)
   }
 
-  /** For `yield* job`, which types the result. @returns {Generator<Job<T>, T, unknown>} */
+  /** @internal settles the wait: see Waitable @param {Waitable} waitable */
+  woken(waitable) {
+    const { extras } = this
+    extras.wait = null
+    extras.isThrowing = waitable.phase === REJECTED
+    extras.keepsInput = waitable.handsOver && !extras.isThrowing
+    this.input = waitable.outcome
+    unblock(this)
+  }
+  /** @internal the job that a node of the ready queue stands for */
+  get first() { return this }
+
+  /** Makes `yield* job` work, which types the result. @returns {Generator<Job<T>, T, unknown>} */
   *[Symbol.iterator]() {
     return /** @type {T} */ (yield this)
   }
+  /** A job in JSON. */
+  toJSON() { return { id: this.id, name: this.name, state: this.state } }
   get [Symbol.toStringTag]() { return 'Job' }
+
+  static {
+    // Engines without explicit resource management have no such symbol.
+    const { dispose } = /** @type {any} */ (Symbol)
+    if (dispose) {
+      Object.defineProperty(this.prototype, dispose, {
+        value: /** @this {Job} */ function () { this.cancel() }, writable: true, configurable: true
+      })
+    }
+  }
 }
 
-// --------------------------------------------------------------------------- 4a what a job may wait for
+/** @param {Core} core @param {any} work @param {any} generator @param {any[]} args @param {number} release */
+function createJob(core, work, generator, args, release) {
+  isCreating = true
+  const job = new Job(core, work, generator, args.length === 0 ? NO_ARGUMENTS : args, release)
+  isCreating = false
+  return job
+}
 
+/** @param {any} work @returns {string} */
+function nameOfWork(work) {
+  if (typeof work === 'function' || work instanceof Task) return work.name
+  return Array.isArray(work) ? String(work[1]) : ''
+}
+
+/** @param {unknown} value @returns {value is Job} */
+const isJob = value => value instanceof Job
+
+/** @param {Job} job @returns {number} */
+const levelOf = job => job.extras.level ?? levelNow(job)
+/** @param {Job} job @returns {number} the level by its present keys */
+function levelNow(job) {
+  try {
+    return job.core.policy.level(job)
+  } catch (error) {
+    reportOfPolicy(job.core, error)
+    return -Infinity
+  }
+}
+
+/** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
+function promiseOf(job) {
+  if (job.deferred === null) {
+    job.deferred = new PromisedOutcome(false, null)
+    if (job.status >= DONE) settlePromise(job, job.deferred)
+  }
+  return job.deferred.promise
+}
+
+/** @template {object} D @param {D} target @returns {D & Deferred} the target, with a new promise */
+function defer(target) {
+  const deferred = /** @type {D & Deferred} */ (target)
+  deferred.promise = new Promise((resolve, reject) => {
+    deferred.resolve = resolve
+    deferred.reject = reject
+  })
+  return deferred
+}
+
+/** @param {Job} job an ended job @param {PromisedOutcome} deferred */
+function settlePromise(job, { promise, resolve, reject }) {
+  if (job.status === DONE) return resolve(job.input)
+  reject(job.input)
+  if (job.status === CANCELLED) promise.catch(() => {}) // a cancellation is never reported as unhandled
+}
+
+// ------------------------------------------------------------------------------------------------- 4 waiting
+
+// The phases of a waitable.
 const IDLE = 0
-const BEGUN = 1
-const FULFILLED = 2
-const REJECTED = 3
+const ENTERING = 1 // `enter` is running
+const WAITED = 2
+const FULFILLED = 3
+const REJECTED = 4
 
 /**
- * The property that tells waitables from other values, at less than the price of `instanceof`: null where a job that yields
- * it waits for it; of calls, what begins it for the job that yields it first, and gives what that job drives.
+ * A node that waits for code outside of jobs, or for a branch of a choice.
+ *
+ * @internal
  */
-const asCall = Symbol('as call')
-
-/**
- * Something to wait for: lazy, acts once, then repeats its outcome. Derived classes override `begin`, which is
- * called when somebody waits for it first and settles it by `wake` or `fail`, at once or later; and `undo`, called
- * when the last waiter leaves before that, after which it can begin anew.
- */
-class Waitable extends HeapNode {
-  static BEGUN = BEGUN
-
-  /** Whether waiting for it may take time, so that it is forbidden in critical sections. */
-  get mayBlock() { return true }
+class Waiter {
   /**
-   * Whether its outcome would be lost if the job did not get it, as a message or a lock would: a job that is cancelled
-   * after it has been woken gets it all the same, and the reason at its next yield.
+   * @param {Job | null} job the waiting job: its rank orders the waiter
+   * @param {(waitable: Waitable) => void} notify called once when the waitable settles
+   * @param {Waitable | null} [combinator] the choice or group whose member the waiter waits for
    */
-  get handsOver() { return false }
-  /**
-   * Whether a job that wakes its equals by it, and need not wait, goes on to its next yield, and further if that is
-   * another such; else it hands over at once. Jobs that talk to each other change places half as often if it is; CommsTime takes
-   * 1.6 to 1.75 times as long if it never is.
-   */
-  get goesOn() { return false }
-
-  /**
-   * @param {any} value
-   * @returns {Waitable | null} the value itself, or what waits for it: a job or a thenable; null if it is none
-   */
-  static of(value) {
-    if (value instanceof Waitable) return value
-    if (isJob(value)) {
-      activationOf(value).handled = true
-      return new Join(activationOf(value))
-    }
-    return isThenable(value) ? new Settlement(value) : null
+  constructor(job, notify, combinator = null) {
+    this.rank = job === null ? OUTSIDE : effectiveRank(job)
+    this.seq = 0
+    /** @type {any} */
+    this.queue = null
+    this.slot = 0
+    /** @type {any} */
+    this.before = null
+    /** @type {any} */
+    this.after = null
+    this.job = job
+    this.notify = notify
+    this.combinator = combinator
+    /** @type {Waitable | null} */
+    this.wait = null
   }
 
-  constructor() {
-    super()
+  /** Whether a choice can still prefer another waitable. @returns {boolean} */
+  get isBranch() {
+    const { combinator } = this
+    if (combinator === null) return false
+    const { isChoice, waiter } = combinator
+    return isChoice || waiter instanceof Waiter && waiter.isBranch
+  }
+
+  /** @param {Waitable} waitable */
+  woken(waitable) {
+    this.wait = null
+    this.notify(waitable)
+  }
+
+  /** Moves the waiter in its queue after the rank of its job has changed. */
+  refresh() {
+    if (this.combinator !== null) this.job = this.combinator.job // the best of several
+    const { job } = this
+    const rank = job === null ? OUTSIDE : effectiveRank(job)
+    if (rank === this.rank) return
+    if (this.queue !== null) this.queue.rerank(this, rank)
+    else this.rank = rank
+    const { wait } = this
+    if (wait?.waiter instanceof Crowd) wait.waiter.refresh()
+    else wait?.refresh()
+  }
+}
+
+/** Several waiters of one waitable, as one node. */
+class Crowd extends Waiter {
+  /** @param {(Job | Waiter)[]} members */
+  constructor(members) {
+    super(null, () => {})
+    this.members = members
+    this.rank = this.best
+  }
+
+  /** The best rank of the members. */
+  get best() {
+    return this.members.map(effectiveRankOfNode).reduce((best, rank) => compareRanks(rank, best) < 0 ? rank : best)
+  }
+
+  /** @param {Waitable} waitable */
+  woken(waitable) {
+    this.wait = null
+    // A member that is woken can end the waits of others.
+    for (const member of this.members) if (waitOf(member) === waitable) member.woken(waitable)
+  }
+
+  refresh() {
+    const { best } = this
+    if (best === this.rank) return
+    if (this.queue !== null) this.queue.rerank(this, best)
+    else this.rank = best
+    this.wait?.refresh()
+  }
+}
+
+/** @param {Job | Waiter} node @returns {Job | null} */
+const jobOf = node => node instanceof Job ? node : node.job
+/** @param {Job | Waiter} node @returns {Rank} */
+const effectiveRankOfNode = node => node instanceof Job ? effectiveRank(node) : node.rank
+/** @param {Job | Waiter | null} node @returns {{ combinator?: Waitable | null }} */
+const asWaiter = node => node instanceof Waiter ? node : {}
+/** @param {Job | Waiter} node @returns {Waitable | null} */
+const waitOf = node => node instanceof Job ? node.extras.wait : node.wait
+/** @param {Job | Waiter} node @param {Waitable | null} waitable */
+function setWait(node, waitable) {
+  if (node instanceof Job) extrasOf(node).wait = waitable
+  else node.wait = waitable
+}
+
+/**
+ * An operation to wait for: `yield` or `yield*` it in a job, `await` it anywhere.
+ *
+ * @template [T=unknown]
+ * @typedef {PromiseLike<T> & {
+ *   catch<E = never>(onFailed?: ((error: any) => E | PromiseLike<E>) | null): Promise<T | E>,
+ *   finally(onEnded?: (() => void) | null): Promise<T>,
+ *   [Symbol.iterator](): Generator<Awaitable<T>, T, unknown>
+ * }} Awaitable
+ */
+/**
+ * An operation that a job can wait for. It is lazy, acts once, and then repeats its outcome.
+ *
+ *   yielded    settled, or `try` settles it: the job continues, and no queue is touched
+ *              else the job is blocked: `enter` puts the waitable into a wait queue, or sets a timer
+ *   partner    `queue.shift().wake(value)` settles the waitable and makes its job ready
+ *   cancelled  `leave` takes the waitable out of its queue again
+ *
+ * Derived classes override `try`, `enter` and `leave`.
+ *
+ * @internal
+ */
+class Waitable {
+  /**
+   * @param {{ signal?: AbortSignal }} [options] `signal`: ends the wait; the waitable then fails with its
+   *   reason
+   */
+  constructor(options) {
     this.phase = IDLE
     /** @type {any} */
     this.outcome = undefined
-    /** @type {Waiter | null} */
+    /** @type {Job | Waiter | null} */
     this.waiter = null
-    /** All but the first. @type {Waiter[] | null} */
-    this.others = null
-    /** On whose behalf it waits; null outside jobs. @type {Job | null} */
-    this.job = null
-    this.order = 0
-    /** @type {Standing | null} */
-    this.rank = null
+    const signal = options?.signal
+    if (signal !== undefined) {
+      /** @type {AbortSignal | null} null on the prototype */
+      this.signal = abortSignal('signal', signal)
+      /** @type {() => void} */
+      this.unsubscribe = () => {}
+    }
   }
 
-  static {
-    Object.assign(this.prototype, { [asCall]: null })
+  /**
+   * Acts now: `return this.fulfill(value)` or `return this.reject(error)`. An error that it throws rejects.
+   *
+   * @param {Job | null} _job the waiting job; null outside of jobs
+   * @returns {boolean} `true` if it has settled; else nothing has changed
+   */
+  try(_job) { return false }
+  /**
+   * Starts to wait, after `try` has failed: `queue.push(this)`, or a timer. It may settle by `wake` or
+   * `fail`.
+   *
+   * @param {Job | null} _job
+   */
+  enter(_job) {}
+  /** Stops waiting, before the outcome: undoes `enter`. After that it can be tried again. */
+  leave() {
+    this.waiter?.queue?.delete(this.waiter)
+  }
+  /** The rank of the waiting job has changed. */
+  refresh() {}
+  /** Whether waiting is forbidden in critical sections. */
+  get mayBlock() { return true }
+  /**
+   * Whether a cancelled job must get the outcome all the same, because it would be lost: a message, a lock.
+   */
+  get handsOver() { return false }
+  /** Whether a job that wakes a job of equal rank by this operation continues until its next yield. */
+  get goesOn() { return false }
+  /** Whether the rank of the waiter can matter. */
+  get isRanked() { return true }
+  /** Whether code outside of jobs can settle it: a promise, an event, a peer in another thread. */
+  get isExternal() { return false }
+  /** Whether other branches lose when one settles. */
+  get isChoice() { return false }
+  /**
+   * Whether `enter` would commit a branch of a choice, although it settles later: a message to another
+   * thread. A choice enters such a branch first, after `try` of all branches before it has failed.
+   */
+  get commits() { return false }
+  /** Commits: combinators leave their other members, because this one will settle. */
+  commit() {
+    const { waiter } = this
+    const waiters = waiter instanceof Crowd ? waiter.members : [waiter]
+    for (const { combinator } of waiters.map(asWaiter)) {
+      combinator?.committed(this)
+    }
+  }
+  /** A member has committed. @param {Waitable} _member */
+  committed(_member) {
+    this.commit()
+  }
+  /**
+   * The jobs that must act before this can settle; null for code outside of jobs.
+   *
+   * @returns {(Job | null)[]}
+   */
+  owners() {
+    const queue = this.waiter?.queue
+    return queue ? queue.owners : []
+  }
+
+  /** The job that waits; the most eligible of several. @returns {Job | null} */
+  get job() {
+    const { waiter } = this
+    if (waiter instanceof Crowd) return jobOf(waiter.members.reduce(moreEligible))
+    return waiter && jobOf(waiter)
   }
   get isFulfilled() { return this.phase === FULFILLED }
-  /** Whether, once it has begun, nothing but its outcome is missing: a choice goes no other way then. */
-  get isDecided() { return false }
-  get activation() { return this.job && activationOf(this.job) }
-  /** By which it waits, asked for when the order matters. @returns {Standing} */
-  get standing() { return this.rank ??= standingToLend(this.activation) }
+  get isSettled() { return this.phase >= FULFILLED }
 
-  /** Jobs each of which must act before this can be over, as the owner of a lock. @returns {(Job | null)[]} */
-  owners() {
-    return this.queue === null ? [] : [this.queue.owner]
+  /** Settles in `try`. @param {any} [value] @returns {true} */
+  fulfill(value) {
+    settle(this, FULFILLED, value)
+    return true
   }
-
-  /** @param {Job | null} _job on whose behalf; null outside jobs */
-  begin(_job) {}
-  undo() {
-    if (this.queue !== null) this.queue.remove(this)
+  /** Settles in `try`. @param {unknown} error @returns {true} */
+  reject(error) {
+    settle(this, REJECTED, error)
+    return true
   }
-  /** Whether it may matter how the job stands that waits. */
-  get isRanked() { return true }
-  /** The standing of a job that waits has changed, or who waits: where there are several, it is for the most eligible. */
-  refresh() {
-    const { queue, waiter, others } = this
-    if (others !== null) this.job = others.reduce((best, { job }) => moreEligible(best, job), waiter && waiter.job)
-    else if (waiter !== null) this.job = waiter.job
-    if (queue !== null) queue.update(this)
-  }
-
-  /** @param {any} [value] */
+  /** Settles, and wakes the waiters. @param {any} [value] */
   wake(value) {
     settle(this, FULFILLED, value)
   }
-  /** @param {unknown} error */
+  /** Settles with an error, and wakes the waiters. @param {unknown} error */
   fail(error) {
     settle(this, REJECTED, error)
   }
 
   /**
-   * @param {Waiter} waiter told by `woken(this)`, once, unless this returns true or it leaves
-   * @returns {boolean} whether the outcome is there already
+   * @param {Job | null} job
+   * @returns {boolean} `true` if it is settled, or settles now; it never starts to wait
+   */
+  attempt(job) {
+    return this.phase >= FULFILLED || this.phase === IDLE && attempt(this, job)
+  }
+
+  /**
+   * Waits for the outcome.
+   *
+   * @param {Waiter} waiter
+   * @returns {boolean} `true` if it is settled now; else `waiter.notify` will be called once
    */
   enlist(waiter) {
-    if (this.phase === IDLE) {
-      this.phase = BEGUN
-      try {
-        this.begin(waiter.job)
-      } catch (error) {
-        this.fail(error)
-      }
-    }
-    if (this.phase >= FULFILLED) return true
-    if (this.waiter === null) {
-      this.waiter = waiter
-    } else {
-      (this.others ??= []).push(waiter)
-      if (moreEligible(this.job, waiter.job) !== this.job) this.refresh()
-    }
-    return false
+    return this.attempt(waiter.job) || this.waitBy(waiter)
+  }
+  /**
+   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no two
+   * of them meet.
+   *
+   * @param {Waiter} waiter
+   * @returns {boolean} see `enlist`
+   */
+  waitBy(waiter) {
+    return this.phase >= FULFILLED || !enter(this, waiter, waiter.job)
   }
 
-  /** @param {Waiter} waiter */
-  leave(waiter) {
-    if (this.waiter === waiter) this.waiter = this.others?.shift() ?? null
-    else if (this.others?.includes(waiter)) this.others.splice(this.others.indexOf(waiter), 1)
-    else return
-    if (this.phase !== BEGUN) return
-    if (this.waiter === null) {
-      this.phase = IDLE
-      this.undo()
-    } else if (this.job === waiter.job) {
-      this.refresh()
-    }
+  /** A waiter leaves. No effect if it does not wait. @param {Waiter} waiter */
+  dismiss(waiter) {
+    if (waitOf(waiter) === this) abandon(waiter)
   }
 
-  /** For `await` in async code. @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
+  /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
   then(onDone, onFailed) {
     return new Promise((resolve, reject) => {
-      const woken = () => this.phase === FULFILLED ? resolve(this.outcome) : reject(this.outcome)
-      if (this.enlist({ job: null, woken })) woken()
+      const notify = () => this.phase === FULFILLED ? resolve(this.outcome) : reject(this.outcome)
+      if (this.enlist(new Waiter(null, notify))) notify()
     }).then(onDone, onFailed)
   }
+  /** @param {any} [onFailed] @returns {Promise<any>} */
+  catch(onFailed) {
+    return this.then(undefined, onFailed)
+  }
+  /** @param {any} [onEnded] @returns {Promise<any>} */
+  finally(onEnded) {
+    return this.then().finally(onEnded)
+  }
 
-  /** For `yield* waitable`, which types the outcome. @returns {Generator<this, any, any>} */
+  /** Makes `yield* waitable` work, which types the outcome. @returns {Generator<this, any, any>} */
   *[Symbol.iterator]() {
     return yield this
   }
+
+  /**
+   * @param {any} value
+   * @returns {Waitable | null} the value, or a waitable for a job or thenable; null for other values
+   */
+  static of(value) {
+    if (value instanceof Waitable) return value
+    if (isJob(value)) return new Join(value)
+    const hook = Object(value) === value ? value[protocol] : undefined
+    if (hook?.waitable !== undefined) return hook.waitable()
+    return isThenable(value) ? new Settlement(value) : null
+  }
+}
+Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
+
+/**
+ * Optional members of waitables.
+ *
+ * @typedef {Waitable & {
+ *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
+ *   rekeyed?: (job: Job) => void
+ * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job. For
+ * work
+ *   in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job
+ *   change
+ */
+/** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
+const special = waitable => waitable
+/** @param {Job} job */
+const isElsewhere = job => special(job.extras.wait)?.cancel !== undefined
+
+/** @param {Waitable} waitable idle @param {Job | null} job @returns {boolean} whether it has settled */
+function attempt(waitable, job) {
+  try {
+    if (waitable.signal !== null && waitable.signal.aborted) return waitable.reject(waitable.signal.reason)
+    return waitable.try(job)
+  } catch (error) {
+    return waitable.reject(error)
+  }
 }
 
 /**
- * No private method: its calls check what it is called on, which makes a communication cost a fifth more (CommsTime).
+ * Makes a node wait.
  *
- * @param {Waitable} waitable @param {number} phase @param {any} outcome
+ * @param {Waitable} waitable @param {Job | Waiter} node @param {Job | null} job
+ * @returns {boolean} `false` if the waitable has settled meanwhile
  */
+function enter(waitable, node, job) {
+  if (waitable.phase === WAITED) return joinCrowd(waitable, node)
+  setWait(node, waitable)
+  waitable.waiter = node
+  waitable.phase = ENTERING
+  try {
+    waitable.enter(job)
+  } catch (error) {
+    waitable.reject(error)
+  }
+  if (waitable.phase !== ENTERING) {
+    setWait(node, null)
+    return false
+  }
+  waitable.phase = WAITED
+  const { signal } = waitable
+  if (signal !== null) waitable.unsubscribe = onAbort(signal, reason => endWait(waitable, reason))
+  return true
+}
+
+/**
+ * Adds a waiter to a waitable that waits already.
+ *
+ * @param {Waitable} waitable @param {Job | Waiter} node @returns {true}
+ */
+function joinCrowd(waitable, node) {
+  const { waiter } = waitable
+  setWait(node, waitable)
+  if (waiter === null) { // a call that runs in a job
+    waitable.waiter = node
+    waitable.refresh()
+    return true
+  }
+  if (waiter instanceof Crowd) {
+    waiter.members.push(node)
+    waiter.refresh()
+    return true
+  }
+  const first = /** @type {Job | Waiter} */ (waiter)
+  const crowd = new Crowd([first, node])
+  crowd.wait = waitable
+  replaceNode(first, crowd)
+  waitable.waiter = crowd
+  waitable.refresh()
+  return true
+}
+
+/** Puts one node in the place of another one. @param {Job | Waiter} node @param {Job | Waiter} other */
+function replaceNode(node, other) {
+  const { queue, seq } = node
+  other.seq = seq
+  if (queue === null) return
+  queue.delete(node)
+  queue.insert(other)
+}
+
+/** The signal of a waitable has been aborted. @param {Waitable} waitable @param {unknown} reason */
+function endWait(waitable, reason) {
+  if (waitable.phase !== WAITED) return
+  waitable.leave()
+  waitable.fail(reason)
+}
+
+/** @param {Waitable} waitable @param {number} phase @param {any} outcome */
 function settle(waitable, phase, outcome) {
   if (waitable.phase >= FULFILLED) return
-  const { waiter, others } = waitable
+  const { waiter } = waitable
+  const isWaited = waitable.phase === WAITED
   waitable.phase = phase
   waitable.outcome = outcome
   if (waiter === null) return
-  waitable.waiter = waitable.others = null
+  waitable.waiter = null
+  if (waiter.queue !== null) waiter.queue.delete(waiter)
+  if (!isWaited) return
+  if (waitable.signal !== null) waitable.unsubscribe?.()
   waiter.woken(waitable)
-  if (others !== null) others.forEach(other => other.woken(waitable))
 }
 
-/** @param {Job | null} one @param {Job | null} other @returns {Job | null} */
-function moreEligible(one, other) {
-  if (one === null || other === null) return one ?? other
-  const a = activationOf(one)
-  return a.dispatcher.compareStandings(standingToLend(activationOf(other)), standingToLend(a)) < 0 ? other : one
+/** Ends the wait of a node without an outcome. @param {Job | Waiter} node */
+function abandon(node) {
+  const waitable = /** @type {Waitable} */ (waitOf(node))
+  setWait(node, null)
+  if (waitable.phase >= FULFILLED) return // `settle` is waking the other waiters
+  const { waiter } = waitable
+  if (waiter instanceof Crowd && waiter !== node) {
+    waiter.members.splice(waiter.members.indexOf(node), 1)
+    if (waiter.members.length > 0) {
+      waiter.refresh()
+      return waitable.refresh() // a combinator waits on behalf of its best waiter
+    }
+  }
+  waitable.phase = IDLE
+  if (waitable.signal !== null) waitable.unsubscribe?.()
+  waitable.leave()
+  waitable.waiter = null
 }
 
-/** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
 /**
- * What one may wait for: by `yield` or `yield*` in jobs, by `await` anywhere.
+ * Waitables in the order of the ranks of their jobs; equals in order of arrival. The owner inherits the rank
+ * of the first waiter (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
  *
- * @template [T=unknown]
- * @typedef {PromiseLike<T> & { [Symbol.iterator](): Generator<Awaitable<T>, T, unknown> }} Awaitable
+ * @internal
+ * @extends {Queue<Job | Waiter>}
  */
+class WaitQueue extends Queue {
+  /**
+   * @param {Job | null} [owner]
+   * @param {(job: Job) => void} [onOwnerEnded] called when an owner has ended. The job is no owner any more
+   *   after that
+   */
+  constructor(owner = null, onOwnerEnded) {
+    super()
+    /** @type {Job | null} */
+    this.holder = null
+    /** @type {Set<Job> | null} further owners */
+    this.holders = null
+    this.arrivals = 0
+    this.onOwnerEnded = onOwnerEnded
+    if (owner !== null) this.owner = owner
+  }
+
+  /** The job that inherits from the first waiter. */
+  get owner() { return this.holder }
+  set owner(job) {
+    const last = this.holder
+    if (job === last) return
+    this.holder = job
+    if (last !== null) this.#disown(last)
+    if (job !== null) this.#own(job)
+  }
+  /** @returns {(Job | null)[]} */
+  get owners() { return this.holders === null ? [this.holder] : [this.holder, ...this.holders] }
+  /** Adds a further owner. @param {Job} job */
+  addOwner(job) {
+    this.holders ??= new Set()
+    if (!this.holders.has(job)) this.#own(job)
+    this.holders.add(job)
+  }
+  /** @param {Job} job */
+  deleteOwner(job) {
+    if (this.holders?.delete(job)) this.#disown(job)
+  }
+
+  /** @param {Job} job */
+  #own(job) {
+    const { owned, group } = specialOf(job)
+    owned.push(this)
+    group?.dependents.add(job)
+    updateRank(job)
+    if (this.size > 0) breakCycle(job)
+  }
+  /** @param {Job} job */
+  #disown(job) {
+    const { owned } = extrasOf(job)
+    owned.splice(owned.indexOf(this), 1)
+    updateRank(job)
+  }
+  /** The owner has ended. @param {Job} job */
+  orphan(job) {
+    this.onOwnerEnded?.(job)
+    if (job === this.holder) this.owner = null
+    this.deleteOwner(job)
+  }
+
+  /** The first waitable. @returns {Waitable | null} */
+  get next() { return this.first === null ? null : waitOf(this.first) }
+
+  /** Adds a waitable that enters. @param {Waitable} waitable */
+  push(waitable) {
+    const node = /** @type {Job | Waiter} */ (waitable.waiter)
+    node.seq = this.arrivals++
+    this.insert(node)
+  }
+  /** Removes the first waitable. @returns {Waitable | null} */
+  shift() {
+    const { first } = this
+    if (first === null) return null
+    this.delete(first)
+    return waitOf(first)
+  }
+  /** Removes a waitable. No effect if it is not inside. @param {Waitable} waitable */
+  remove(waitable) {
+    if (waitable.waiter !== null && waitable.waiter.queue === this) this.delete(waitable.waiter)
+  }
+
+  /** @param {Job | Waiter} node */
+  insert(node) {
+    insertInto(this, node)
+    if (this.holder !== null || this.holders !== null) updateOwners(this)
+  }
+  /** @param {Job | Waiter} node */
+  delete(node) {
+    deleteFrom(this, node)
+    if (this.holder !== null || this.holders !== null) updateOwners(this)
+  }
+  /** @param {Job | Waiter} node @param {Rank} rank */
+  rerank(node, rank) {
+    deleteFrom(this, node)
+    node.rank = rank
+    this.insert(node)
+  }
+}
+
+/** The first waiter of a queue may have changed. @param {WaitQueue} queue */
+function updateOwners({ holder, holders }) {
+  if (holder !== null) updateRank(holder)
+  if (holders !== null) holders.forEach(updateRank)
+}
 
 /** Waits for a promise or thenable. */
 class Settlement extends Waitable {
-  get isRanked() { return false }
   /** @param {PromiseLike<any>} thenable */
   constructor(thenable) {
     super()
     this.thenable = thenable
+    /** How often it has been waited for: an outcome counts for the present wait only. */
+    this.waits = 0
   }
-  /** @param {Job | null} job */
-  begin(job) {
-    const dispatcher = job && activationOf(job).dispatcher
-    let isAwaited = true
-    if (dispatcher !== null) dispatcher.holds++
-    this.undo = () => {
-      isAwaited = false // what the thenable still says is not for the next waiter
-      if (dispatcher !== null) dispatcher.holds--
-    }
-    follow(this.thenable, () => isAwaited, (phase, outcome) => {
-      this.undo()
-      settle(this, phase, outcome)
+  get isRanked() { return false }
+  get isExternal() { return true }
+  enter() {
+    const wait = ++this.waits
+    const isWaited = () => wait === this.waits
+    follow(this.thenable, isWaited, (isFulfilled, outcome) => {
+      if (isFulfilled) this.wake(outcome)
+      else this.fail(outcome)
     })
+  }
+  leave() {
+    this.waits++
   }
 }
 
 /**
- * As a promise adopts it, but at once where a thenable calls back at once.
+ * Follows a thenable as a promise does, but synchronously if it calls back synchronously.
  *
- * @param {any} value
- * @param {() => boolean} isAwaited whether anybody still listens
- * @param {(phase: number, outcome: any) => void} settled called with FULFILLED or REJECTED
+ * @param {any} value @param {() => boolean} isWaited whether the outcome still counts
+ * @param {(isFulfilled: boolean, outcome: any) => void} settled
  */
-function follow(value, isAwaited, settled) {
-  let hasAnswered = false
+function follow(value, isWaited, settled) {
+  let hasCalled = false
   const once = (/** @type {(outcome: any) => void} */ act) => (/** @type {any} */ outcome) => {
-    if (hasAnswered || !isAwaited()) return
-    hasAnswered = true
+    if (hasCalled || !isWaited()) return
+    hasCalled = true
     act(outcome)
   }
-  const fail = once(error => settled(REJECTED, error))
+  const fail = once(error => settled(false, error))
   try {
-    if (isThenable(value)) value.then(once(result => follow(result, isAwaited, settled)), fail)
-    else settled(FULFILLED, value)
+    if (isThenable(value)) value.then(once(result => follow(result, isWaited, settled)), fail)
+    else settled(true, value)
   } catch (error) {
     fail(error)
   }
@@ -1608,241 +1644,255 @@ function follow(value, isAwaited, settled) {
 
 /** Waits for another job to end. */
 class Join extends Waitable {
-  /** @param {Activation} target */
+  /** @param {Job} target */
   constructor(target) {
     super()
     this.target = target
+    extrasOf(target).isHandled = true
   }
-  get name() { return this.target.job.name }
-  /** @param {Job | null} job */
-  begin(job) {
+  get name() { return this.target.name }
+  try() {
+    const { status, input } = this.target
+    if (status < DONE) return false
+    return status === DONE ? this.fulfill(input) : this.reject(input)
+  }
+  enter() {
     const { target } = this
-    if (target.state >= DONE) return this.end()
-    const queue = extrasOf(target).joiners ??= new Queue(target.job)
-    queue.push(this, job)
-  }
-  end() {
-    const { state, outcome } = this.target
-    if (state === DONE) this.wake(outcome)
-    else this.fail(outcome)
+    const queue = specialOf(target).joiners ??= new WaitQueue(target)
+    queue.push(this)
   }
 }
 
-/** @param {unknown} value @returns {value is PromiseLike<any>} */
+/** @param {any} value @returns {value is PromiseLike<any>} */
 const isThenable = value => (typeof value === 'object' || typeof value === 'function') && value !== null &&
-  typeof (/** @type {any} */ (value).then) === 'function'
+  typeof value.then === 'function'
+
+/** The value as users know it, for traces. @param {Waitable} waitable */
+const subjectOf = waitable => waitable instanceof Join ? waitable.target
+  : waitable instanceof Settlement ? waitable.thenable : waitable
+
+/** @param {Job | Waiter} a @param {Job | Waiter} b */
+const moreEligible = (a, b) => compareRanks(effectiveRankOfNode(b), effectiveRankOfNode(a)) < 0 ? b : a
+
+// Inheritance
+
+/** Jobs whose rank must be computed again. @type {Job[]} */
+const outdated = []
+let isUpdating = false
+/** Maximum number of rank updates for one change. A cycle of choices could otherwise re-rank jobs forever. */
+const MAX_UPDATES = 1e6
 
 /**
- * Those who wait, the most eligible first, equals in order of arrival. The owner of the queue has a standing at least as good
- * as its first (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
+ * Computes the rank of a job again. A changed rank moves the job in its queue, which can change the rank of
+ * the owner of that queue: a work list makes inheritance transitive without recursion.
  *
- * @extends {Heap<Waitable>}
+ * @param {Job} job
  */
-class Queue extends Heap {
-  /** @type {Activation | null} */
-  #owner = null
-  /** By whose policy it is ordered: that of the first job that waits. @type {Dispatcher | null} */
-  #dispatcher = null
-  #arrivals = 0
-
-  /** @param {Job | null} [owner] @param {() => void} [orphan] called when its owner has ended; by default it has none then */
-  constructor(owner = null, orphan = () => { this.owner = null }) {
-    super()
-    this.orphan = orphan
-    this.owner = owner
-  }
-
-  /** @param {Waitable} a @param {Waitable} b */
-  order(a, b) {
-    this.#dispatcher ??= (a.activation ?? b.activation)?.dispatcher ?? null
-    return this.#dispatcher?.compareStandings(a.standing, b.standing) || a.order - b.order
-  }
-
-  get owner() { return this.#owner && this.#owner.job }
-  set owner(job) {
-    const next = job && activationOf(job)
-    const last = this.#owner
-    if (next === last) return
-    this.#owner = next
-    if (last !== null) {
-      const { owned } = extrasOf(last)
-      owned.splice(owned.indexOf(this), 1)
-      refresh(last)
+function updateRank(job) {
+  outdated.push(job)
+  if (isUpdating) return
+  isUpdating = true
+  try {
+    for (let updates = 0; outdated.length > 0 && updates < MAX_UPDATES; updates++) {
+      applyRank(/** @type {Job} */ (outdated.pop()))
     }
-    if (next !== null) {
-      extrasOf(next).owned.push(this)
-      refresh(next)
-      if (this.size > 0) next.dispatcher.breakCycle(next)
-    }
-  }
-
-  /** @param {Waitable} waitable @param {Job | null} [job] on whose behalf */
-  push(waitable, job = null) {
-    if (this.size === 0) this.#dispatcher = null
-    waitable.job = job
-    waitable.rank = null
-    waitable.order = this.#arrivals++
-    super.push(waitable)
-    if (this.#owner !== null) refresh(this.#owner)
-  }
-  /** @param {Waitable} waitable nothing happens when it is not inside */
-  remove(waitable) {
-    if (waitable.queue !== this) return
-    super.remove(waitable)
-    if (this.#owner !== null) refresh(this.#owner)
-  }
-  /** The job on whose behalf it waits stands otherwise. @param {Waitable} waitable */
-  update(waitable) {
-    super.remove(waitable)
-    waitable.rank = null
-    super.push(waitable)
-    if (this.#owner !== null) refresh(this.#owner)
+  } finally {
+    while (outdated.length > 0) outdated.pop()
+    isUpdating = false
   }
 }
 
-/** The jobs of a task that wait for their turn, owned by the one that has it. @type {WeakMap<object, Queue>} */
-const lines = new WeakMap()
-
-/** Waits for its turn among the jobs of a task. */
-class Turn extends Waitable {
-  name = 'its turn'
-
-  /** @param {object} work @returns {Queue} */
-  static line(work) {
-    const known = lines.get(work)
-    if (known !== undefined) return known
-    const line = new Queue(null, () => {
-      const next = line.shift()
-      line.owner = next && next.job
-      next?.wake()
-    })
-    lines.set(work, line)
-    return line
-  }
+/** The rank by which a job competes, wherever it is. @param {Job} job @returns {Rank} */
+function effectiveRank(job) {
+  const { group } = job.extras
+  return group !== null && job.queue === group.jobs ? group.rankFor(job) : job.rank
 }
 
 /**
- * Whose keys decide. It never changes while anybody is queued by it: a job is taken out of its queue before its own keys
- * change, and what it lends to others is a copy.
+ * The best of the job's own rank, or its reservation's, and those of the first waiters of the queues that it
+ * owns.
  *
- * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked, readonly payer?: ReservationHook }} Standing
- *   `payer`: who is charged for what runs by it
+ * @param {Job} job
  */
-
-/** Those who await outside jobs. @type {Standing} */
-const NOBODY = { band: 0, job: { absoluteDeadline: Infinity, priority: 0 } }
-
-/** @param {Activation | null} a @returns {Standing} */
-function standingToLend(a) {
-  if (a === null) return NOBODY
-  if (a.standing !== a) return a.standing
-  return extrasOf(a).rank ??= { band: 0, job: rankOf(a.job) }
+function rankToHave(job) {
+  const { extras } = job
+  const { group, owned, sections } = extras
+  let best = group === null ? ownRankOf(job) : group.rankFor(job)
+  for (let i = 0; i < owned.length; i++) {
+    const { first } = owned[i]
+    if (first !== null && jobOf(first) !== null || first instanceof Crowd) {
+      if (compareRanks(first.rank, best) < 0) best = first.rank
+    }
+  }
+  // A depletion inside a critical section lets the section finish.
+  const present = effectiveRank(job)
+  return sections > 0 && group !== null && best.band < present.band ? present : best
 }
 
-/** @param {Job} job @returns {Ranked} what a policy may compare jobs by */
-const rankOf = ({ id, name, task, release, deadline, absoluteDeadline, priority, period }) =>
-  ({ id, name, task, release, deadline, absoluteDeadline, priority, period })
+/** @param {Job} job */
+function applyRank(job) {
+  if (job.status >= DONE) return
+  const { core, extras } = job
+  const rank = rankToHave(job)
+  const isGrouped = isGroupRank(job, rank)
+  const isReady = job.status === READY
+  const wasGrouped = extras.group !== null && job.queue === extras.group.jobs
+  if (isReady ? isGrouped === wasGrouped && (isGrouped || rank === job.rank) : rank === job.rank) return
+  extras.own ??= job.rank
+  if (!isReady) {
+    job.rank = rank
+    if (job.status === WAITING) refreshWait(job)
+    return
+  }
+  const wasDepleted = isDepleted(job) && job !== core.running
+  dequeue(job)
+  if (wasDepleted && rank.band > DEPLETED) {
+    job.rank = rank
+    return unblock(job)
+  }
+  placeReady(job, rank)
+  if (!wasDepleted && isDepleted(job) && job !== core.running) noteDepletion(job)
+  reconsider(core)
+}
 
-/** Made once: CommsTime takes 6 % longer where each wait makes one. @param {Queue} queue */
+/** Moves a waiting job in its wait queue. @param {Job} job */
+function refreshWait(job) {
+  const { wait } = job.extras
+  if (wait === null) return
+  const { waiter } = wait
+  if (waiter instanceof Crowd) return waiter.refresh()
+  if (job.queue !== null) job.queue.rerank(job, job.rank)
+  wait.refresh()
+}
+
+// Ownership cycles
+
+/** @param {WaitQueue} queue */
 const hasWaiters = ({ size }) => size > 0
 
 /**
- * @param {Activation} waiting @param {Waitable} waitable for which it is about to wait
- * @throws {DeadlockError} when somebody who must act before that is over waits, through others, for this job
+ * A deadlock needs a cycle, and only a job with waiters can close one. Most jobs have none, so most waits
+ * skip the search.
+ *
+ * @param {Job} waiting @param {Waitable} waitable
+ * @returns {DeadlockError | null} an error, if an owner of the awaited resource waits for the job, directly
+ *   or through other jobs
  */
-function refuseCycle(waiting, waitable) {
-  // Only a job that somebody waits for can close a circle: most waits need not walk the chain.
-  if (!waiting.extras.owned.some(hasWaiters)) return
-  /** Who waits for whom, on the way from the job. @type {Map<Activation, Activation>} */
+function cycleOf(waiting, waitable) {
+  if (!waiting.extras.owned.some(hasWaiters)) return null
+  /** For each job found, a job that waits for it. @type {Map<Job, Job>} */
   const waiters = new Map([[waiting, waiting]])
-  for (const a of waiters.keys()) {
-    const awaited = a === waiting ? waitable : a.waiting
-    for (const job of awaited?.owners() ?? []) {
-      const owner = job && activationOf(job)
-      if (owner === waiting) {
-        waitable.leave(waiting)
-        throw deadlock(waiters, waiting, a)
-      }
-      if (owner && !waiters.has(owner)) waiters.set(owner, a)
+  for (const job of waiters.keys()) {
+    const awaited = job === waiting ? waitable : job.extras.wait
+    for (const owner of awaited?.owners() ?? []) {
+      if (owner === waiting) return deadlock(waiters, waiting, job)
+      if (owner !== null && !waiters.has(owner)) waiters.set(owner, job)
     }
   }
+  return null
 }
 
-/** @param {Map<Activation, Activation>} waiters @param {Activation} waiting @param {Activation} last who waits for that */
+/** @param {Map<Job, Job>} waiters @param {Job} waiting @param {Job} last the job that waits for `waiting` */
 function deadlock(waiters, waiting, last) {
-  const jobs = [waiting.job]
-  for (let a = last; a !== waiting; a = /** @type {Activation} */ (waiters.get(a))) jobs.unshift(a.job)
-  const names = [waiting.job, ...jobs].map(job => job.name)
-  const shown = names.length <= 12 ? names : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
+  const jobs = [waiting]
+  for (let job = last; job !== waiting; job = /** @type {Job} */ (waiters.get(job))) jobs.unshift(job)
+  const names = [waiting, ...jobs].map(({ name }) => name)
+  const shown = names.length <= 12 ? names
+    : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
   return new DeadlockError(`deadlock: ${shown.join(' waits for ')}`, jobs)
 }
 
-// -------------------------------------------------------------------------------------- 4b resuming a job
-
-/** Of every generator object of this realm, whoever made it. */
-const generatorPrototype = Object.getPrototypeOf(function* () {}).prototype
-/** What resumes each of them. Called by this name, it need not be looked up in a hot loop in which many kinds of them meet. */
-const { next } = generatorPrototype
-
-const UNSTARTED = Symbol('unstarted')
-
-// How a resume ends. DONE and FAILED are the states.
-const POINT = -1 // at a preemption point, and able to go on
-const BLOCKED = -2
-const ASYNC = -3 // in async code, which runs when the stack is empty
-const AWAY = -4 // async code that waits for something foreign
-
-/**
- * Marks what a job has been made of, or is calling: driven by two, it would end with nothing for one of them. A property
- * costs a tenth of what a WeakSet would (4 ns a call, Node 20).
- */
-const driven = Symbol('driven by a job')
-
-/** @param {any} iterator */
-function drives(iterator) {
-  try {
-    iterator[driven] = true
-  } catch {} // frozen: then it goes unnoticed
+/** Fails the wait of a job that has become part of a cycle. @param {Job} job */
+function breakCycle(job) {
+  const { wait } = job.extras
+  const error = wait && cycleOf(job, wait)
+  if (!error) return
+  abandon(job)
+  if (job.started === undefined) return finish(job, FAILED, error)
+  job.input = error
+  job.extras.isThrowing = true
+  unblock(job)
 }
 
-/** Yields since the dispatcher last asked. */
+// ------------------------------------------------------------------------------------- 5 calls and resuming
+
+/** The prototype of all generator objects of this realm. */
+const generatorPrototype = Object.getPrototypeOf(function* () {}).prototype
+/** The built-in methods, taken once: a load from a user's generator object is megamorphic. */
+const { next, throw: raise } = generatorPrototype
+/** For `instanceof`, which costs less than a load of `value.next`. @type {any} */
+const Generator = /* @__PURE__ */ Object.assign(function () {}, { prototype: generatorPrototype })
+
+// Results of a resume. DONE and FAILED are states.
+const POINT = -1 // at a preemption point
+const BLOCKED = -2 // waits
+const ASYNC = -3 // in async code, which continues when the stack is empty
+const AWAY = -4 // awaits a foreign promise
+
+/**
+ * Marks iterators that a job drives: driven by two jobs, one of them would end with the results of both. A
+ * WeakSet instead of this property makes a yielded call 2.5 times slower (Node 20, `bench/channels.mjs`).
+ */
+const driven = Symbol('driven')
+
+/** @param {any} iterator @param {boolean} isDriven */
+function mark(iterator, isDriven) {
+  try {
+    iterator[driven] = isDriven
+  } catch {} // a frozen iterator is not protected
+}
+
+/** Yields since the last charge. */
 let received = 0
 
-/** @param {any} value @returns {boolean} whether it is a call, to be driven */
-const isIterator = value => typeof value === 'object' && value !== null &&
-  (value.next === next || (typeof value.next === 'function' && value[Symbol.asyncIterator] === undefined))
+/** Maximum number of nested calls of a job, so that endless recursion fails by an error. */
+const MAX_CALLS = 2 ** 21
+/**
+ * Maximum number of calls that end in a row before this counts as a preemption point: an error can unwind
+ * millions.
+ */
+const MAX_RETURNS = 64
 
-/** @param {Activation} a @param {any} value @returns {any} the generator that the job calls by yielding it; null where it calls nothing */
-function calleeOf(a, value) {
-  const call = value?.[asCall]
-  if (call === undefined) return isIterator(value) ? resumable(value) : null
-  if (call === null || value.phase !== IDLE) return null
-  value.phase = BEGUN
-  return resumable(call.call(value, a.job))
+/** The extra fields of the budget that rewritten code uses: see addons/preemptify. */
+const ROOM = 150
+const counts = {
+  left: 0,
+  /** How many more calls of rewritten code may nest on the call stack. */
+  room: ROOM,
+  /** Whether rewritten code saves its state and returns. */
+  away: false
 }
 
 /**
- * What is resumed is always a generator: the objects of each generator function have a shape of their own, and CommsTime takes 1.1 times
- * as long where each is asked at each resume what it is.
+ * The preemption points that the running job may pass before the clock is read. The scheduler refills
+ * `budget.left` before it resumes a job.
  *
- * @param {any} iterator
+ * ```js
+ * for (const item of items) {
+ *   step(item)
+ *   if (--budget.left <= 0) yield // a preemption point that costs 2 ns
+ * }
+ * ```
+ *
+ * @type {{ left: number }}
  */
-const resumable = iterator => iterator.next === next ? iterator : resumedBy(iterator)
+export const budget = counts
 
-/** @param {any} iterator of another kind @returns {Generator<any, any, any>} */
-function* resumedBy(iterator) {
-  return yield* /** @type {any} */ (new Suspended(iterator, null)) // which inherits how it is iterated
-}
-
-/** A call that has begun, outside of the scheduler, and has yielded: the rest of it, from that yield on. */
+/**
+ * A call that has started outside of the scheduler, and has yielded: the rest of it, from that yield on.
+ *
+ * @internal
+ */
 class Suspended {
-  /** @param {any} generator @param {IteratorResult<any, any> | null} step null where it has been taken */
+  /**
+   * @param {any} generator @param {IteratorResult<any, any> | null} step the latest step; null after `take()`
+   */
   constructor(generator, step) {
     this.generator = generator
     this.step = step
   }
 
-  /** What it yielded. */
+  /** Returns the yielded value. */
   take() {
     const { step } = this
     this.step = null
@@ -1862,7 +1912,7 @@ class Suspended {
     this.step = null
     const { generator } = this
     if (typeof generator.throw === 'function') return generator.throw(error)
-    // As `yield*` does: an iterator that cannot be thrown into is closed; but its caller gets the error.
+    // Like `yield*`, this closes an iterator without `throw`. Unlike there, the caller gets the error.
     generator.return?.()
     throw error
   }
@@ -1873,44 +1923,120 @@ class Suspended {
     return this.generator.return?.(value) ?? { done: true, value }
   }
 }
-
 Object.setPrototypeOf(Suspended.prototype, generatorPrototype)
 
-/** What a job waits for, as users know it. @param {Waitable} waitable */
-const subjectOf = waitable => waitable instanceof Join ? waitable.target.job
-  : waitable instanceof Settlement ? waitable.thenable : waitable
+/** @param {any} value @returns {boolean} whether it is an iterator that can be driven */
+const isIterator = value => typeof value === 'object' && value !== null &&
+  (value instanceof Generator || typeof value.next === 'function' && value[Symbol.asyncIterator] === undefined)
 
-/** @param {Activation} a @param {any} value @returns {Waitable} */
-function waitableOf(a, value) {
-  if (value === a.job) throw new TypeError(`${a.job.name} waits for itself`)
-  const waitable = Waitable.of(value)
-  if (waitable === null) {
-    throw new TypeError(
-      `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}` +
-      (Array.isArray(value) ? ': for several at once, yield par(...) of sync.mjs, or Promise.all(...)' : ''))
-  }
-  return waitable
-}
-
-/** Whether a cancellation is still to be thrown into the job, and may be. @param {Activation} a */
-const isDoomed = a => a.extras.reason !== NOT_CANCELLED && !a.extras.delivered && a.extras.gates === 0
-
-/** @param {Activation} a */
-function takeReason(a) {
-  a.extras.delivered = true
-  return a.extras.reason
+/**
+ * Wraps any other iterator in a generator, so that `drive` never checks the kind of iterator.
+ *
+ * @param {any} iterator
+ */
+const resumable = iterator =>
+  iterator instanceof Generator && !(iterator instanceof Suspended) ? iterator : resumedBy(iterator)
+/** @param {any} iterator @returns {Generator<any, any, any>} */
+function* resumedBy(iterator) {
+  // Suspended inherits how a generator is iterated.
+  return yield* /** @type {any} */ (iterator instanceof Suspended ? iterator : new Suspended(iterator, null))
 }
 
 /**
- * Resumes a generator until it yields something, ends, or has used up the budget.
+ * Resumes a job until its budget is used up, it waits, or it ends. The scheduler keeps the call stack of the
+ * job, so that a yield costs the same at any depth, and the depth is limited by MAX_CALLS only.
  *
- * @param {any} generator @param {any} input
- * @returns {IteratorResult<any, any>} the last step
+ * @param {Job} job
+ * @returns {number} POINT, BLOCKED, ASYNC, DONE or FAILED; the last two with the outcome in `job.input`
+ */
+function drive(job) {
+  if (job.extras.isSpecial) deliverCancellation(job)
+  let { input, extras: { isThrowing } } = job
+  /** Points that were left when the job woke an equal job and continued. */
+  let credit = 0
+  let returns = 0
+  if (job.generator === UNSTARTED) {
+    const result = isThrowing ? conclude(job, input, true) : start(job)
+    if (result !== POINT) return result
+    input = undefined
+  } else if (job.generator === null) {
+    const { extras } = job
+    if (extras.driver === null || !extras.driver.isAsync) return conclude(job, input, isThrowing)
+    job.input = undefined
+    extras.isThrowing = extras.keepsInput = false
+    return extras.driver.resume(isThrowing, input)
+  }
+  job.input = undefined
+  if (job.extras !== NO_EXTRAS) job.extras.isThrowing = job.extras.keepsInput = false
+  for (;;) {
+    const { generator } = job
+    let value
+    let done
+    counts.room = ROOM
+    try {
+      const step = isThrowing ? raise.call(generator, input) : advance(generator, input)
+      value = step.value
+      done = step.done
+      isThrowing = false
+    } catch (error) {
+      value = error
+      done = isThrowing = true
+    }
+    if (done) {
+      if (!leaveCall(job)) return isThrowing ? conclude(job, value, true) : finishWith(job, value)
+      input = value
+      if (++returns < MAX_RETURNS) continue
+      return stopAt(job, input, isThrowing, true) // no yield is there to which a cancellation could be thrown
+    }
+    received++
+    returns = 0
+    input = undefined
+    /** @type {Waitable | null} */
+    let acted = null
+    const before = credit > 0 ? credit : budget.left
+    credit = 0
+    if (value !== undefined) {
+      // The reason is thrown at this yield, by the next resume.
+      if (job.extras.isSpecial && isDoomed(job)) {
+        if (value instanceof Suspended) enterSuspended(job, value)
+        return stopAt(job, undefined, false, false)
+      }
+      try {
+        acted = accept(job, value)
+        if (acted !== null) {
+          if (acted.phase < FULFILLED) return BLOCKED
+          input = acted.outcome
+          isThrowing = acted.phase === REJECTED
+        }
+      } catch (error) {
+        input = error
+        isThrowing = true
+      }
+    }
+    const { left } = budget // the job's code can write it
+    if (typeof left === 'number' && left > 1) {
+      budget.left = left - 1
+    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && job.core.granted > 0) {
+      // After a communication that woke an equal, the job may continue until its next other yield.
+      credit = before - 1
+      job.core.granted++
+      budget.left = 1
+    } else {
+      budget.left = 0
+      return stopAt(job, input, isThrowing, acted !== null && acted.handsOver && !isThrowing)
+    }
+  }
+}
+
+/**
+ * Resumes a generator until it yields a value, ends, or has used up the budget.
+ *
+ * @param {any} generator @param {any} input @returns {IteratorResult<any, any>} the last step
  */
 function advance(generator, input) {
   let step = next.call(generator, input)
   while (step.value === undefined && !step.done) {
-    const { left } = budget // which is the job's to write
+    const { left } = budget // the job's code can write it
     if (!(left > 1)) break
     budget.left = left - 1
     received++
@@ -1919,1819 +2045,2532 @@ function advance(generator, input) {
   return step
 }
 
-/** How many calls a job may nest: recursion without end is to end by an error, not by the memory. */
-const MOST_CALLS = 2 ** 21
-/** How many calls may end, one after the other, until that is taken for a preemption point: an error may end millions. */
-const MOST_ENDS = 64
-
-/** @param {Activation} a @param {any} callee of its innermost generator */
-function call(a, callee) {
-  const callers = a.callers ??= []
-  callers.push(a.leaf)
-  a.leaf = callee
+/**
+ * Does what a job asks for by a yielded value: a call, or a wait.
+ *
+ * @param {Job} job @param {any} value
+ * @returns {Waitable | null} the waitable: settled, or the job is blocked; null for a call
+ */
+function accept(job, value) {
+  if (value instanceof Waitable) {
+    const { call: code } = /** @type {SpecialWaitable} */ (value)
+    if (code === undefined || value.phase !== IDLE) return wait(job, value)
+    value.phase = WAITED // other jobs wait for it like for any waitable
+    return call(job, code.call(value, job))
+  }
+  if (value instanceof Generator) {
+    if (!(value instanceof Suspended)) return call(job, value)
+    const yielded = enterSuspended(job, value)
+    return yielded === undefined ? null : accept(job, yielded)
+  }
+  if (!isJob(value) && isIterator(value)) return call(job, value)
+  return wait(job, waitableOf(job, value))
 }
 
-/** @param {Activation} a @returns {boolean} whether the innermost generator, which has ended, has a caller to go on */
-function leaveCall(a) {
-  const { leaf } = a
-  const caller = a.callers?.pop()
+/** @param {Job} job @param {any} value @returns {Waitable} */
+function waitableOf(job, value) {
+  if (value === job) throw new TypeError(`${job.name} waits for itself`)
+  const waitable = Waitable.of(value)
+  if (waitable !== null) return waitable
+  throw new TypeError(
+    `a job may yield nothing, a generator, a promise, a job or a waitable; ${job.name} yielded ${describe(value)}` +
+    (Array.isArray(value) ? ': for several at once, yield par(...) of sync.mjs, or Promise.all(...)' : ''))
+}
+
+/** @param {Job} job @param {any} iterator @returns {null} */
+function call(job, iterator) {
+  const callee = resumable(iterator)
+  if (callee[driven] === true) {
+    throw new TypeError(`${job.name} yielded the generator that is running already`)
+  }
+  mark(callee, true)
+  enterCall(job, callee)
+  return null
+}
+
+/**
+ * Enters suspended calls.
+ *
+ * @param {Job} job @param {any} value @returns {any} the value that the innermost one has yielded
+ */
+function enterSuspended(job, value) {
+  while (value instanceof Suspended) {
+    enterCall(job, value.generator)
+    value = value.take()
+  }
+  return value
+}
+
+/** @param {Job} job @param {any} callee */
+function enterCall(job, callee) {
+  const callers = extrasOf(job).callers ??= []
+  callers.push(job.generator)
+  job.generator = callee
+  if (callers.length > MAX_CALLS) {
+    throw new RangeError(`${job.name} has more than ${MAX_CALLS} calls that have not ended`)
+  }
+}
+
+/**
+ * @param {Job} job @returns {boolean} whether the innermost generator, which has ended, returns to a caller
+ */
+function leaveCall(job) {
+  const caller = job.extras.callers?.pop()
   if (caller === undefined) return false
-  if (leaf[driven] === true) leaf[driven] = false
-  a.leaf = caller
+  mark(job.generator, false)
+  job.generator = caller
   return true
 }
 
-/** @param {Activation} a @throws {RangeError} into the innermost call: recursion without end is to end by an error */
-function refuseDepth(a) {
-  if (/** @type {any[]} */ (a.callers).length <= MOST_CALLS) return
-  throw new RangeError(`${a.job.name} has more than ${MOST_CALLS} calls that have not ended`)
+/** @param {Job} job @param {Waitable} waitable @returns {Waitable} settled, or the job is blocked */
+function wait(job, waitable) {
+  if (job.extras.sections > 0 && waitable.mayBlock) {
+    throw new TypeError(`${job.name} waits inside a critical section`)
+  }
+  if (waitable.phase < FULFILLED && !(waitable.phase === IDLE && attempt(waitable, job))) block(job, waitable)
+  return waitable
+}
+
+/**
+ * Moves the running job from the ready queue to the wait queue of a waitable.
+ *
+ * @param {Job} job @param {Waitable} waitable
+ * @throws {DeadlockError} if the wait would close an ownership cycle
+ */
+function block(job, waitable) {
+  const { core, extras: { isSpecial } } = job
+  const rank = isSpecial ? effectiveRank(job) : job.rank
+  dequeue(job)
+  job.status = WAITING
+  job.rank = rank
+  const isWaiting = enter(waitable, job, job)
+  // A job that waits for a lock of its own gets its first waiter now.
+  const error = isWaiting && job.extras.isSpecial ? cycleOf(job, waitable) : null
+  if (error !== null) abandon(job)
+  if (isWaiting && error === null) {
+    core.running = null
+    if (job.extras.group !== null && waitable.isRanked) job.extras.group.dependents.add(job)
+    return
+  }
+  job.status = READY
+  placeReady(job, rank)
+  if (error !== null) throw error
 }
 
 /**
  * Leaves a job at a point.
  *
- * @param {Activation} a @param {any} input for the next resume @param {boolean} throwing @param {boolean} kept
- * @returns {number} POINT
+ * @param {Job} job @param {any} input @param {boolean} isThrowing @param {boolean} keepsInput
  */
-function stopAt(a, input, throwing, kept) {
-  a.input = input
-  a.throwing = throwing
-  a.kept = kept
+function stopAt(job, input, isThrowing, keepsInput) {
+  job.input = input
+  if (isThrowing || keepsInput) {
+    const extras = extrasOf(job)
+    extras.isThrowing = isThrowing
+    extras.keepsInput = keepsInput
+  }
   return POINT
 }
 
-/** @param {Activation} a @param {any} outcome @param {boolean} isError @returns {number} DONE or FAILED */
-function conclude(a, outcome, isError) {
-  a.leaf = null
-  a.outcome = outcome
+/** @param {Job} job @param {any} outcome @param {boolean} isError @returns {number} DONE or FAILED */
+function conclude(job, outcome, isError) {
+  job.generator = null
+  job.input = outcome
   return isError ? FAILED : DONE
 }
 
-/**
- * Does what a job asks for by what it yields, other than a point: a call, or to wait.
- *
- * @param {Activation} a @param {any} value
- * @returns {Waitable | null} what is waited for; if it is over, so is the waiting: else it is `a.waiting`
- */
-function accept(a, value) {
-  // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
-  const isWaitable = value?.[asCall] === null
-  if (!isWaitable && value instanceof Suspended) {
-    while (value instanceof Suspended) {
-      call(a, value.generator)
-      value = value.take()
-    }
-    refuseDepth(a)
-    if (value === undefined) return null
+/** A result that can be awaited is awaited. @param {Job} job @param {any} result @returns {number} */
+function finishWith(job, result) {
+  job.generator = null
+  try {
+    if (!isThenable(result)) return conclude(job, result, false)
+    const { outcome, phase } = wait(job, waitableOf(job, result))
+    return phase < FULFILLED ? BLOCKED : conclude(job, outcome, phase === REJECTED)
+  } catch (error) {
+    return conclude(job, error, true)
   }
-  if (isDoomed(a)) throw takeReason(a)
-  const callee = isWaitable ? null : calleeOf(a, value)
-  if (callee === null) return waitFor(a, isWaitable ? value : waitableOf(a, value))
-  if (callee[driven] === true) throw new TypeError(`${a.job.name} yielded the generator that is running already`)
-  drives(callee)
-  call(a, callee)
-  refuseDepth(a)
-  return null
-}
-
-/** @param {Activation} a @param {Waitable} waitable @returns {Waitable} the same; unless it is over, it is `a.waiting` */
-function waitFor(a, waitable) {
-  if (a.extras.gates > 0 && waitable.mayBlock) throw new TypeError(`${a.job.name} waits inside a critical section`)
-  if (!waitable.enlist(a)) {
-    refuseCycle(a, waitable)
-    a.waiting = waitable
-  }
-  return waitable
 }
 
 /**
- * Resumes a job until its budget is used up, it waits, or it ends. The scheduler keeps the stack of calls itself,
- * so that a yield costs the same at any depth, and depth is bounded by MOST_CALLS only.
+ * Returns the function that a job runs for a function: its preemptible twin, if preemptify knows one.
  *
- * @param {Activation} a
- * @returns {number} POINT, BLOCKED, ASYNC, DONE or FAILED; the last two with `a.outcome`
+ * @type {(fn: any) => any}
  */
-function drive(a) {
-  let { input, throwing } = a
-  /** Points that were left when the job woke an equal and went on. */
-  let spared = 0
-  /** Calls that have ended one after the other. */
-  let ended = 0
-  a.input = undefined
-  a.throwing = a.kept = false
-  if (a.leaf === UNSTARTED) {
-    const outcome = throwing ? conclude(a, input, true) : start(a)
-    if (outcome !== POINT) return outcome
-  } else if (a.leaf === null) {
-    return a.extras.driver?.isAsync ? a.extras.driver.resume(throwing, input) : conclude(a, input, throwing)
-  }
-  for (;;) {
-    const { leaf } = a
-    let value
-    let done
-    counts.room = ROOM
-    try {
-      const step = throwing ? leaf.throw(input) : advance(leaf, input)
-      value = step.value
-      done = step.done
-      throwing = false
-    } catch (error) {
-      value = error
-      done = throwing = true
-    }
-    if (done) {
-      if (!leaveCall(a)) return throwing ? conclude(a, value, true) : finishWith(a, value)
-      input = value
-      if (++ended < MOST_ENDS) continue
-      return stopAt(a, input, throwing, true) // no job is at a yield here, to which a cancellation could be thrown
-    }
-    received++
-    ended = 0
-    input = undefined
-    const before = spared > 0 ? spared : budget.left
-    spared = 0
-    /** @type {Waitable | null} */
-    let acted = null
-    if (value !== undefined) {
-      try {
-        acted = accept(a, value)
-        if (acted !== null) {
-          if (acted.phase < FULFILLED) return BLOCKED
-          input = acted.outcome
-          throwing = acted.phase === REJECTED
-        }
-      } catch (error) {
-        input = error
-        throwing = true
-      }
-    }
-    const { left } = budget
-    if (typeof left === 'number' && left > 1) {
-      budget.left = left - 1
-    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && a.dispatcher.granted > 0) {
-      spared = before - 1
-      a.dispatcher.granted++
-      budget.left = 1
-    } else {
-      budget.left = 0
-      return stopAt(a, input, throwing, acted !== null && acted.handsOver && !throwing)
-    }
-  }
-}
+let twinOf = fn => fn
+/** Whether a function may return a value. preemptify replaces this. @type {(fn: any) => boolean} */
+let answers = () => true
 
 /** @param {any} fn */
 const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
 
-/** What a job runs of a function: its preemptible twin, once there are any (8e). @type {(fn: any) => any} */
-let preemptible = fn => fn
-
-/** Whether a function may return a value, as texts tell where there are twins. @type {(fn: any) => boolean} */
-let answers = () => true
-
-/** Calls a job's function. What it returns decides. @param {Activation} a @returns {number} */
-function start(a) {
-  const { work, args } = a
-  try {
-    const isFunction = typeof work === 'function'
-    const run = isFunction ? work : work.run
-    const self = isFunction ? undefined : work
-    const given = isAsync(run) && !wasPosted(a) ? [a.job, ...args] : args
-    const body = preemptible(run)
-    const context = contextual === undefined ? contextual = engineContext() : contextual
-    const result = context !== null ? context.run(a, () => Reflect.apply(body, self, given)) : Reflect.apply(body, self, given)
-    // A generator is work; other iterators that a task returns are results, as the platform has it.
-    const isResult = wasPosted(a) && isIterator(result) && !generatorPrototype.isPrototypeOf(result)
-    const callee = isResult || isJob(result) ? null : calleeOf(a, result)
-    if (callee !== null) {
-      a.leaf = callee
-      return POINT
-    }
-    if (result?.[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
-      throw new TypeError(`${a.job.name} is an async generator, which cannot be driven; write a generator`)
-    }
-    if (!isThenable(result) || isJob(result) || result instanceof Waitable) return finishWith(a, result)
-    driverOf(a).follow(result)
-    if (signalOf(a)?.aborted) return conclude(a, a.extras.reason, true) // at once, as on the platform; what it awaits may never come
-    a.leaf = null
-    return ASYNC
-  } catch (error) {
-    return conclude(a, error, true)
-  } finally {
-    // It has yielded, although it is no async function.
-    if (a.extras.driver !== null && !a.extras.driver.isAsync) a.extras.driver.resume(false, undefined)
-  }
-}
-
-/** A result that is itself to be waited for is, as `await` does it. @param {Activation} a @param {any} result */
-function finishWith(a, result) {
-  a.leaf = null
-  try {
-    if (!isThenable(result)) return conclude(a, result, false)
-    const { outcome, phase } = waitFor(a, waitableOf(a, result))
-    return a.waiting !== null ? BLOCKED : conclude(a, outcome, phase === REJECTED)
-  } catch (error) {
-    return conclude(a, error, true)
-  }
-}
-
-/** The promise of a job's outcome, made when somebody asks. @param {Activation} a @returns {Promise<any>} */
-function promiseOf(a) {
-  a.handled = true
-  if (a.deferred !== null) return a.deferred.promise
-  const deferred = a.deferred = defer(/** @type {Deferred} */ ({}))
-  if (a.state >= DONE) settlePromise(a, deferred)
-  return deferred.promise
-}
-
-/** @template {Deferred | AsyncDriver} D @param {D} target @returns {D & Deferred} with a new promise */
-function defer(target) {
-  target.promise = new Promise((resolve, reject) => {
-    target.resolve = resolve
-    target.reject = reject
-  })
-  return /** @type {D & Deferred} */ (target)
-}
-
-/** @param {Activation} a ended @param {Deferred} deferred */
-function settlePromise(a, { promise, resolve, reject }) {
-  if (a.state === DONE) return resolve(a.outcome)
-  reject(a.outcome)
-  if (a.state === CANCELLED) promise.catch(() => {}) // a cancellation is never reported as unhandled
-}
-
-// ------------------------------------------------------------------------------------------- 5 Scheduler
-
-/** @typedef {{ type: string, time: number, job: Job | null, [more: string]: unknown }} TraceRecord one event of a schedule */
-
 /**
- * @typedef {object} SchedulerOptions
- * @property {Policy} [policy] `edf` (default), `fp`, `rm`, or one of your own
- * @property {number} [slice] ms before jobs of equal standing rotate; default 1; may be Infinity
- * @property {number} [round] ms before the scheduler returns to the event loop; default 5; may be Infinity
- * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default 'auto'
- * @property {Host} [host] default: the platform's
- * @property {boolean} [paused] default false
- * @property {boolean} [closed] report when nothing is left that could wake the waiting jobs; default false
- * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed
- * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet
- * @property {(by: Job | { name: string }, ms: number) => void} [onStall] called when one budget of a job outlasted the slice;
- *   or something else kept the thread for as long, named as 'alarm tick', 'before click' or 'observer'
- * @property {(error: unknown, job: Job | null) => void} [onError] called with the error of a job that nobody has
- *   asked for by the end of the round, and with errors of callbacks; default: as the platform reports
- */
-
-/**
- * The options in force.
+ * Calls the function of a job. Its return value decides how the job continues.
  *
- * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused' | 'closed'>>
- *   & Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'>
- *   & { budget: number, isKnown: boolean }} Settings isKnown: whether to compare jobs runs no code of users
+ * @param {Job} job @returns {number}
  */
-
-const SLICE = 1
-const ROUND = 5
-/**
- * Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. Each async
- * function that returns takes one: with 4, a yield in helpers four deep leaves the scheduler, with 16 in helpers 25 deep.
- */
-const PATIENCE = 32
-/**
- * Those left to what awaits a task, before the next task. With 2, tasks that are posted in a loop, each awaited before the next,
- * wait for lesser ones; 3 are enough for that, 4 where the loop awaits them through an async function.
- */
-const CHECKPOINT = 4
-
-/** How often observers may change who is dispatched. */
-const MOST_TRIES = 8
-/** How much of what is due is settled without a look at the clock. */
-const UNREAD = 64
-
-// ------------------------------------------------------------------------------------------- 5a the timeline
-
-// The order in which things that are due at one reading of the clock happen.
-const REPLENISHMENT = 0
-const ALARM = 1
-const RELEASE = 2
-const MISS = 3
-
-/** The next time after one >= 0: what happens then happens no earlier, and not with what is due at `time`. @param {number} time */
-const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON * 0.75, Number.MIN_VALUE)
-
-/** Something that happens at a time; `subject` is a job, or the function to call. */
-class Entry extends HeapNode {
-  /** @param {Dispatcher} dispatcher @param {number} time @param {number} kind @param {any} subject @param {boolean} ref */
-  constructor(dispatcher, time, kind, subject, ref) {
-    super()
-    this.dispatcher = dispatcher
-    this.time = time
-    /** When it happens. */
-    this.key = time
-    this.order = 0
-    this.kind = kind
-    this.subject = subject
-    this.ref = ref
-  }
-
-  /** Whether it is still to happen. */
-  get isSet() { return this.queue !== null }
-
-  /** It is to happen (again). @param {number} time */
-  set(time) {
-    const { timeline, loop } = this.dispatcher
-    timeline.set(this, time)
-    loop.rest()
-  }
-
-  /** @returns {boolean} whether it was still to happen */
-  cancel() {
-    const { timeline, loop } = this.dispatcher
-    this.subject = undefined // it may be about to be called
-    if (!timeline.remove(this)) return false
-    loop.rest()
-    return true
+function start(job) {
+  const { work, input: args } = job
+  const isFunction = typeof work === 'function'
+  try {
+    const run = isFunction ? work : Array.isArray(work) ? work[0][work[1]] : work.run
+    const self = isFunction ? undefined : Array.isArray(work) ? work[0] : work
+    const code = twinOf(run)
+    const context = asyncContext === undefined ? asyncContext = engineContext() : asyncContext
+    const result = context !== null ? context.run(job, () => Reflect.apply(code, self, args))
+      : Reflect.apply(code, self, args)
+    return startWith(job, result)
+  } catch (error) {
+    return conclude(job, error, true)
+  } finally {
+    // A function that called job.yield() and is no async function.
+    const { driver } = job.extras
+    if (driver !== null && !driver.isAsync) PASSED.then(() => driver.resume(false, undefined))
   }
 }
 
-/** What is to happen, by time, then creation: of each kind apart. */
-class Timeline {
-  lines = [REPLENISHMENT, ALARM, RELEASE, MISS].map(() =>
-    /** @type {Heap<Entry>} */ (new Heap((a, b) => a.key - b.key || a.order - b.order, ({ key }) => key)))
-  /** No entry is due earlier. */
-  due = Infinity
-  /** Entries that keep the process alive. */
-  refs = 0
-  /** Whether some of what is due has been left for later. */
-  isLate = false
-  #created = 0
-  /** The key of the entry that is happening. */
-  #settled = -Infinity
-  #dispatcher
-
-  /** @param {Dispatcher} dispatcher */
-  constructor(dispatcher) {
-    this.#dispatcher = dispatcher
+/** @param {Job} job @param {any} result the return value of its function @returns {number} */
+function startWith(job, result) {
+  if (result instanceof Waitable) {
+    const { call: code } = /** @type {SpecialWaitable} */ (result)
+    if (code === undefined || result.phase !== IDLE) return finishWith(job, result)
+    result.phase = WAITED
+    result = code.call(result, job)
   }
-
-  /** When the next entry is due. */
-  get next() {
-    let next = Infinity
-    for (const { first } of this.lines) if (first !== null && first.key < next) next = first.key
-    return next
+  const isResult = isTask(job) && !(result instanceof Generator)
+  if (!isResult && isIterator(result) && !isJob(result)) {
+    const generator = resumable(result)
+    if (generator[driven] === true) throw new TypeError('work is driven by another job already')
+    mark(generator, true)
+    job.generator = generator
+    return POINT
   }
-
-  /** @param {number} kind @param {number} time @param {any} subject @param {boolean} ref @returns {Entry} */
-  at(kind, time, subject, ref) {
-    const entry = new Entry(this.#dispatcher, time, kind, subject, ref)
-    this.set(entry, time)
-    return entry
+  if (result?.[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
+    throw new TypeError(`${job.name} is an async generator, which cannot be driven; write a generator`)
   }
-
-  /** @param {Entry} entry that is not there @param {number} time */
-  set(entry, time) {
-    entry.time = time
-    // What sets itself anew for a time that has been settled waits for the next reading.
-    const key = entry.key = time > this.#settled ? time : this.#dispatcher.time
-    entry.order = this.#created++
-    this.lines[entry.kind].push(entry)
-    if (entry.ref) this.refs++
-    if (key < this.due) this.due = key
-  }
-
-  /** @param {Entry} entry @returns {boolean} whether it was still there */
-  remove(entry) {
-    if (!entry.isSet) return false
-    this.lines[entry.kind].remove(entry)
-    if (entry.ref) this.refs--
-    return true
-  }
-
-  /**
-   * Has happen what is due.
-   *
-   * @param {number} time @param {number} until when the rest is left for later
-   */
-  settle(time, until) {
-    this.isLate = false
-    for (const line of this.lines) this.#settleLine(line, time, until)
-    this.#settled = -Infinity
-    this.due = this.next
-    this.isLate &&= this.due <= time // what was left may have been cancelled
-  }
-
-  /** @param {Heap<Entry>} line @param {number} time @param {number} until */
-  #settleLine(line, time, until) {
-    const dispatcher = this.#dispatcher
-    const created = this.#created
-    let settled = 0
-    for (let entry = line.first; entry !== null && entry.key <= time && !dispatcher.paused; entry = line.first) {
-      // What has been set meanwhile for a time that is over: see `set`.
-      if (entry.order >= created && (entry.key <= this.#settled || entry.time < entry.key)) break
-      // Of replenishments there is one for each reservation, and who is next depends on all of them. What does not read
-      // the clock is counted.
-      if (settled > 0 && entry.kind !== REPLENISHMENT && dispatcher.time >= until) {
-        this.isLate = true
-        break
-      }
-      if (++settled % UNREAD === 0) dispatcher.read()
-      this.#settled = entry.key
-      line.shift()
-      if (entry.ref) this.refs--
-      dispatcher.happen(entry)
-    }
-  }
+  if (!isThenable(result) || isJob(result)) return finishWith(job, result)
+  driverOf(job).follow(result)
+  // An aborted task ends now: the promise that it awaits may never settle.
+  if (isTask(job) && isDoomed(job)) return conclude(job, job.extras.reason, true)
+  job.generator = null
+  return ASYNC
 }
 
-// ------------------------------------------------------------------------------------------ 5b the event loop
+// Cancellation
 
-/** How many rounds this thread is in: those of several schedulers never nest. */
+/** Whether a reason is still to be thrown, and can be thrown now. @param {Job} job */
+const isDoomed = ({ extras: { cancellation, sections } }) => cancellation === REQUESTED && sections === 0
+
+/** The only place that throws a cancellation: the next resume throws the reason. @param {Job} job */
+function deliverCancellation(job) {
+  const { extras } = job
+  if (!isDoomed(job) || extras.keepsInput) return
+  extras.cancellation = THROWN
+  extras.isThrowing = true
+  job.input = extras.reason
+}
+
+/** @param {Job} job @param {unknown} reason @returns {boolean} */
+function cancel(job, reason) {
+  if (job.status >= DONE || job.extras.cancellation !== NONE) return false
+  const { core } = job
+  const extras = specialOf(job)
+  extras.cancellation = REQUESTED
+  extras.reason = reason === undefined ? new DOMException('The job was cancelled', 'AbortError') : reason
+  readClock(core)
+  if (currentOf(core) !== job) leaveGroup(job)
+  const elsewhere = special(extras.wait)
+  if (elsewhere?.cancel !== undefined) {
+    extras.cancellation = THROWN // elsewhere: the wait ends by itself, and its outcome counts
+    elsewhere.cancel(extras.reason)
+  } else if (job.started === undefined) {
+    if (extras.wait !== null) abandon(job)
+    finish(job, CANCELLED, extras.reason)
+  } else if (currentOf(core) === job) {
+    interrupt(core)
+  } else if (extras.wait !== null) {
+    stopWaiting(job)
+  }
+  // Async code that awaits a foreign promise gets the reason at its next yield.
+  if (extras.controller !== null) callUser(core, 'abort', () => extras.controller?.abort(extras.reason))
+  return true
+}
+
+/**
+ * The signal of a job cancels it; that of a task only until its function has returned.
+ *
+ * @param {Job} job @param {unknown} reason
+ */
+function abort(job, reason) {
+  if (!isTask(job) || job.generator !== null) cancel(job, reason)
+}
+
+/** Ends the wait of a cancelled job. @param {Job} job */
+function stopWaiting(job) {
+  abandon(job)
+  job.input = undefined
+  unblock(job)
+}
+
+// -------------------------------------------------------------------------------- 6 the choice and the round
+
+/** The scheduler whose job runs; null between budgets. @type {Core | null} */
+let dispatching = null
+/** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0
-/** While an event is handed on: who takes a turn right after it. @type {Set<EventLoop> | null} */
+/**
+ * During an event: the schedulers that take a turn right after it; null outside of events.
+ *
+ * @type {Set<Core> | null}
+ */
 let following = null
 
-/** The turns that a scheduler gets from its host: a post while there is work, one timer when there will be. */
-class EventLoop {
-  isPosted = false
-  /** ms that rounds have taken since the host was last asked for a turn. */
-  taken = 0
-  /** @type {(() => void) | null} */
-  #disarm = null
-  #armedFor = Infinity
-  #armedRef = false
-  #dispatcher
-
-  /** @param {Dispatcher} dispatcher */
-  constructor(dispatcher) {
-    this.#dispatcher = dispatcher
-  }
-
-  /** Has the host call again when there is something to do. @param {boolean} [goesOn] after a round */
-  rest(goesOn = false) {
-    const dispatcher = this.#dispatcher
-    if (dispatcher.inRound || this.isPosted && following === null) return
-    if (dispatcher.paused) this.arm(Infinity)
-    else if (!dispatcher.hasWork) this.arm(dispatcher.timeline.next)
-    else if (following !== null && this.taken < dispatcher.round) following.add(this)
-    else if (!this.isPosted) this.#post(goesOn)
-  }
-
-  /**
-   * Takes a turn right after an event: a slice at most, and no more than a round until the host has been asked for a turn,
-   * or a flood of events would keep the event loop from all its other work.
-   */
-  follow() {
-    const dispatcher = this.#dispatcher
-    if (dispatcher.paused || rounds > 0) this.rest()
-    else dispatcher.takeTurn(Math.min(dispatcher.slice, dispatcher.round - this.taken))
-  }
-
-  /** @param {boolean} goesOn */
-  #post(goesOn) {
-    this.taken = 0
-    this.arm(Infinity)
-    this.isPosted = true
-    try {
-      this.#dispatcher.host.post(this.#onTurn, goesOn)
-    } catch (error) {
-      this.isPosted = false
-      this.#dispatcher.report(error, null)
-      this.arm(this.#dispatcher.time, true, false) // a host that refuses a turn may have a timer
-    }
-  }
-
-  #onTurn = (due = Infinity) => {
-    const dispatcher = this.#dispatcher
-    if (dispatcher.loop !== this) return
-    this.isPosted = false
-    dispatcher.takeTurn(dispatcher.round - this.taken, dispatcher.round > FRAME ? Infinity : due)
-  }
-
-  /**
-   * Has the host call at `time`, by one timer.
-   *
-   * @param {number} time @param {boolean} [ref] @param {boolean} [postsInstead] where the host refuses a timer
-   */
-  arm(time, ref = this.#dispatcher.timeline.refs > 0, postsInstead = time < Infinity) {
-    if (time === this.#armedFor && ref === this.#armedRef) return
-    const disarm = this.#disarm
-    const dispatcher = this.#dispatcher
-    this.#disarm = null
-    this.#armedFor = time
-    this.#armedRef = ref
-    try {
-      disarm?.()
-      if (time < Infinity) this.#disarm = dispatcher.host.after(Math.max(0, time - dispatcher.read()), this.#onTimer, { ref })
-    } catch (error) {
-      this.#armedFor = Infinity
-      dispatcher.report(error, null)
-      if (postsInstead && !this.isPosted) this.#post(false)
-    }
-  }
-
-  #onTimer = () => {
-    this.#disarm = null
-    this.#armedFor = Infinity
-    this.taken = 0
-    this.#dispatcher.takeTurn()
-  }
-}
-
-// ------------------------------------------------------------------------------------------------- 5c accounts
-
-/** @type {new () => Settings} */
-const Configured = /** @type {any} */ (class {})
-
-/** What the clock says, to whom it is charged, and who is told what. */
-class Accounts extends Configured {
-  /** The latest reading of the clock. */
-  time = -Infinity
-  /** From when time is charged to the running job. */
-  mark = 0
-  /** ms that the last budget took. */
-  elapsed = 0
-  /** The smallest step of the clock seen. */
-  resolution = Infinity
-  inRound = false
-  /** When the round has to be over. */
-  roundEnds = 0
-  /** The job that holds the processor, across budgets and rounds. @type {Activation | null} */
-  running = null
-  /** @type {((record: TraceRecord) => void)[] | null} */
-  observers = null
-  /** Whether they have been told anything since the clock was read. */
-  hasTold = false
-  /** Who is told of jobs that stall. @type {((job: Job, ms: number) => void)[]} */
-  stalling = []
-  stats = {
-    jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
-    misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
-  }
-
-  /** @param {any} settings */
-  constructor(settings) {
-    super()
-    Object.assign(this, settings)
-  }
-
-  /** The job whose code runs right now. @returns {Activation | null} */
-  get current() {
-    const { running } = this
-    return /** @type {any} */ (dispatching) === this ? running : null
-  }
-
-  /** @returns {number} the clock, which never runs backwards here */
-  read() {
-    let { time } = this
-    try {
-      time = this.host.now()
-    } catch (error) {
-      if (time === -Infinity) throw error // there is nothing yet to be lost
-      this.suffer(error)
-    }
-    this.hasTold = false
-    return this.time = time > this.time ? time : this.time
-  }
-
-  /** Reads the clock after a budget, and charges the job what it took. @param {Activation} a */
-  charge(a) {
-    const time = this.read()
-    const elapsed = Math.max(0, time - this.mark)
-    const { stats } = this
-    this.mark = time
-    this.elapsed = elapsed
-    a.cost += elapsed
-    stats.busy += elapsed
-    stats.yields += received
-    received = 0
-    if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
-    if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
-  }
-
-  /** Notices stalls and overruns. @param {Activation} a */
-  inspect(a) {
-    const { elapsed } = this
-    if (elapsed > this.slice) this.stall(a.job, elapsed, a)
-    if (a.cost - a.extras.costBefore > a.parameters.wcet) {
-      extrasOf(a).costBefore = Infinity
-      this.stats.overruns++
-      if (this.observers !== null) this.emit('overrun', a)
-      this.tell('onOverrun', a)
-    }
-  }
-
-  /** Calls the handler of the job, then that of the scheduler. @param {'onMiss' | 'onOverrun'} event @param {Activation} a */
-  tell(event, a) {
-    this.call(event, a.parameters[event], a.job)
-    this.call(event, this[event], a.job)
-  }
-
-  /**
-   * What observers and a policy of users took is charged to no job. Without them, to read the clock for every switch would
-   * cost more than the switch does.
-   */
-  watch() {
-    const { time } = this
-    const ms = this.read() - time
-    if (ms <= this.slice) return
-    this.stall({ name: this.isKnown ? 'observer' : this.observers === null ? 'policy' : 'observer or policy' }, ms)
-  }
-
-  /**
-   * Calls code of users that is no job's. What it takes in a round is charged, to the job that is running if there is
-   * one; what keeps the thread for longer than a slice is named.
-   *
-   * @param {string} kind @param {((...args: any[]) => void) & { of?: string } | undefined} callback `of`: by whom it was
-   *   given, or its own name @param {any[]} args
-   */
-  call(kind, callback, ...args) {
-    if (callback === undefined) return
-    if (!this.inRound) this.read()
-    else if (this.observers !== null) this.watch()
-    const { time: began, stats } = this
-    const { busy } = stats
-    try {
-      callback(...args)
-    } catch (error) {
-      this.report(error, null)
-    }
-    if (this.current !== null) return
-    const ms = this.read() - began
-    if (this.inRound) stats.busy = busy + ms // what it called in turn is part of it
-    if (ms <= this.slice) return
-    const { of: name = callback.name } = callback
-    this.stall({ name: name && name !== kind ? `${kind} ${name}` : kind }, ms, null, kind !== 'onStall')
-  }
-
-  /**
-   * Something kept the thread for longer than a slice.
-   *
-   * @param {Job | { name: string }} by @param {number} ms @param {Activation | null} [a] that of a job
-   * @param {boolean} [tells] not of itself
-   */
-  stall(by, ms, a = null, tells = true) {
-    this.stats.stalls++
-    if (this.observers !== null) this.emit('stall', a, a === null ? { ms, by } : { ms })
-    if (a !== null) for (const tell of this.stalling) tell(a.job, ms)
-    if (tells) this.call('onStall', this.onStall, by, ms)
-  }
-
-  /** The host or the policy threw. It is told once a round, which ends; nothing else does. @param {unknown} error */
-  suffer(error) {
-    if (this.roundEnds === -Infinity) return
-    this.roundEnds = -Infinity
-    this.report(error, null)
-  }
-
-  /** @param {unknown} error @param {Job | null} job */
-  report(error, job) {
-    for (const tell of [this.onError, this.host.report, reportToPlatform]) {
-      try {
-        if (tell !== undefined) return void tell(error, job)
-      } catch (another) {
-        error = another
-      }
-    }
-  }
-
-  // The trace
-
-  /** @param {string} type @param {Activation | null} a @param {object} [more] */
-  emit(type, a, more) {
-    this.hasTold = true
-    const record = { type, time: this.time, job: a && a.job, ...more }
-    for (const observer of this.observers ?? []) { // one that is told may have been the last
-      try {
-        observer(record)
-      } catch (error) {
-        this.report(error, null)
-      }
-    }
-  }
-}
-
-// --------------------------------------------------------------------------------------------- 5d dispatching
-
-/** Of a budget that teaches nothing about the price of points. */
-const CUT_SHORT = -1
-/** So many jobs, each alone, are worth keeping their shapes once more. */
-const BURST = 100
-const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infinity, priority: -Infinity } })
+/** How often observers may change the choice before a job is dispatched. */
+const MAX_CHOICES = 8
 
 /**
- * Whose job this thread runs; not which: to write each job here, too, and its standing, costs 4 % of one that does nothing (Node 20).
+ * THE RULE. The most eligible job runs if its level passes the system ceiling, or if it holds the top of the
+ * ceiling stack. Otherwise the holder of the top runs, never a third job (Baker 1991).
  *
- * @type {Dispatcher | null}
+ * A job has its own keys, or the keys of its reservation; a better job that waits in a queue that it owns
+ * replaces them (section 4). So the first node of the ready queue is the most eligible job, and only ceilings
+ * remain to be tested here.
+ *
+ * @param {Core} core
+ * @returns {Job | null} the job that must run next
  */
-let dispatching = null
-/** Jobs whose standing may have changed. @type {Activation[]} */
-const outdated = []
-let isRefreshing = false
-/** After so many the page matters more than an order. */
-const MOST_REFRESHES = 1e6
+function choose(core) {
+  const { running, sections } = core
+  if (running !== null && isDepleted(running)) {
+    noteDepletion(running)
+    core.running = null
+  } else if (running !== null && core.mustRotate) {
+    rotate(core, running)
+  }
+  core.mustRotate = false
+  const best = bestOf(core)
+  if (best === null || sections.length === 0) return best
+  const top = sections[sections.length - 1]
+  const passesCeiling = levelOf(best) > top.ceiling
+  const holdsTop = best === top.job
+  return passesCeiling || holdsTop ? best : top.job
+}
+
+/** The first of the ready jobs, the running one included. @param {Core} core @returns {Job | null} */
+const bestOf = ({ ready: { first } }) => first === null ? null : first.first
 
 /**
- * Finds a job's standing anew. A change goes on to the owners of what it waits for: by a list, since chains of waits
- * may be longer than the engine's stack.
+ * One round: fires due entries, then runs jobs until the round is over. It continues in microtasks while
+ * async jobs run.
  *
- * @param {Activation} a
+ * @param {Core} core
+ * @param {number} [length] ms @param {number} [due] when the round must end
+ * @param {(() => Job) | null} [only] returns the only job that may run
  */
-function refresh(a) {
-  outdated.push(a)
-  if (isRefreshing) return
-  isRefreshing = true
+function runRound(core, length = core.round, due = Infinity, only = null) {
+  if (core.inRound || core.paused) return
+  // If a job requested this turn, its async context must not reach other jobs.
+  if (asyncContext?.get()) return void asyncContext.run(null, () => runRound(core, length, due, only))
+  core.inRound = true
+  rounds++
+  const time = core.mark = core.roundStart = readClock(core)
+  core.roundEnds = Math.min(time + length, due)
+  core.fireFrom = -Infinity
+  core.busyBefore = core.stats.busy
+  core.hasRun = false
+  let isAsync = false
   try {
-    // Choices that wait for each other's owners are a circle, but no deadlock: their standings may chase each other.
-    for (let steps = 0; outdated.length > 0 && steps < MOST_REFRESHES; steps++) {
-      const next = /** @type {Activation} */ (outdated.pop())
-      next.dispatcher.restand(next)
-    }
-  } finally {
-    outdated.length = 0
-    isRefreshing = false
+    fireDue(core)
+    isAsync = runJobs(core, only === null ? null : only())
+  } catch (error) {
+    reportInternalError(core, error)
+  }
+  if (isAsync) continueAsync(core)
+  else endRound(core)
+}
+
+/**
+ * Dispatches jobs, one budget after the other.
+ *
+ * @param {Core} core @param {Job | null} only the only job that may run
+ * @returns {boolean} whether the round continues in microtasks
+ */
+function runJobs(core, only = null) {
+  do {
+    const job = dispatch(core, only)
+    if (job === null) return false
+    core.hasRun = true
+    core.mark = core.time
+    grantBudget(core, job)
+    dispatching = core
+    core.lent = job.extras.isSpecial ? effectiveRank(job) : null
+    const result = drive(job)
+    if (result === ASYNC) return true
+    account(core, job, result)
+    if (needsCheckpoint(job)) return true
+  } while (!isRoundOver(core, only !== null))
+  return false
+}
+
+/**
+ * Makes the chosen job the running one.
+ *
+ * @param {Core} core @param {Job | null} only @returns {Job | null}
+ */
+function dispatch(core, only) {
+  for (let choices = 0; choices < MAX_CHOICES; choices++) {
+    core.mustChoose = false
+    if (core.paused) return null
+    const isReady = only === null || only.status === READY && !isDepleted(only)
+    const job = only === null ? choose(core) : isReady ? only : null
+    if (job === null) return null
+    if (job !== core.running) switchTo(core, job)
+    if (core.hasNotified) readClock(core) // observers' time is overhead
+    if (!core.mustChoose) break
+  }
+  return core.running
+}
+
+/** @param {Core} core @param {Job} job */
+function switchTo(core, job) {
+  const { running: last, stats } = core
+  const isFirst = job.started === undefined
+  if (last !== null) {
+    const extras = extrasOf(last)
+    extras.preemptions++
+    if (extras.tuner === null || extras.sliceStart !== last.cost) stats.slices++
+  }
+  core.running = job
+  if (isFirst) job.startTime = core.time
+  if (core.observers === null) return
+  if (last !== null) emit(core, 'preempt', last, { by: job })
+  emit(core, isFirst ? 'start' : 'resume', job)
+}
+
+/**
+ * Settles the accounts of a job that has come back: charges it, ends or blocks it, fires due entries, and
+ * rotates it at the end of its slice.
+ *
+ * @param {Core} core @param {Job} job @param {number} result of `drive`
+ */
+function account(core, job, result) {
+  // The job cannot be cancelled now.
+  if (result >= DONE && job.extras !== NO_EXTRAS) job.extras.keepsInput = true
+  endBudget(core, job, result)
+  if (result === AWAY) result = awayInSection(job) ? FAILED : blockAway(core, job)
+  else if (result === BLOCKED) noteBlock(core, job)
+  if (result !== POINT) core.stats.slices++
+  inspect(core, job)
+  if (result >= DONE) finish(job, result, job.input)
+  fireDue(core)
+  if (core.running === job && job.cost - job.extras.sliceStart >= core.slice) {
+    rotate(core, job)
+    core.stats.slices++
+  }
+}
+
+/** @param {Job} job a job that awaits a foreign promise @returns {boolean} */
+function awayInSection(job) {
+  if (job.extras.sections === 0) return false
+  job.input = new TypeError(`${job.name} waits inside a critical section`)
+  return true
+}
+
+/**
+ * An async job awaits a foreign promise: it is outside of the scheduler until its next point.
+ *
+ * @param {Core} core @param {Job} job
+ */
+function blockAway(core, job) {
+  const rank = effectiveRank(job)
+  dequeue(job)
+  job.status = WAITING
+  job.rank = rank
+  core.running = null
+  job.extras.group?.departs(job, core.time)
+  if (core.observers !== null) emit(core, 'block', job, { on: null })
+  return AWAY
+}
+
+/** @param {Core} core @param {Job} job a job that has started to wait */
+function noteBlock(core, job) {
+  job.extras.group?.departs(job, core.time)
+  if (job.status !== WAITING) return
+  const { wait } = job.extras
+  if (core.observers !== null && wait !== null) emit(core, 'block', job, { on: subjectOf(wait) })
+  // Cancelled by the act of waiting.
+  if (job.status === WAITING && wait !== null && job.extras.wait === wait && isDoomed(job)) stopWaiting(job)
+}
+
+/** Puts a job after its equals. @param {Core} core @param {Job} job ready */
+function rotate(core, job) {
+  job.extras === NO_EXTRAS || (job.extras.sliceStart = job.cost)
+  const { queue } = job
+  queue.delete(job)
+  job.seq = isContinuation(job) && !hasPeer(core, job) ? core.firstSeq++ : ++core.lastSeq
+  queue.insert(job)
+  job.extras.group?.refreshFirst()
+}
+
+/**
+ * @param {Core} core @param {boolean} isPart whether the round is part of an event, which is not over before
+ */
+function isRoundOver(core, isPart = false) {
+  const { time, running } = core
+  if (time >= core.roundEnds || core.paused) return true
+  if (isPart) return false
+  // Within 1 ms of the start of a slice or round, the host is not asked: each round makes progress.
+  const used = running === null ? 0 : running.cost - running.extras.sliceStart
+  if (used > 0 && (used < SLICE || time - core.roundStart < SLICE)) return false
+  return core.host.inputPending?.() ?? false
+}
+
+/** @param {Core} core */
+function endRound(core) {
+  rounds--
+  const { stats } = core
+  const time = readClock(core)
+  const length = time - core.roundStart
+  core.loop.taken += length
+  stats.overhead += length - (stats.busy - core.busyBefore)
+  if (length > stats.longestRound) stats.longestRound = length
+  if (core.hasRun) {
+    stats.rounds++
+    if (core.observers !== null) emit(core, 'round', null, { start: core.roundStart })
+  }
+  core.inRound = false
+  reportFailures(core)
+  answerIdlers(core)
+  core.loop.requestTurn(true)
+}
+
+/**
+ * Settles the promises of `idle()` if no job is left, or if the remaining jobs are deadlocked.
+ *
+ * @param {Core} core
+ */
+function answerIdlers(core) {
+  if (core.live > 0) return core.findDeadlock === null ? undefined : reportDeadlock(core, core.findDeadlock)
+  if (core.stats.jobs !== core.shapedJobs) keepShapes(core)
+  if (core.idlers.length > 0) for (const { resolve } of core.idlers.splice(0)) resolve()
+}
+
+/** @param {Core} core a core with jobs @param {(live: number) => unknown} find */
+function reportDeadlock(core, find) {
+  const error = isQuiet(core) ? find(core.live) : null
+  const isNew = error !== null && error !== core.deadlock
+  core.deadlock = error
+  if (error === null) return
+  const idlers = core.idlers.splice(0)
+  if (isNew && (core.onError !== undefined || idlers.length === 0)) report(core, error, null)
+  for (const { reject } of idlers) reject(error)
+}
+
+/** Whether no code outside of jobs, and no entry of the timeline, can make a job ready. @param {Core} core */
+function isQuiet(core) {
+  if (hasWork(core) || core.holds > 0) return false
+  return nodesOf(core.timeline).every(({ action, subject, time, ref }) => {
+    return action === fireAlarm ? subject.isReplenishment || time === Infinity : !ref
+  })
+}
+
+/**
+ * V8 discards the code compiled for a hidden class when a full collection finds no object of it, as between
+ * two bursts of jobs. So one object of each hot class is kept. They are made again at each idle time, because
+ * hidden classes change with the values that their fields have held. Without it, a burst of 1000 jobs after a
+ * collection takes 17 to 28 us a job instead of 2.3 (Node 20).
+ *
+ * @param {Core} core
+ */
+function keepShapes(core) {
+  const job = createJob(core, undefined, null, NO_ARGUMENTS, core.time)
+  core.shapedJobs = --core.stats.jobs
+  core.shapes = [job, new Extras(), new BudgetTuner(), new Entry(core, 0, null, null, false), new WaitQueue(),
+    ...shapeMakers.map(make => make())]
+}
+/** Makes objects of hot classes of other modules. @type {(() => object)[]} */
+const shapeMakers = []
+
+/** An internal error ends one round, not the scheduler. @param {Core} core @param {unknown} error */
+function reportInternalError(core, error) {
+  dispatching = null
+  report(core, error, null)
+}
+
+// Readiness: the only functions that put jobs into the ready queue or a group, and take them out.
+
+/** @param {Job} job ready */
+function dequeue(job) {
+  const { queue, extras: { group } } = job
+  if (group !== null && queue === group.jobs) group.delete(job)
+  else queue.delete(job)
+}
+
+/** Whether only its reservation ranks a job. @param {Job} job @param {Rank} rank */
+function isGroupRank(job, rank) {
+  const { group, sections } = job.extras
+  return group !== null && sections === 0 && rank === group.rankFor(job)
+}
+
+/** Puts a ready job where a rank belongs. @param {Job} job a job outside of queues @param {Rank} rank */
+function placeReady(job, rank) {
+  const { core, extras: { group } } = job
+  if (group !== null && isGroupRank(job, rank)) {
+    if (job.extras.owned.length === 0) group.dependents.delete(job)
+    job.rank = ownRankOf(job)
+    group.insert(job)
+  } else {
+    group?.dependents.add(job)
+    if (rank !== job.rank) job.extras.own ??= job.rank
+    job.rank = rank
+    core.ready.insert(job)
   }
 }
 
 /**
- * The jobs that are ready by a reservation alone, in the order of their own keys. Together they are one node of the ready
- * queue, which stands there by the reservation for the first of them; so one node moves when the reservation's standing
- * changes, however many jobs there are. While the reservation gives them none, it is in no queue, and all of them are out.
+ * Makes a job ready, after its equals. Its state and its queue change before observers are notified, because
+ * observers may call anything.
+ *
+ * @param {Job} job in no queue @param {'release' | 'wake'} type of the record
  */
-class Pool extends HeapNode {
-  isOut = false
-  /** For whom it stands in the ready queue. @type {Activation | null} */
-  first = null
-  /** @type {Standing} */
-  standing = SPENT
-  /** Jobs whose standing may depend on the reservation's: those that wait, are lent others' or are in a section. @type {Set<Activation>} */
-  dependents = new Set()
-  #jobs
-  #dispatcher
-
-  /** @param {Dispatcher} dispatcher */
-  constructor(dispatcher) {
-    super()
-    this.#dispatcher = dispatcher
-    this.#jobs = /** @type {Heap<Activation>} */ (new Heap((a, b) => dispatcher.compareAs(a, a, b, b), a => dispatcher.keyOf(a)))
-  }
-
-  /** @param {Activation} a */
-  push(a) {
-    extrasOf(a).pool = this
-    this.#jobs.push(a)
-    this.#place()
-  }
-
-  /** @param {Activation} a */
-  remove(a) {
-    a.extras.pool = null
-    this.#jobs.remove(a)
-    this.#place()
-  }
-
-  /** Has it stand for the first of its jobs. */
-  #place() {
-    const first = this.isOut ? null : this.#jobs.first
-    if (first === this.first) return
-    const dispatcher = this.#dispatcher
-    if (this.first !== null) dispatcher.ready.remove(this)
-    this.first = first
-    if (first === null) return
-    this.standing = first.standing = dispatcher.ownStanding(first)
-    dispatcher.ready.push(this)
-  }
-
-  /** @param {boolean} isOut */
-  #turn(isOut) {
-    this.isOut = true
-    this.#place()
-    this.isOut = isOut
-    this.#place()
-  }
-
-  /**
-   * The standing of the reservation has changed.
-   *
-   * @param {boolean} isOut @param {Iterable<Job>} jobs of the reservation
-   */
-  refresh(isOut, jobs) {
-    const dispatcher = this.#dispatcher
-    const wasOut = this.isOut
-    const isTold = dispatcher.observers !== null && isOut !== wasOut
-    // What goes on by something else has not been depleted.
-    const told = isTold ? [...jobs].map(activationOf).filter(a => isOut || a.extras.pool === this) : []
-    // Those that something else lets go on leave before all are out, and come back after that.
-    this.#turn(wasOut && isOut)
-    for (const a of [...this.dependents]) {
-      if (isDependent(a)) refresh(a)
-      else this.dependents.delete(a)
-    }
-    this.#turn(isOut)
-    const { running } = dispatcher
-    if (running !== null && running.extras.pool === this) running.standing = dispatcher.ownStanding(running)
-    if (wasOut && this.first !== null) dispatcher.giveWay(this.first)
-    else dispatcher.reconsider()
-    if (isTold) this.#tell(told)
-    dispatcher.loop.rest()
-  }
-
-  /** @param {Activation[]} jobs */
-  #tell(jobs) {
-    this.#dispatcher.read()
-    for (const a of jobs) {
-      if (a.extras.pool !== this || a === this.#dispatcher.running) continue
-      if (this.isOut) this.#dispatcher.emitDepletion(a)
-      else this.#dispatcher.emit('wake', a)
-    }
-  }
+function makeReady(job, type) {
+  const { core, extras } = job
+  job.status = WAITING // the group must not find it in a queue
+  // A job that wakes another one does so in the middle of its budget.
+  if (extras.group !== null) extras.group.arrives(job, currentOf(core) === null ? core.time : readClock(core))
+  if (job.status >= DONE) return // an observer of the replenishment has cancelled it
+  job.seq = ++core.lastSeq
+  job.status = READY
+  if (extras.isSpecial) placeReady(job, rankToHave(job))
+  else core.ready.insert(job)
+  if (core.observers === null) return
+  emit(core, type, job)
+  if (isDepleted(job)) emitDepletion(job)
 }
 
-/** @param {any} work @returns {any} what a job of it resumes first: see Activation */
-function beginningOf(work) {
-  if (typeof work === 'function' || work instanceof Task) {
-    refuseAsyncGenerator('work', typeof work === 'function' ? work : callable('work.run', work.run), work)
+/** Makes a job ready that has waited. @param {Job} job */
+function unblock(job) {
+  const { core } = job
+  if (job.extras !== NO_EXTRAS) job.extras.sliceStart = job.cost
+  if (!core.inRound || core.observers !== null) readClock(core)
+  makeReady(job, 'wake')
+  if (!isDepleted(job)) preemptFor(job)
+  if (!core.inRound) core.loop.requestTurn()
+}
+
+/** Preempts the running job in favour of a woken one that ranks at least as high. @param {Job} job */
+function preemptFor(job) {
+  const { core } = job
+  const { running } = core
+  if (running === null || running === job) return
+  const isInGroup = job.queue !== core.ready || running.queue !== core.ready
+  const order = isInGroup && job.queue !== running.queue ? compareRanks(effectiveRank(job), effectiveRank(running))
+    : compareRanks(job.rank, running.rank)
+  if (order > 0) return
+  if (order < 0) return interrupt(core)
+  // Switches to an equal at the next point: rotation at the end of slices alone would make choices unfair.
+  core.mustRotate = core.mustChoose = true
+  if (running.extras !== NO_EXTRAS) running.extras.sliceStart = running.cost
+  if (dispatching !== core) return
+  const { left } = budget // the job's code can write it
+  // The budget counts as if it had ended here: so its cost still gives the price of a point.
+  if (typeof left === 'number' && left > 1) core.granted -= left - 1
+  budget.left = 0
+}
+
+/**
+ * Ends the budget of the running job at its next point, because another job may be more eligible.
+ *
+ * @param {Core} core
+ */
+function interrupt(core) {
+  core.mustChoose = true
+  if (dispatching !== core) return
+  core.granted = CUT_SHORT
+  budget.left = 0
+}
+
+/** Ends the budget of the running job if it is no longer the most eligible. @param {Core} core */
+function reconsider(core) {
+  if (core.running !== null && core.running !== bestOf(core)) interrupt(core)
+}
+
+/** The job whose code runs right now. @param {Core} core @returns {Job | null} */
+const currentOf = core => dispatching === core ? core.running : null
+
+// From the release to the end
+
+const WORK = "a Task, a generator, a function or [object, 'method']"
+/** @param {any} work @returns {any} `job.generator` of a new job */
+function generatorOf(work) {
+  if (typeof work === 'function') {
+    refuseAsyncGenerator('work', work, work)
     return UNSTARTED
   }
-  if (work instanceof Elsewhere) return null
-  if (!isIterator(work) || isJob(work)) throw wrongType('work', 'a Task, a generator or a function', work)
+  if (work instanceof Task) {
+    refuseAsyncGenerator('work', callable('work.run', work.run), work)
+    return UNSTARTED
+  }
+  if (Array.isArray(work)) return methodPair(work)
+  if (!isIterator(work) || isJob(work)) throw wrongType('work', WORK, work)
   if (work[driven] === true) throw new TypeError('work is driven by another job already')
   return resumable(work)
 }
 
-/** What schedules. `Scheduler` is the handle that users hold. */
-class Dispatcher extends Accounts {
-  /** Whether anything happened that may change who runs. */
-  #changed = false
-  #rotation = 0
-  /** That of the running job when it comes back, if it has woken its equal; else 0. */
-  #stamp = 0
-  /** Stamps of continuations, in order, and ahead of all equals that are none. */
-  #continuation = Number.MIN_SAFE_INTEGER
-  /** From when on what is due happens. */
-  #settleFrom = -Infinity
-  #roundBegan = 0
-  #busyBefore = 0
-  /** Whether a job ran in this round. */
-  #ran = false
-  /** @type {Activation[]} that failed in this round */
-  #failures = []
-  /** Who waits until no job is left. @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
-  idlers = []
-  /** Jobs not yet ended, of a closed scheduler. @type {Set<Activation>} */
-  #lives = new Set()
-  /** Whether the present deadlock has been reported. */
-  #deadlocked = false
-  /** Objects that keep the hidden classes of jobs alive; they are never read. @type {object[]} */
-  shapes = []
-  /** How many jobs there had been when they were made. */
-  #shaped = 0
+/**
+ * @param {any[]} pair @returns {typeof UNSTARTED}
+ * @throws {TypeError} if it is not an object and the name of a method
+ */
+function methodPair(pair) {
+  const [object, name] = pair
+  const isObject = typeof object === 'object' && object !== null || typeof object === 'function'
+  if (pair.length !== 2 || !isObject) throw wrongType('work', WORK, pair)
+  refuseAsyncGenerator('work', callable(`work[1]: ${String(name)}`, object[name]), object[name])
+  return UNSTARTED
+}
 
-  /** @param {Scheduler} scheduler @param {any} settings */
-  constructor(scheduler, settings) {
-    super(settings)
-    this.scheduler = scheduler
-
-    /** @type {Heap<Activation | Pool>} */
-    this.ready = new Heap((a, b) =>
-      this.compareAs(a.standing, /** @type {Activation} */ (a.first), b.standing, /** @type {Activation} */ (b.first)),
-    ({ standing }) => this.keyOf(standing))
-    this.timeline = new Timeline(this)
-    /** Wakers outside: while there are any, a closed scheduler is not deadlocked. */
-    this.holds = 0
-
-    /** By which it was resumed, if not by its own keys: those change with a section, or a lock, that it leaves. @type {Standing | null} */
-    this.lent = null
-    /** Whether the next budget is one longer. */
-    this.begins = false
-    /** Points of the present budget; CUT_SHORT if it was. */
-    this.granted = 0
-    /** @type {Gate[]} the ceiling stack */
-    this.gates = []
-
-    this.loop = new EventLoop(this)
-
-    /** Jobs not yet ended. */
-    this.live = 0
+/**
+ * @param {Core} core @param {any} work @param {any} options @param {any[]} args
+ * @param {Admission | null} [admit]
+ * @returns {Job}
+ */
+function spawn(core, work, options, args, admit = null) {
+  if (work instanceof Waitable && special(work)?.call !== undefined) {
+    const call = work
+    work = () => call
   }
-
-  // Order
-
-  /** What standings are compared by first, as a number. @param {Standing} standing */
-  keyOf({ band, job, ranked = job }) {
-    if (band !== 0) return -band * Infinity
-    if (!this.isKnown) return 0
-    return this.policy.compare === edf.compare ? ranked.absoluteDeadline : -ranked.priority
+  const generator = generatorOf(work)
+  if (options === undefined) options = NO_OPTIONS
+  else if (options !== NO_OPTIONS) knownOptions(options, SPAWN_OPTIONS)
+  const { release, signal, scheduler } = options
+  if (scheduler !== undefined && scheduler !== core.scheduler) {
+    throw new TypeError('scheduler must be the one that spawns')
   }
+  if (release !== undefined) finite('release', release)
+  if (signal !== undefined) abortSignal('signal', signal)
+  const task = work instanceof Task ? work : null
+  const parameters = task !== null || options !== NO_OPTIONS ? parametersOf(options, task) : PLAIN
+  return launch(core, work, generator, args, release, parameters, signal, admit)
+}
 
-  /** @param {Standing} a @param {Standing} b */
-  compareStandings(a, b) {
-    if (a.band !== b.band) return b.band - a.band
-    const { policy } = this
-    if (this.isKnown) return policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
-    try {
-      return policy.compare(a.job, b.job)
-    } catch (error) {
-      this.suffer(error)
-      return 0
+/**
+ * Creates a job of checked parameters.
+ *
+ * @param {Core} core @param {any} work @param {any} generator @param {any[]} args
+ * @param {number | undefined} release
+ * @param {Parameters} parameters @param {AbortSignal} [signal] @param {Admission | null} [admit]
+ * @returns {Job}
+ */
+function launch(core, work, generator, args, release, parameters, signal, admit = null) {
+  const { deadline, reservation, uses } = parameters
+  const priority = core.policy.priority?.(parameters) ?? parameters.priority
+  const now = readClock(core)
+  const job = createJob(core, work, generator, args, release ?? now)
+  if (generator !== UNSTARTED) job.input = undefined
+  if (!isPlain(parameters)) extrasOf(job).parameters = parameters
+  if (admit !== null) extrasOf(job).admit = admit
+  job.rank = ownRank(job, deadline, priority)
+  const isAborted = signal !== undefined && signal.aborted
+  try {
+    if (signal !== undefined && !isAborted) {
+      extrasOf(job).unsubscribe = onAbort(signal, reason => abort(job, reason))
     }
+    if (!isAborted && (reservation !== undefined || uses !== undefined)) attach(job, uses ?? [], reservation)
+  } catch (error) {
+    job.extras.unsubscribe?.()
+    core.stats.jobs--
+    throw error
   }
-
-  /**
-   * The total order: by standing, then rotation, release and id.
-   *
-   * @param {Standing} standing of `a` @param {Activation} a @param {Standing} other of `b` @param {Activation} b
-   * @returns {number} negative when `a` is more eligible; never 0
-   */
-  compareAs(standing, a, other, b) {
-    return this.compareStandings(standing, other) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
+  if (generator !== UNSTARTED && generator !== null) {
+    mark(work, true)
+    mark(generator, true)
   }
-
-  /** The most eligible of the jobs that are ready, the running one included. */
-  get best() {
-    const { first } = this.ready
-    return first === null ? null : first.first
+  core.live++
+  if (isAborted) cancel(job, signal.reason)
+  else if (job.release <= now) arrive(job)
+  else {
+    job.entry = setEntry(new Entry(core, job.release, arrive, job, true))
+    core.loop.requestTurn()
   }
+  return job
+}
 
-  // Releases
-
-  /** @param {any} work @param {any} options @param {any[]} args @returns {Job} */
-  spawn(work, options, args) {
-    if (work?.[asCall]) {
-      const call = work
-      work = () => call
+/**
+ * A job of a reservation, or with declared resources.
+ *
+ * @param {Job} job @param {ResourceHook[]} uses @param {any} reservation
+ */
+function attach(job, uses, reservation) {
+  const { core: { scheduler } } = job
+  const extras = specialOf(job)
+  extras.own = job.rank
+  if (reservation?.level !== undefined) extras.level = reservation.level // resources compute ceilings by it
+  const attached = []
+  try {
+    for (const hook of uses) {
+      hook.attach(job, scheduler)
+      attached.push(hook)
     }
-    const leaf = beginningOf(work)
-    if (options === undefined) options = NO_OPTIONS
-    else knownOptions(options, SPAWN_OPTIONS)
-    const { release, signal, scheduler } = options
-    if (scheduler !== undefined && scheduler !== this.scheduler) throw new TypeError('scheduler must be the one that spawns')
-    if (release !== undefined) finite('release', release)
-    if (signal !== undefined) abortSignal('signal', signal)
-    const isTask = work instanceof Task
-    const parameters = isTask || options !== NO_OPTIONS ? parametersOf(options, isTask ? work : PLAIN_TASK) : PLAIN
-    const priority = this.policy.priority?.(parameters) ?? parameters.priority
-
-    const now = this.read()
-    const a = new Activation(this, isPlain(parameters) ? PLAIN : parameters, work, leaf, args, release ?? now)
-    a.deadline = parameters.deadline
-    a.priority = priority
-    if (signal !== undefined) listen(a, signal, false)
-    if (!signal?.aborted) this.attach(a, parameters.uses, parameters.reservation)
-    return this.launch(a, now)
-  }
-
-  /** @param {Activation} a @param {number} now @returns {Job} */
-  launch(a, now) {
-    const { signal } = a.extras
-    if (a.leaf !== UNSTARTED && a.leaf !== null) drives(a.work)
-    this.stats.jobs++
-    this.live++
-    if (this.closed) this.#lives.add(a)
-    if (signal?.aborted) {
-      this.cancel(a, signal.reason)
-    } else if (a.work instanceof Elsewhere) {
-      a.work.begin(a)
-    } else if (a.release <= now) {
-      this.#arrive(a)
-    } else {
-      a.entry = this.timeline.at(RELEASE, a.release, a, true)
-      this.loop.rest()
-    }
-    return a.job
-  }
-
-  /** @param {Activation} a @param {JobHook[]} uses @param {any} reservation a ReservationHook, or what stands for it */
-  attach(a, uses, reservation) {
-    const hooks = reservation === null ? uses : [...uses, reservation]
-    if (hooks.length === 0) return
-    let attached = 0
-    if (reservation?.level !== undefined) extrasOf(a).level = reservation.level // by which resources compute ceilings
-    try {
-      for (; attached < hooks.length; attached++) hooks[attached].attach(a.job, this.scheduler)
-    } catch (error) {
-      for (const hook of hooks.slice(0, attached)) hook.detach(a.job)
-      unlisten(a)
-      throw error
-    }
-    extrasOf(a).uses = uses
-    extrasOf(a).server = reservation?.payer ?? reservation
-    a.standing = this.standingOf(a)
-  }
-
-  /** A release is due. @param {Activation} a */
-  #arrive(a) {
-    this.#expectMiss(a)
-    const { excess } = a.parameters
-    if (excess === undefined || this.#takeTurn(a, excess)) {
-      this.#enqueue(a, 'release')
-      if (a === this.best) this.reconsider()
-    }
-    this.loop.rest()
-  }
-
-  /** @param {Activation} a @param {NonNullable<TaskOptions['excess']>} excess @returns {boolean} whether it is its turn */
-  #takeTurn(a, excess) {
-    const line = Turn.line(a.work)
-    const abort = (/** @type {Job} */ job) => job.cancel(new DOMException('A later job of its task takes its place', 'AbortError'))
-    if (excess === 'replace' || excess === 'abort') while (line.first?.job && abort(line.first.job));
-    if (a.state >= DONE) return false // observers may do anything
-    const { owner } = line
-    if (excess === 'abort' || owner === null) {
-      line.owner = a.job
-      if (owner !== null) abort(owner)
-      return a.state < DONE
-    }
-    if (excess !== 'skip') {
-      a.state = WAITING
-      a.waiting = new Turn()
-      a.waiting.enlist(a)
-      a.extras.server?.pool.dependents.add(a)
-      a.standing = this.standingOf(a) // it was that of its spawn
-      line.push(a.waiting, a.job)
-    }
-    if (this.observers !== null) this.emit('release', a)
-    if (excess === 'skip') this.cancel(a, new DOMException('An earlier job of its task has not ended', 'AbortError'))
-    else if (a.waiting !== null) this.#await(a)
-    this.breakCycle(a)
-    return false
-  }
-
-  /** @param {Activation} a */
-  #expectMiss(a) {
-    a.entry = a.deadline < Infinity ? this.timeline.at(MISS, justAfter(a.absoluteDeadline), a, a.parameters.abort) : null
-  }
-
-  /**
-   * Makes a job ready, after the equals that have waited since the last rotation; or depleted. Its state and its queue
-   * change together, before anybody is told: observers may do anything.
-   *
-   * @param {Activation} a in no queue @param {'release' | 'wake'} type of the record
-   */
-  #enqueue(a, type) {
-    a.state = WAITING // for nothing: what its reservation does now must not find it in a queue
-    const server = a.extras.server
-    // A job that wakes another does so in the middle of its budget.
-    if (server !== null) server.ready(a.job, this.current === null ? this.time : this.read())
-    a.standing = this.standingOf(a)
-    a.stamp = this.#rotation
-    a.state = READY
-    this.#insert(a)
-    if (this.observers === null) return
-    this.emit(type, a)
-    if (isOut(a)) this.emitDepletion(a)
-  }
-
-  /** Puts a ready job where its standing belongs. @param {Activation} a in no queue */
-  #insert(a) {
-    if (this.#isPooled(a, a.standing)) a.extras.server?.pool.push(a)
-    else this.ready.push(a)
-  }
-
-  /** Whether its reservation alone gives a job its standing. @param {Activation} a @param {Standing} standing */
-  #isPooled(a, standing) {
-    const { server, gates } = a.extras
-    return server !== null && gates === 0 && standing === this.ownStanding(a)
-  }
-
-  /** @param {Activation} a ready */
-  #extract(a) {
-    const { pool } = a.extras
-    if (pool !== null) pool.remove(a)
-    else this.ready.remove(a)
-  }
-
-  /** Its reservation has nothing left for it. @param {Activation} a */
-  #deplete(a) {
-    a.turn = a.cost
-    if (this.observers !== null) this.emitDepletion(a)
-  }
-
-  /** @param {Activation} a */
-  emitDepletion(a) {
-    const reservation = a.extras.server?.name
-    this.emit('deplete', a, reservation === undefined ? undefined : { reservation })
-  }
-
-  /** Has the running job come back at its next point, because somebody else may be more eligible. */
-  interrupt() {
-    this.#changed = true
-    if (this.current === null) return
-    this.granted = CUT_SHORT
-    budget.left = 0
-  }
-
-  /** Has the running job come back at its next point if it is no longer the most eligible. */
-  reconsider() {
-    if (this.running !== null && this.running !== this.best) this.interrupt()
-  }
-
-  /** @param {Activation} a */
-  unblock(a) {
-    a.turn = a.cost
-    if (!this.inRound || this.observers !== null) this.read()
-    this.#enqueue(a, 'wake')
-    if (!isOut(a)) this.giveWay(a)
-    if (!this.inRound) this.loop.rest()
-  }
-
-  /** The running job has to go after one that has woken. @param {Activation} a */
-  giveWay(a) {
-    const { running } = this
-    if (running === null) return
-    const isPooled = a.extras.pool !== null && a.extras.pool === running.extras.pool
-    const order = isPooled ? this.compareStandings(a, running) : this.compareStandings(a.standing, running.standing)
-    if (order > 0) return
-    if (order !== 0) return this.interrupt()
-    // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
-    this.#stamp = ++this.#rotation
-    running.turn = running.cost
-    this.#changed = true
-    if (this.current === null) return
-    const { left } = budget // which is the job's to write
-    // As if no more had been granted: what the budget costs still tells the price of a point.
-    if (typeof left === 'number' && left > 1) this.granted -= left - 1
-    budget.left = 0
-  }
-
-  /** Puts the running job after its equals. @param {Activation} a @param {number} stamp */
-  #rotate(a, stamp) {
-    a.turn = a.cost
-    this.#extract(a)
-    a.stamp = isContinuation(a) && !this.#hasPeer(a) ? this.#continuation++ : stamp
-    this.#insert(a)
-  }
-
-  // Re-keying
-
-  /** @param {Activation} a @param {number} deadline */
-  setDeadline(a, deadline) {
-    this.rekey(a, 'deadline', deadline)
-    if (a.state === PENDING || a.state >= DONE || a.work instanceof Elsewhere) return
-    if (a.entry !== null) this.timeline.remove(a.entry)
-    if (!a.missed) this.#expectMiss(a)
-    this.loop.rest()
-  }
-
-  /** @param {Activation} a @param {number} release */
-  renew(a, release) {
-    // The period that ends here may have been missed; it is noticed with the other misses of the next reading.
-    if (a.entry !== null && this.read() > a.absoluteDeadline) a.entry = null
-    this.rekey(a, 'release', release)
-    a.missed = false
-    extrasOf(a).costBefore = a.cost
-    this.setDeadline(a, a.deadline)
-  }
-
-  /**
-   * Changes what a job is ranked by; or nothing, where a resource refuses the level that a pending job would have.
-   *
-   * @param {Activation} a @param {'release' | 'deadline' | 'priority'} key @param {number} value
-   */
-  rekey(a, key, value) {
-    if (a.state >= DONE) return
-    const before = a[key]
-    const extras = extrasOf(a)
-    const isPending = a.state === PENDING
-    if (!isPending) extras.level ??= a.level // fixed at release
-    if (a.state === READY) this.#extract(a)
-    a[key] = value
-    extras.rank = extras.background = null
-    if (a.work instanceof Elsewhere) a.work.far.change(a.work, key, value)
-    if (!isPending) return this.#place(a, this.standingOf(a))
-    // The level has changed, by which resources compute their ceilings.
-    const declareAnew = () => {
-      for (const resource of extras.uses) resource.detach(a.job)
-      for (const resource of extras.uses) resource.attach(a.job, this.scheduler)
-    }
-    try {
-      declareAnew()
-    } catch (error) {
-      a[key] = before
-      declareAnew()
-      throw error
-    }
-  }
-
-  /** @param {Activation} a */
-  restand(a) {
-    if (a.state >= DONE) return
-    const { server, pool } = a.extras
-    if (server !== null && isDependent(a)) server.pool.dependents.add(a)
-    const standing = this.standingOf(a)
-    if (standing === a.standing && (a.state !== READY || this.#isPooled(a, standing) === (pool !== null))) return
-    const wasOut = isOut(a) && a !== this.running
-    if (a.state === READY) this.#extract(a)
-    if (wasOut && standing !== SPENT) return this.unblock(a)
-    this.#place(a, standing)
-    if (!wasOut && isOut(a) && a !== this.running) this.#deplete(a)
-  }
-
-  /** Puts a job where a standing belongs; a ready one is in no queue. @param {Activation} a @param {Standing} standing */
-  #place(a, standing) {
-    a.standing = standing
-    if (a.state === WAITING) return a.waiting?.refresh()
-    if (a.state !== READY) return
-    this.#insert(a)
-    this.reconsider()
-  }
-
-  /** By its own keys, or its reservation. @param {Activation} a @returns {Standing} */
-  ownStanding(a) {
-    const server = a.extras.server
-    return server === null ? a : server.standing(a.job) ?? SPENT
-  }
-
-  /** The better of its own, or its reservation's, and that of the best job in any queue it owns. @param {Activation} a */
-  standingOf(a) {
-    const { extras } = a
-    if (extras === NO_EXTRAS) return a
-    /** @type {Standing} */
-    let best = this.ownStanding(a)
-    for (const { first } of extras.owned) {
-      if (first === null || first.activation === null) continue
-      if (this.compareStandings(first.standing, best) < 0) best = first.standing
-    }
-    // Depletion inside a critical section lets the section finish.
-    return extras.gates > 0 && extras.server !== null && best.band < a.standing.band ? a.standing : best
-  }
-
-  // Cancelling
-
-  /** @param {Activation} a @param {unknown} reason @returns {boolean} */
-  cancel(a, reason) {
-    if (a.state >= DONE) return false
-    const extras = extrasOf(a)
-    if (extras.reason !== NOT_CANCELLED) return false
-    extras.reason = reason === undefined ? abortError() : reason
-    this.read()
-    if (this.current !== a) this.#leaveReservation(a)
-    if (a.work instanceof Elsewhere && a.state !== PENDING) {
-      a.work.far.cancel(a.work, extras.reason)
-    } else if (a.started === undefined) {
-      a.waiting?.leave(a)
-      this.finish(a, CANCELLED, extras.reason)
-    } else if (this.current === a) {
-      this.interrupt()
-    } else if (a.state === READY) {
-      this.strike(a)
-    } else if (a.waiting !== null) { // what async code awaits cannot be left: it is told at its next yield
-      this.#letGo(a)
-    }
-    return true
-  }
-
-  /** Has a job fail at its wait if that, begun before, has come to be part of a circle. @param {Activation} a */
-  breakCycle(a) {
-    try {
-      if (a.waiting !== null) refuseCycle(a, a.waiting)
-    } catch (error) {
-      if (a.started === undefined) return this.finish(a, FAILED, error)
-      a.waiting = null
-      a.input = error
-      a.throwing = true
-      this.unblock(a)
-    }
-  }
-
-  /** Ends the waiting of a job that has been cancelled. @param {Activation} a */
-  #letGo(a) {
-    const waitable = /** @type {Waitable} */ (a.waiting)
-    a.waiting = null
-    waitable.leave(a)
-    this.strike(a)
-    this.unblock(a)
-  }
-
-  /** A job that is cancelled leaves its reservation, or its `finally` might never run. @param {Activation} a */
-  #leaveReservation(a) {
-    const extras = extrasOf(a)
-    const { server } = extras
-    if (server === null) return
-    const wasOut = isOut(a) && a !== this.running
-    const isReady = a.state === READY
-    if (isReady) {
-      this.#extract(a)
-      a.state = WAITING // for nothing, as in `#enqueue`
-    }
-    server.pool.dependents.delete(a)
-    extras.server = null
-    server.detach(a.job)
-    if (isReady) a.state = READY
-    if (wasOut) this.unblock(a)
-    else this.#place(a, this.standingOf(a))
-  }
-
-  /** Has the reason of a cancellation thrown at the next resume. @param {Activation} a */
-  strike(a) {
-    if (!isDoomed(a) || a.kept) return
-    a.input = takeReason(a)
-    a.throwing = true
-  }
-
-  // Ends
-
-  /** @param {Activation} a @param {number} state @param {any} outcome */
-  finish(a, state, outcome) {
-    const { extras } = a
-    if (extras.reason !== NOT_CANCELLED) {
-      // Asked to stop and ended without having been told, or by passing on what it was told.
-      if ((state === DONE || wasPosted(a)) && !extras.delivered) outcome = extras.reason
-      if (Object.is(outcome, extras.reason) && !(state === DONE && extras.delivered)) state = CANCELLED
-    }
-    if (a.state === READY) this.#extract(a)
-    a.finished = this.time
-    const isLate = a.entry !== null && a.state !== PENDING && a.finished > a.absoluteDeadline
-    if (isLate) a.missed = true
-    a.state = state
-    a.outcome = outcome
-    a.leaf = a.callers = a.waiting = null
-    a.args = NO_ARGUMENTS
-    a.input = undefined
-    this.live--
-    if (this.closed) this.#lives.delete(a)
-    if (this.running === a) this.running = null
-    // In a round, a late end is noticed with the other misses of this reading.
-    if (a.entry !== null && !(isLate && this.inRound)) this.timeline.remove(a.entry)
-    a.entry = null
-    if (this.observers !== null) {
-      this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
-        state === DONE ? undefined : { error: outcome })
-    }
-    if (extras !== NO_EXTRAS) this.#tidy(a, extras)
-    if (a.deferred !== null) settlePromise(a, a.deferred)
-    if (state === FAILED && !a.handled) this.#failures.push(a)
-    if (this.inRound) return
-    if (isLate) this.miss(a, null)
-    this.#reportFailures()
-    this.answerIdlers()
-    this.loop.rest()
-  }
-
-  /** @param {Activation} a @param {Extras} extras */
-  #tidy(a, extras) {
-    if (extras.driver !== null && extras.driver.promise !== null) extras.driver.resume(a.state !== DONE, a.outcome)
-    if (extras.signal !== null) this.call('signal', unlisten, a)
-    if (extras.gates > 0) {
-      this.gates = this.gates.filter(gate => gate.activation !== a)
-      this.raiseCeilings()
-    }
-    if (extras.server !== null) {
-      extras.server.detach(a.job)
-      extras.server.pool.dependents.delete(a)
-    }
-    for (const resource of extras.uses) resource.detach(a.job)
-    extras.server = null
-    extras.uses = NO_HOOKS
-    for (const queue of extras.owned.slice()) if (queue !== extras.joiners) queue.orphan()
-    const { joiners } = extras
-    if (joiners !== null) {
-      for (let join = joiners.shift(); join !== null; join = joiners.shift()) /** @type {Join} */ (join).end()
-      joiners.owner = null
-    }
-  }
-
-  /** Reports, as the platform does rejections, the failures that nobody has asked about. */
-  #reportFailures() {
-    for (const a of this.#failures.splice(0)) {
-      if (a.handled) continue
-      if (this.onError !== undefined || this.host.report !== undefined) this.call('onError', () => this.report(a.outcome, a.job))
-      else promiseOf(a)
-    }
-  }
-
-  // What is due
-
-  /** Whether a turn is needed now. */
-  get hasWork() {
-    return this.running !== null || this.ready.size > 0 || this.timeline.isLate
-  }
-
-  /**
-   * Has happen what is due, and no more than a slice of it at a time: after a long sleep jobs and the page take turns with
-   * what has come due meanwhile.
-   */
-  settle() {
-    const { time } = this
-    if (time < this.timeline.due || time < this.#settleFrom || this.paused) return
-    this.timeline.settle(time, Math.min(time + this.slice, this.roundEnds))
-    // Jobs have a slice in between.
-    this.#settleFrom = this.timeline.isLate && (this.running !== null || this.ready.size > 0) ? this.time + this.slice : -Infinity
-  }
-
-  /** @param {Entry} entry that is due */
-  happen(entry) {
-    const { kind, time, subject } = entry
-    if (kind === RELEASE) return this.#arrive(subject)
-    if (kind === MISS) return this.miss(subject, entry)
-    if (this.observers !== null) {
-      if (kind === ALARM) this.emit('alarm', null, { due: time })
-      else this.emit('replenish', null, subject.of === undefined ? { due: time } : { reservation: subject.of, due: time })
-    }
-    // Unless an observer has cancelled it.
-    if (kind === ALARM) this.call('alarm', entry.subject, time)
-    else this.call('replenishment', entry.subject, this.time)
-  }
-
-  /** @param {Activation} a @param {Entry | null} entry null for that of a job that has ended */
-  miss(a, entry) {
-    if (a.entry === entry) {
-      a.entry = null
-      a.missed = true
-    }
-    this.stats.misses++
-    if (this.observers !== null) this.emit('miss', a)
-    this.tell('onMiss', a)
-    if (!a.parameters.abort || a.state >= DONE) return
-    this.cancel(a, new DeadlineError(`${a.job.name} missed its deadline, ${a.deadline} ms after its release`))
-  }
-
-  // Rounds
-
-  /**
-   * @param {number} [length] ms @param {number} [due] when the round has to be over
-   * @param {(() => Activation) | null} [only] gives the job that alone runs
-   */
-  takeTurn(length = this.round, due = Infinity, only = null) {
-    if (this.inRound || this.paused) return
-    // What asked for this turn may have been a job, whose context is not that of the others.
-    if (contextual?.get()) return void contextual.run(null, () => this.takeTurn(length, due, only))
-    this.inRound = true
-    rounds++
-    const time = this.mark = this.#roundBegan = this.read()
-    this.roundEnds = Math.min(time + length, due)
-    this.#settleFrom = -Infinity
-    this.#busyBefore = this.stats.busy
-    this.#ran = false
-    let isAsync = false
-    try {
-      this.settle()
-      isAsync = this.work(only === null ? null : only())
-    } catch (error) {
-      this.#survive(error)
-    }
-    if (isAsync) this.#accompany()
-    else this.#endRound()
-  }
-
-  /** What must not happen has: one round is lost, not the scheduler. @param {unknown} error */
-  #survive(error) {
-    dispatching = null
-    this.report(error, null)
-  }
-
-  /**
-   * Runs jobs until the round ends.
-   *
-   * @param {Activation | null} [only] the one that alone runs @returns {boolean} whether it goes on in microtasks: see `#accompany`
-   */
-  work(only = null) {
-    do {
-      const a = this.#pick(only)
-      if (a === null) return false
-      if (this.#runBudget(a) === ASYNC || hasAudience(a)) return true
-    } while (!this.#isRoundOver(only !== null))
-    return false
-  }
-
-  /** @param {boolean} [isPart] whether it is part of an event, which is not over before */
-  #isRoundOver(isPart = false) {
-    if (this.time >= this.roundEnds || this.paused) return true
-    if (isPart) return false
-    // Within a millisecond of a slice or of the round the host is not asked: every round gets something done.
-    const used = this.running === null ? 0 : this.running.cost - this.running.turn
-    if (used > 0 && (used < SLICE || this.time - this.#roundBegan < SLICE)) return false
-    try {
-      return this.host.inputPending?.() ?? false
-    } catch (error) {
-      this.suffer(error)
-      return true
-    }
-  }
-
-  /**
-   * The continuation of an async job runs in a microtask, when this stack is empty; so the round goes on in
-   * microtasks too, right after it, until it is a generator's turn. And as on the platform, what awaits a task that
-   * has ended runs before the next task: it may have a more important one to post.
-   */
-  async #accompany() {
-    try {
-      do {
-        const a = this.running
-        if (a !== null) {
-          const driver = driverOf(a)
-          for (let quiet = 0; driver.ended === 0 && driver.promise === null && quiet < PATIENCE; quiet++) {
-            await undefined
-            if (!driver.passed) continue
-            driver.passed = false
-            quiet = 0
-          }
-          const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : isOfNoJob(a) ? DONE : AWAY
-          this.#account(a, outcome)
-          if (!hasAudience(a)) continue
-        }
-        for (let turn = 0; turn < CHECKPOINT; turn++) await undefined
-        this.read()
-      } while (!this.#isRoundOver() && this.work())
-    } catch (error) {
-      this.#survive(error)
-    }
-    this.#endRound()
-  }
-
-  #endRound() {
-    rounds--
-    const { stats } = this
-    const time = this.read()
-    const length = time - this.#roundBegan
-    this.loop.taken += length
-    stats.overhead += length - (stats.busy - this.#busyBefore)
-    if (length > stats.longestRound) stats.longestRound = length
-    if (this.#ran) {
-      stats.rounds++
-      if (this.observers !== null) this.emit('round', null, { start: this.#roundBegan })
-    }
-    this.inRound = false
-    this.#reportFailures()
-    this.answerIdlers()
-    this.loop.rest(true)
-  }
-
-  /** Tells those who wait for idleness, or for what looks like it. */
-  answerIdlers() {
-    if (this.live === 0) {
-      if (this.stats.jobs - this.#shaped >= BURST) this.#keepShapes()
-      for (const { resolve } of this.idlers.splice(0)) resolve()
-      return
-    }
-    const wasDeadlocked = this.#deadlocked
-    this.#deadlocked = this.closed && this.#isDeadlocked()
-    if (!this.#deadlocked) return
-    const jobs = this.#waiters.map(({ job }) => job)
-    const error = new DeadlockError(`deadlock: nothing can wake ${jobs.map(job => job.name).join(', ')}`, jobs)
-    const idlers = this.idlers.splice(0)
-    if (!wasDeadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
-    for (const { reject } of idlers) reject(error)
-  }
-
-  /**
-   * V8 throws away the code compiled for a shape when a collection finds no object of it, as it does between bursts of
-   * jobs; so one of each is kept. Made anew each time, since shapes change with what their fields have held. Bursts of 1000
-   * jobs with a deadline, a collection in between: 1.9 us a job, 3.8 to 5.4 without; `par` of 10 to 1000 jobs: 0.75 to 1.1
-   * us a job, 2.5 to 8 without (Node 20, bench/channels).
-   */
-  #keepShapes() {
-    this.#shaped = this.stats.jobs
-    const a = new Activation(this, PLAIN, undefined, null, NO_ARGUMENTS, 0)
-    this.shapes = [
-      a, new BudgetTuner(), new Entry(this, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
-    ]
-  }
-
-  #isDeadlocked() {
-    return !this.hasWork && this.holds === 0 && this.timeline.refs === 0 &&
-      (this.timeline.lines[ALARM].first?.time ?? Infinity) === Infinity &&
-      (this.timeline.lines[REPLENISHMENT].size === 0 || this.#waiters.length === this.live)
-  }
-
-  /** Those that wait, of a closed scheduler. */
-  get #waiters() { return [...this.#lives].filter(a => a.waiting !== null) }
-
-  // Dispatching
-
-  /**
-   * Dispatches the job that is to run.
-   *
-   * @param {Activation | null} only what may run, whoever else is ready @returns {Activation | null}
-   */
-  #pick(only) {
-    // Observers may change who is to run, but not for ever.
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      this.#changed = false
-      if (this.paused) return null
-      const next = only === null ? this.#choose() : only.state === READY && !isOut(only) ? only : null
-      if (next === null) return null
-      if (next !== this.running) this.#dispatch(next)
-      if (!this.isKnown || this.hasTold) this.watch()
-      if (!this.#changed) break
-    }
-    return this.running
-  }
-
-  /**
-   * The one rule for who runs: the most eligible job, if its level passes the system ceiling or it holds the top of
-   * it; otherwise the holder of the top, never a third (Baker 1991).
-   *
-   * @returns {Activation | null}
-   */
-  #choose() {
-    const { running } = this
-    if (running !== null && isOut(running)) {
-      this.#deplete(running)
-      this.running = null
-    } else if (running !== null && this.#stamp > 0) {
-      this.#rotate(running, this.#stamp)
-    }
-    this.#stamp = 0
-    const next = this.best
-    if (next !== null && this.gates.length > 0) {
-      const top = this.gates[this.gates.length - 1]
-      if (next !== top.activation && !this.#passes(next, top.ceiling)) return top.activation
-    }
-    return next
-  }
-
-  /** @param {Activation} a @param {number} ceiling */
-  #passes(a, ceiling) {
-    try {
-      return a.level > ceiling
-    } catch (error) {
-      this.suffer(error)
-      return false
-    }
-  }
-
-  /** @param {Activation} next */
-  #dispatch(next) {
-    const last = this.running
-    const isFirst = next.started === undefined
-    if (last !== null) {
-      last.preemptions++
-      if (last.tuner === null || last.turn !== last.cost) this.stats.slices++
-    }
-    this.running = next
-    if (isFirst) next.started = this.time
-    if (this.observers === null) return
-    if (last !== null) this.emit('preempt', last, { by: next.job })
-    this.emit(isFirst ? 'start' : 'resume', next)
-  }
-
-  /** Resumes the running job for one budget. @param {Activation} a @returns {number} */
-  #runBudget(a) {
-    this.#ran = true
-    this.mark = this.time
-    this.#grant(a)
-    dispatching = this
-    this.lent = a.standing === a ? null : a.standing
-    const outcome = drive(a)
-    if (outcome !== ASYNC) this.#account(a, outcome)
-    return outcome
-  }
-
-  /** Points per budget, or AUTO. @param {Activation} a */
-  #limitOf({ parameters: { limit = this.budget } }) { return limit }
-
-  /** Grants the next budget. @param {Activation} a */
-  #grant(a) {
-    // A job that is cancelled but must be given what woke it gets as far as its next point.
-    const limit = this.#limitOf(a)
-    this.granted = budget.left = isDoomed(a) ? 1 : limit !== AUTO ? limit : a.tuner === null ? 1 : a.tuner.points
-    if (this.begins) this.granted = ++budget.left
-    this.begins = false
-  }
-
-  /**
-   * Ends a budget while the code of the job is on the stack, and grants the next where there is nothing to decide. A
-   * generator that is left comes back to slow code in Firefox: there a Mandelbrot set takes 300 ms instead of 650, a matrix
-   * product 470 instead of 970 (bench/cold).
-   *
-   * @returns {boolean} whether the job has to yield
-   */
-  endBudgetInPlace() {
-    const a = /** @type {Activation} */ (this.running)
-    if (this.lent !== null || isDoomed(a)) return true // who else pays for it is charged when nothing runs
-    this.#endBudget(a, POINT)
-    a.kept = true // with its code on the stack: what a handler cancels it with is thrown at the yield
-    this.inspect(a)
-    a.kept = false
-    if (this.hasTold) this.watch()
-    this.mark = this.time // what handlers and observers took is not the job's
-    const isOver = this.#changed || isDoomed(a) || this.time >= this.timeline.due || this.#isRoundOver() ||
-      a.cost - a.turn >= this.slice
-    dispatching = this
-    if (isOver) this.granted = CUT_SHORT // what is left until the yield teaches nothing
-    else this.#grant(a)
-    return isOver
-  }
-
-  /** Charges a job its budget. @param {Activation} a @param {number} outcome */
-  #endBudget(a, outcome) {
-    dispatching = null
-    this.charge(a)
-    if (outcome < DONE) {
-      a.tuner ??= new BudgetTuner()
-      const passed = this.#limitOf(a) === AUTO ? this.#pointsPassed() : 0
-      if (passed > 0) a.tuner.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
-      if (outcome === BLOCKED || outcome === AWAY) this.#block(a)
-    }
-    if (this.lent === null) return
-    this.#bill(a, this.lent, this.elapsed, this.time)
-    if (this.observers === null) return
-    this.watch()
-    this.mark = this.time
-  }
-
-  /** The job waits before its reservation is charged: what it waits for follows its standing. @param {Activation} a */
-  #block(a) {
-    this.running = null
-    this.#extract(a)
-    a.state = WAITING
-    if (a.waiting?.isRanked) a.extras.server?.pool.dependents.add(a)
-  }
-
-  /** @param {Activation} a has begun to wait */
-  #await(a) {
-    if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
-  }
-
-  /** ms that a budget may cost at most. */
-  get #budgetCeiling() { return Math.min(this.slice / 10, this.round / 10, LONG_BUDGET) }
-
-  /** How many points of the budget have been passed; 0 where it was cut short, or the job has written nonsense. */
-  #pointsPassed() {
-    const { left } = budget // which is the job's to write
-    return typeof left === 'number' && left <= this.granted ? this.granted - Math.max(0, left) || 1 : 0
-  }
-
-  /**
-   * Charges the reservation of a job, and that by whose standing it ran: a reservation lends no more than it has
-   * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
-   *
-   * @param {Activation} a @param {Standing} standing @param {number} ms @param {number} time
-   */
-  #bill(a, standing, ms, time) {
-    const server = a.extras.server
-    if (server !== null) server.charge(a.job, ms, time, standing)
-    const { payer } = standing
-    if (payer !== undefined && payer !== server) payer.charge(a.job, ms, time, standing)
-    if (server !== null && a.extras.reason !== NOT_CANCELLED) this.#leaveReservation(a)
-  }
-
-  /**
-   * What a budget led to: first the job's own end or wait, then all that is due.
-   *
-   * @param {Activation} a @param {number} outcome
-   */
-  #account(a, outcome) {
-    if (outcome >= DONE) a.kept = true // nothing is thrown any more: who is cancelled by a handler or an observer ends so
-    this.#endBudget(a, outcome)
-    const { time } = this
-    if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest(a.job, time)
-    if (outcome === BLOCKED) {
-      this.#await(a)
-      // Cancelled by the very act of waiting.
-      if (a.state === WAITING && isDoomed(a)) this.#letGo(a)
-    } else if (outcome === AWAY && a.extras.gates > 0) {
-      outcome = FAILED
-      a.outcome = new TypeError(`${a.job.name} waits inside a critical section`)
-    } else if (outcome === AWAY) {
-      this.holds++
-      if (this.observers !== null) this.emit('block', a, { on: null })
-    } else if (outcome === POINT) {
-      this.strike(a)
-    }
-    if (outcome !== POINT) this.stats.slices++
-    this.inspect(a)
-    if (outcome >= DONE) this.finish(a, outcome, a.outcome)
-    this.settle()
-    if (this.running !== a || a.cost - a.turn < this.slice) return
-    this.#rotate(a, ++this.#rotation)
-    this.stats.slices++
-  }
-
-  // The order of continuations
-
-  /**
-   * Puts a continuation ahead of its equals, after the continuations that wait.
-   *
-   * @param {Activation} a @returns {boolean} whether it is the most eligible
-   */
-  goFirst(a) {
-    const isReady = a.state === READY
-    if (isReady) this.#extract(a)
-    a.stamp = this.#continuation++
-    if (isReady) this.#insert(a)
-    return a === this.best
-  }
-
-  /**
-   * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not begun
-   * does not: on the platform, continuations go before tasks.
-   *
-   * @param {Activation} a in no queue
-   */
-  #hasPeer(a) {
-    const { best } = this
-    return best !== null && best.stamp >= 0 && !(best.started === undefined && wasPosted(best)) &&
-      this.compareStandings(best.standing, a.standing) === 0
-  }
-
-  /** The ceiling of a gate is the highest from the bottom of the stack up to it. */
-  raiseCeilings() {
-    let ceiling = -Infinity
-    for (const gate of this.gates) gate.ceiling = ceiling = Math.max(ceiling, gate.level)
+    extras.group = reservation?.groupFor(job, scheduler) ?? null
+  } catch (error) {
+    for (const hook of attached) hook.detach(job)
+    throw error
   }
 }
 
-/** @type {(scheduler: Scheduler) => Dispatcher} */
-let dispatcherOf
+/**
+ * Called when the release of a job is due. It may cancel the job, or return a waitable that the job waits for
+ * before it starts; the waitable settles with the arguments of the job.
+ *
+ * @typedef {(job: Job) => Waitable | null} Admission
+ */
+
+/** The release of a job is due. @param {Job} job */
+function arrive(job) {
+  const { core, extras: { admit } } = job
+  expectMiss(job)
+  const waitable = admit === null ? null : admit(job)
+  if (job.status >= DONE) return
+  if (waitable === null) {
+    makeReady(job, 'release')
+    // A job can also move its group after the other jobs of the same rank.
+    if (job === bestOf(core) || job.extras.group !== null) reconsider(core)
+  } else {
+    holdBack(job, waitable)
+  }
+  core.loop.requestTurn()
+}
+
+/** Makes a job wait before it starts. @param {Job} job a job outside of queues @param {Waitable} waitable */
+function holdBack(job, waitable) {
+  const { core, extras } = job
+  job.status = WAITING
+  extras.own ??= job.rank
+  job.rank = rankToHave(job)
+  enter(waitable, job, job)
+  if (isElsewhere(job) && job.entry !== null) {
+    clearEntry(job.entry)
+    job.entry = null
+  }
+  extras.group?.dependents.add(job)
+  if (core.observers !== null) emit(core, 'release', job)
+  if (core.observers !== null && extras.wait === waitable) emit(core, 'block', job, { on: waitable })
+  if (extras.wait === waitable) breakCycle(job)
+}
+
+/**
+ * Sets an entry for the miss of a job; not if the job runs elsewhere, because it is late to know how it
+ * ended.
+ *
+ * @param {Job} job
+ */
+function expectMiss(job) {
+  const { core, absoluteDeadline } = job
+  const isExpected = absoluteDeadline < Infinity && !isElsewhere(job)
+  // Only a miss that acts keeps the process alive.
+  const ref = job.extras.parameters.miss === 'abort'
+  job.entry = isExpected ? setEntry(new Entry(core, justAfter(absoluteDeadline), missDue, job, ref)) : null
+}
+
+/**
+ * The next time after a time >= 0, so that a job that finishes exactly at its deadline is on time.
+ *
+ * @param {number} time
+ */
+const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON * 0.75, Number.MIN_VALUE)
+
+/** @param {Job} job @param {Entry} entry */
+function missDue(job, entry) {
+  if (job.entry === entry) job.entry = null
+  miss(job)
+}
+
+/** Reports a miss. @param {Job} job */
+function miss(job) {
+  const { core, extras: { parameters } } = job
+  extrasOf(job).isMissed = true
+  core.stats.misses++
+  if (core.observers !== null) emit(core, 'miss', job)
+  notifyHandlers(core, 'onMiss', job)
+  if (parameters.miss === 'continue' || job.status >= DONE) return
+  cancel(job, new DeadlineError(`${job.name} missed its deadline, ${job.deadline} ms after its release`))
+}
+
+/** @param {Job} job @param {number} deadline */
+function setDeadline(job, deadline) {
+  changeKeys(job, job.release, deadline, job.priority)
+  if (job.status === PENDING || job.status >= DONE) return
+  if (job.entry !== null) clearEntry(job.entry)
+  if (job.missed) job.entry = null
+  else expectMiss(job)
+  job.core.loop.requestTurn()
+}
+
+/**
+ * Starts the next period of a job: its deadline counts from the new release.
+ *
+ * @param {Job} job @param {number} release
+ */
+function nextPeriod(job, release) {
+  // A miss of the period that ends here is reported with the other misses of the next reading.
+  if (job.entry !== null && readClock(job.core) > job.absoluteDeadline) job.entry = null
+  const extras = extrasOf(job)
+  changeKeys(job, release, job.deadline, job.priority)
+  extras.isMissed = false
+  extras.periodStart = job.cost
+  setDeadline(job, job.deadline)
+}
+
+/**
+ * Changes the keys of a job; or nothing, if a resource rejects the level that a pending job would get.
+ *
+ * @param {Job} job @param {number} release @param {number} deadline @param {number} priority
+ */
+function changeKeys(job, release, deadline, priority) {
+  if (job.status >= DONE) return
+  const extras = specialOf(job)
+  const before = job.release
+  const isPending = job.status === PENDING
+  if (!isPending) extras.level ??= levelNow(job) // fixed at the release
+  const own = ownRankOf(job)
+  job.releaseTime = release
+  const rank = ownRank(job, deadline, priority)
+  extras.own = rank
+  extras.background = null
+  special(extras.wait)?.rekeyed?.(job)
+  if (!isPending) return own === rank ? undefined : moveOwnRank(job, own)
+  const resources = extras.parameters.uses ?? []
+  const declareAgain = () => {
+    for (const resource of resources) resource.detach(job)
+    for (const resource of resources) resource.attach(job, job.core.scheduler)
+  }
+  job.rank = rank
+  try {
+    declareAgain()
+  } catch (error) {
+    job.releaseTime = before
+    extras.own = job.rank = own
+    declareAgain()
+    throw error
+  }
+}
+
+/** Moves a job after its own rank has changed. @param {Job} job @param {Rank} last */
+function moveOwnRank(job, last) {
+  const { core, extras: { group } } = job
+  if (job.status !== READY) return updateRank(job)
+  if (group !== null && job.queue === group.jobs) {
+    group.delete(job)
+    job.rank = ownRankOf(job)
+    group.insert(job)
+  } else {
+    const isLent = job.rank !== last
+    if (isLent) return updateRank(job)
+    job.queue.delete(job)
+    placeReady(job, rankToHave(job))
+  }
+  reconsider(core)
+}
+
+/** A cancelled job leaves its reservation: otherwise its `finally` might never run. @param {Job} job */
+function leaveGroup(job) {
+  const { core, extras } = job
+  const { group } = extras
+  if (group === null) return
+  const wasDepleted = isDepleted(job) && job !== core.running
+  const isReady = job.status === READY
+  if (isReady) {
+    dequeue(job)
+    job.status = WAITING // the group must not find it in a queue
+  }
+  extras.group = null
+  group.detach(job)
+  if (wasDepleted) return unblock(job)
+  if (isReady) {
+    job.status = READY
+    placeReady(job, rankToHave(job))
+    reconsider(core)
+  } else updateRank(job)
+}
+
+/** @param {Job} job @param {number} status DONE, FAILED or CANCELLED @param {any} outcome */
+function finish(job, status, outcome) {
+  const { core, extras } = job
+  if (extras.cancellation !== NONE) {
+    const wasTold = extras.cancellation === THROWN
+    // The job ended before it received the error, or rethrew the error.
+    if ((status === DONE || isTask(job)) && !wasTold) outcome = extras.reason
+    if (Object.is(outcome, extras.reason) && !(status === DONE && wasTold)) status = CANCELLED
+  }
+  if (job.status === READY) dequeue(job)
+  const { entry } = job
+  job.finishTime = core.time
+  const isLate = entry !== null && job.status !== PENDING && core.time > job.absoluteDeadline
+  job.status = status
+  job.generator = null
+  job.input = outcome
+  core.live--
+  if (core.running === job) core.running = null
+  if (entry !== null) clearEntry(entry)
+  job.entry = null
+  if (isLate) extrasOf(job).isMissed = true
+  if (core.observers !== null) {
+    emit(core, status === DONE ? 'finish' : status === FAILED ? 'fail' : 'cancel', job,
+      status === DONE ? undefined : { error: outcome })
+  }
+  if (job.deferred !== null) settlePromise(job, job.deferred)
+  if (job.extras !== NO_EXTRAS) release(job, job.extras)
+  if (status === FAILED && !extras.isHandled && job.deferred === null) core.failures.push(job)
+  if (isLate) miss(job)
+  if (core.inRound) return
+  reportFailures(core)
+  answerIdlers(core)
+  core.loop.requestTurn()
+}
+
+/** Releases the resources of a job that ends. @param {Job} job @param {Extras} extras */
+function release(job, extras) {
+  const { core } = job
+  const { driver, group, parameters, joiners } = extras
+  if (driver !== null && driver.promise !== null) {
+    const isDone = job.status === DONE
+    driver.resume(!isDone, isDone ? undefined : job.input)
+  }
+  extras.unsubscribe?.()
+  extras.callers = null
+  if (extras.sections > 0) {
+    core.sections = core.sections.filter(section => section.job !== job)
+    raiseCeilings(core)
+  }
+  if (group !== null) {
+    extras.group = null
+    group.detach(job)
+  }
+  for (const resource of parameters.uses ?? []) resource.detach(job)
+  for (const queue of extras.owned.slice()) if (queue !== joiners) queue.orphan(job)
+  if (joiners === null) return
+  for (let join = joiners.shift(); join !== null; join = joiners.shift()) {
+    if (job.status === DONE) join.wake(job.input)
+    else join.fail(job.input)
+  }
+  joiners.owner = null
+}
+
+/**
+ * Reports the failures that no code has asked for, as the platform reports unhandled rejections.
+ *
+ * @param {Core} core
+ */
+function reportFailures(core) {
+  if (core.failures.length === 0) return
+  for (const job of core.failures.splice(0)) {
+    if (job.extras.isHandled || job.deferred !== null) continue
+    if (core.onError !== undefined || core.host.report !== undefined) {
+      callUser(core, 'onError', () => report(core, job.input, job))
+    } else {
+      promiseOf(job)
+    }
+  }
+}
+
+// Critical sections
+
+/** A critical section: while it is open, jobs of a level up to its ceiling do not preempt its holder. */
+class Section {
+  /** @param {Job} job @param {number} level */
+  constructor(job, level) {
+    this.job = job
+    this.level = level
+    /** The highest level from the bottom of the stack up to this section. */
+    this.ceiling = level
+    this.isClosed = false
+  }
+
+  /** Raises the level of an open section. @param {number} level */
+  raise(level) {
+    if (this.isClosed || !(level > this.level)) return
+    this.level = level
+    raiseCeilings(this.job.core)
+  }
+
+  /** @throws {Error} if a section inside is still open */
+  close() {
+    if (this.isClosed) return
+    const { job } = this
+    const { core, extras } = job
+    if (core.sections[core.sections.length - 1] !== this) throw new Error('critical sections must nest')
+    this.isClosed = true
+    core.sections.pop()
+    extras.sections--
+    if (extras.sections === 0) {
+      updateRank(job)
+      if (isDoomed(job)) return interrupt(core)
+    }
+    // Baker 1991: jobs that the ceiling held back are tested as soon as it has fallen.
+    if (core.running !== bestOf(core)) interrupt(core)
+  }
+}
+
+/** @param {Job} job @param {number} level @returns {Section} */
+function openSection(job, level) {
+  const { core } = job
+  const section = new Section(job, level)
+  specialOf(job).sections++
+  if (job.extras.group !== null) updateRank(job)
+  core.sections.push(section)
+  raiseCeilings(core)
+  return section
+}
+
+/** @param {Core} core */
+function raiseCeilings({ sections }) {
+  let ceiling = -Infinity
+  for (const section of sections) section.ceiling = ceiling = Math.max(ceiling, section.level)
+}
+
+// Reservations
+
+/** Whether the reservation of a ready job has no capacity left. @param {Job} job */
+const isDepleted = ({ extras: { group }, queue }) => group !== null && queue === group.jobs && group.isOut
+
+/** @param {Job} job */
+function noteDepletion(job) {
+  extrasOf(job).sliceStart = job.cost
+  if (job.core.observers !== null) emitDepletion(job)
+}
+/** @param {Job} job */
+function emitDepletion(job) {
+  const name = job.extras.group?.hooks.name
+  emit(job.core, 'deplete', job, name === undefined ? undefined : { reservation: name })
+}
+
+/**
+ * The ready jobs of a reservation, as one node of the ready queue: it is ordered by the keys of the
+ * reservation, and its jobs among each other by their own. While the reservation is depleted, the node is in
+ * no queue.
+ *
+ * The operations follow LITMUS^RT. The scheduler calls the hooks `arrives`, `departs` and `drain`; the
+ * reservation calls `change` when its keys have changed.
+ */
+class Group {
+  /**
+   * @param {Core} core
+   * @param {{ name?: string, arrives?(job: Job, time: number): void, departs?(job: Job, time: number): void,
+   *   drain?(job: Job, ms: number, time: number, isBackground: boolean): void, detach?(job: Job): void }}
+   *   hooks `isBackground`: whether the job ran after all other jobs
+   */
+  constructor(core, hooks) {
+    this.core = core
+    this.hooks = hooks
+    /** @type {Rank} */
+    this.rank = DEPLETED_RANK
+    this.seq = 0
+    /** @type {any} */
+    this.queue = null
+    this.slot = 0
+    /** @type {any} */
+    this.before = null
+    /** @type {any} */
+    this.after = null
+    /** @type {Queue<Job>} */
+    this.jobs = new Queue()
+    /** Whether its jobs do not run. */
+    this.isOut = false
+    /** Whether its jobs run after all others, by their own keys. */
+    this.isBackground = false
+    /** The rank of all of its jobs, unless it is in the background. @type {Rank} */
+    this.shared = DEPLETED_RANK
+    /**
+     * The jobs outside of its queue, and the jobs that can leave the queue by inheritance.
+     *
+     * @type {Set<Job>}
+     */
+    this.dependents = new Set()
+  }
+
+  /** The job that the node stands for. */
+  get first() { return this.jobs.first }
+
+  /** @param {Job} job @returns {Rank} the rank that the reservation gives a job */
+  rankFor(job) {
+    if (!this.isBackground) return this.shared
+    const { key, tie, deadline, priority, comparison, keys } = ownRankOf(job)
+    const { extras } = job
+    return extras.background ??= new Rank(BACKGROUND, key, tie, deadline, priority, this, comparison, keys)
+  }
+
+  /** @param {Job} job ready */
+  insert(job) {
+    this.jobs.insert(job)
+    this.refreshFirst()
+  }
+  /** @param {Job} job */
+  delete(job) {
+    this.jobs.delete(job)
+    this.refreshFirst()
+  }
+
+  /** Puts the node where its first job belongs. */
+  refreshFirst() {
+    const { core, jobs: { first } } = this
+    if (this.queue !== null) core.ready.delete(this)
+    if (first === null || this.isOut) return
+    this.rank = this.rankFor(first)
+    this.seq = first.seq
+    core.ready.insert(this)
+  }
+
+  /**
+   * The keys of the reservation have changed.
+   *
+   * @param {{ absoluteDeadline: number, priority: number, isAbove?: boolean } | 'background' | null} keys
+   *   `isAbove`: above all jobs without a reservation; 'background': after all other jobs; null: depleted
+   */
+  change(keys) {
+    const { core } = this
+    const wasOut = this.isOut
+    if (keys !== null) this.isOut = false
+    this.isBackground = keys === 'background'
+    this.shared = keys === null ? DEPLETED_RANK : keys === 'background' ? this.shared
+      : rankOf(core, keys.isAbove ? RESERVED : ORDINARY, keys, Infinity, this)
+    const isObserved = core.observers !== null && wasOut !== (keys === null)
+    // Jobs that inherit were not depleted.
+    const returning = isObserved && wasOut ? nodesOf(this.jobs) : null
+    // Jobs that inherit leave the queue before the group is depleted, and return after that.
+    for (const job of [...this.dependents]) updateRank(job)
+    this.isOut = keys === null
+    this.refreshFirst()
+    const { first } = this.jobs
+    if (wasOut && !this.isOut && first !== null) preemptFor(first)
+    else reconsider(core)
+    if (isObserved) this.#notify(returning ?? nodesOf(this.jobs))
+    core.loop.requestTurn()
+  }
+
+  /** @param {Job[]} jobs jobs that are depleted now, or were depleted */
+  #notify(jobs) {
+    const { core } = this
+    readClock(core)
+    for (const job of jobs) {
+      if (job === core.running || job.queue !== this.jobs) continue
+      if (this.isOut) emitDepletion(job)
+      else emit(core, 'wake', job)
+    }
+  }
+
+  /** @param {Job} job @param {number} time */
+  arrives(job, time) {
+    this.hooks.arrives?.(job, time)
+  }
+  /** @param {Job} job @param {number} time */
+  departs(job, time) {
+    this.hooks.departs?.(job, time)
+  }
+  /** @param {Job} job */
+  detach(job) {
+    this.dependents.delete(job)
+    this.hooks.detach?.(job)
+  }
+}
+
+/** @template {Node} N @param {Queue<N>} queue @returns {N[]} the nodes, unordered */
+function nodesOf({ first, heads }) {
+  const nodes = []
+  for (const head of first === null ? heads : [first, ...heads]) {
+    for (let node = head; node !== null; node = node.after) nodes.push(node)
+  }
+  return nodes
+}
+
+// ------------------------------------------------------------------------------------ 7 accounts and budgets
+
+/** `core.granted` of a budget that was cut short, and therefore tells nothing about the price of points. */
+const CUT_SHORT = -1
+
+/** @param {Core} core @returns {number} the clock, which never runs backwards here */
+function readClock(core) {
+  const time = core.host.now()
+  core.hasNotified = false
+  return core.time = time > core.time ? time : core.time
+}
+
+/**
+ * Ends the budget of a job: reads the clock, and charges the job and the reservations that pay.
+ *
+ * @param {Core} core @param {Job} job @param {number} result of `drive`
+ */
+function endBudget(core, job, result) {
+  dispatching = null
+  const time = readClock(core)
+  const elapsed = time > core.mark ? time - core.mark : 0
+  const { stats } = core
+  core.mark = time
+  core.elapsed = elapsed
+  job.charged += elapsed
+  stats.busy += elapsed
+  stats.yields += received
+  received = 0
+  if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
+  if (elapsed > 0 && elapsed < core.resolution) core.resolution = elapsed
+  if (result < DONE) learn(core, job)
+  if (core.lent !== null) bill(core, job, core.lent)
+}
+
+/** Learns the price of points from a budget. @param {Core} core @param {Job} job */
+function learn(core, job) {
+  const extras = extrasOf(job)
+  extras.tuner ??= new BudgetTuner()
+  if ((extras.parameters.budget ?? core.budget) !== AUTO) return
+  const { left } = budget // the job's code can write it
+  const { granted } = core
+  if (typeof left !== 'number' || !(left <= granted)) return
+  const passed = granted - Math.max(0, left) || 1
+  if (passed > 0) extras.tuner.learn(passed, core.elapsed, core.resolution, core.budgetCeiling)
+}
+
+/**
+ * Charges the reservation of a job, and the one by whose rank it ran: a reservation lends no more than it has
+ * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
+ *
+ * @param {Core} core @param {Job} job @param {Rank} rank by which it ran
+ */
+function bill(core, job, rank) {
+  const { extras: { group } } = job
+  const { elapsed, time } = core
+  const isBackground = rank.band < ORDINARY
+  group?.hooks.drain?.(job, elapsed, time, isBackground)
+  if (rank.group !== null && rank.group !== group) rank.group.hooks.drain?.(job, elapsed, time, isBackground)
+  if (group !== null && job.extras.cancellation !== NONE) leaveGroup(job)
+  if (core.hasNotified) core.mark = readClock(core)
+}
+
+/** Detects stalls and overruns. @param {Core} core @param {Job} job */
+function inspect(core, job) {
+  if (core.elapsed > core.slice) stall(core, job, core.elapsed)
+  const { extras } = job
+  if (extras === NO_EXTRAS || !(job.cost - extras.periodStart > extras.parameters.wcet)) return
+  extras.periodStart = Infinity
+  core.stats.overruns++
+  if (core.observers !== null) emit(core, 'overrun', job)
+  notifyHandlers(core, 'onOverrun', job)
+}
+
+/**
+ * Calls the handler of the job, then that of the scheduler.
+ *
+ * @param {Core} core @param {'onMiss' | 'onOverrun'} event @param {Job} job
+ */
+function notifyHandlers(core, event, job) {
+  callUser(core, event, job.extras.parameters[event], job)
+  callUser(core, event, core[event], job)
+}
+
+/**
+ * Calls code of users that is no job's: an alarm callback, a handler. In a round its time is charged, to the
+ * running job if there is one. A callback that keeps the thread for longer than a slice is named.
+ *
+ * @param {Core} core @param {string} kind
+ * @param {((...args: any[]) => void) & { of?: string } | undefined} callback `of`: the name to report, if not
+ *   its own
+ * @param {any[]} args
+ */
+function callUser(core, kind, callback, ...args) {
+  if (callback === undefined) return
+  if (!core.inRound || core.hasNotified) readClock(core)
+  const { time: start, stats } = core
+  const { busy } = stats
+  try {
+    callback(...args)
+  } catch (error) {
+    report(core, error, null)
+  }
+  if (currentOf(core) !== null) return
+  const ms = readClock(core) - start
+  if (core.inRound) stats.busy = busy + ms // includes the callbacks that it called
+  if (ms <= core.slice) return
+  const { of: name = callback.name } = callback
+  const by = { name: name && name !== kind ? `${kind} ${name}` : kind }
+  stats.stalls++
+  if (core.observers !== null) emit(core, 'stall', null, { ms, by })
+  if (kind !== 'onStall') callUser(core, 'onStall', core.onStall, by, ms)
+}
+
+/**
+ * Reports that a budget of a job outlasted the slice.
+ *
+ * @param {Core} core @param {Job} job @param {number} ms
+ */
+function stall(core, job, ms) {
+  core.stats.stalls++
+  if (core.observers !== null) emit(core, 'stall', job, { ms })
+  for (const notify of core.stallListeners) notify(job, ms)
+  callUser(core, 'onStall', core.onStall, job, ms)
+}
+
+/** @param {Core} core @param {unknown} error @param {Job | null} job */
+function report(core, error, job) {
+  for (const handler of [core.onError, core.host.report, reportToPlatform]) {
+    try {
+      if (handler !== undefined) return void handler(error, job)
+    } catch (another) {
+      error = another
+    }
+  }
+}
+
+/**
+ * An event of a schedule.
+ *
+ * @typedef {{ type: string, time: number, job: Job | null, [more: string]: unknown }} TraceRecord
+ */
+
+/**
+ * @param {Core} core a core with observers @param {string} type @param {Job | null} job
+ * @param {object} [more]
+ */
+function emit(core, type, job, more) {
+  core.hasNotified = true
+  const record = { type, time: core.time, job, ...more }
+  for (const observer of core.observers ?? []) { // an observer may remove the others
+    try {
+      observer(record)
+    } catch (error) {
+      report(core, error, null)
+    }
+  }
+}
+
+// Budgets
+
+/** @param {Core} core @param {Job} job */
+function grantBudget(core, job) {
+  const { extras } = job
+  const limit = extras.parameters.budget ?? core.budget
+  // A cancelled job that was handed a message or a lock runs to its next point.
+  const isShort = extras.isSpecial && isDoomed(job)
+  const points = isShort ? 1 : limit !== AUTO ? limit : extras.tuner === null ? 1 : extras.tuner.points
+  // The entry of a function is a point too.
+  core.granted = budget.left = core.isFirstBudget ? points + 1 : points
+  core.isFirstBudget = false
+}
+
+/**
+ * Ends a budget while the code of the job is on the stack, and grants the next one if there is nothing to
+ * decide. Firefox resumes a suspended generator in slow code: a Mandelbrot set takes 300 ms with this
+ * function and 650 ms without (bench/cold).
+ *
+ * @param {Core} core
+ * @returns {boolean} whether the job must yield
+ */
+function endBudgetInPlace(core) {
+  const job = /** @type {Job} */ (core.running)
+  const { extras } = job
+  // A reservation that pays is charged when no code is on the stack.
+  if (core.lent !== null && (core.lent.group !== null || extras.group !== null) || isDoomed(job)) return true
+  endBudget(core, job, POINT)
+  inspect(core, job)
+  if (core.hasNotified) readClock(core)
+  core.mark = core.time // time of handlers and observers is not the job's
+  const isOver = core.mustChoose || isDoomed(job) || core.time >= core.timeline.due || isRoundOver(core) ||
+    job.cost - job.extras.sliceStart >= core.slice
+  dispatching = core
+  if (isOver) core.granted = CUT_SHORT // the points until the yield tell nothing
+  else grantBudget(core, job)
+  return isOver
+}
+
+/**
+ * ms that a short automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in
+ * browsers).
+ */
+const SHORT_BUDGET = 0.006
+/** Minimum number of points of a short budget, if points are expensive. */
+const MIN_POINTS = 8
+/** ms that a long automatic budget is worth: alarms can be late by one budget. */
+const LONG_BUDGET = 0.1
+/** Maximum number of points: more make no point cheaper (2.7 ns in budgets of 1000 as well; bench/budget). */
+const MAX_POINTS = 4096
+/**
+ * Switch to the other length when points cost 1.1 times as much. The margin exceeds the measurement noise.
+ */
+const MARGIN = 1.1
+/** Measurements between two trials of the other length; trials then take 6 % of the time. */
+const MIN_PATIENCE = 32
+/** The same after many trials with the same result: 0.4 %. */
+const MAX_PATIENCE = 512
+
+/**
+ * Finds the number of points of a job's automatic budgets from the cost of the points before.
+ *
+ * A budget at most doubles, and shrinks immediately. It has at most MAX_POINTS points, and costs at most
+ * `ceiling` (see `learn`), rounded up. So if points that cost p ms suddenly cost P ms, the longest budget
+ * takes at most
+ *
+ *   P * min(MAX_POINTS, ceil(ceiling / p)) ms
+ *
+ * whatever the clock, and wherever in a budget that happens. A budget can be much shorter than a tick of the
+ * clock, so the price of a point is an average over several budgets; a budget that contradicts it by more
+ * than the resolution starts a new average.
+ *
+ * Budgets are short, so that alarms are on time, unless points are cheaper in long budgets: Firefox executes
+ * slow code for up to a thousand rounds of a loop after each resume. So a job starts with long budgets, and
+ * now and then the other length is tried.
+ */
+class BudgetTuner {
+  constructor() {
+    /** The points of the next budget. */
+    this.points = 1
+    /** Points and ms of budgets that ended early. */
+    this.earlyPoints = 0
+    this.earlyTime = 0
+    /** The average price is `time / passed`; older budgets count less. */
+    this.passed = 0
+    this.time = 0
+    this.isLong = true
+    /** Points and ms by which the present length is judged. */
+    this.judgedPoints = 0
+    this.judgedTime = 0
+    /** During a trial: the price of a point in budgets of the other length, ms; else 0. */
+    this.rival = 0
+    /** Measurements until the next one counts. The first one after a switch does not: budgets grow in it. */
+    this.wait = 1
+    this.patience = MIN_PATIENCE
+  }
+
+  /**
+   * Learns from a budget. Budgets that waits cut short count together: CommsTime takes 5 % longer if each one
+   * counts.
+   *
+   * @param {number} points > 0 @param {number} ms
+   * @param {number} resolution of the clock, ms; Infinity while it is unknown
+   * @param {number} ceiling the maximum cost of a budget, ms
+   */
+  learn(points, ms, resolution, ceiling) {
+    const passed = this.earlyPoints += points
+    const elapsed = this.earlyTime += ms
+    if (passed < this.points && elapsed < ceiling) return
+    this.earlyPoints = this.earlyTime = 0
+    const tick = Math.min(1, resolution)
+    const expected = this.time / this.passed * passed
+    if (elapsed - resolution > 2 * expected || elapsed + resolution < expected / 4) {
+      this.time = this.passed = 0
+    } else {
+      this.judgedTime += elapsed
+      this.judgedPoints += passed
+      if (this.judgedTime >= Math.max(2 * ceiling, 8 * tick)) this.judge(tick)
+    }
+    this.time += elapsed
+    this.passed += passed
+    // The points so far may have cost up to one tick more than the clock shows; or, if a tick is short, one
+    // point more.
+    const price = (this.time + tick) / (this.passed + 1)
+    const worth = this.isLong ? ceiling : Math.min(ceiling, Math.max(SHORT_BUDGET, MIN_POINTS * price))
+    this.points = Math.max(1, Math.min(Math.floor(worth / price), 2 * this.points, MAX_POINTS))
+    if (this.time > 8 * Math.max(worth, tick)) {
+      this.time /= 2
+      this.passed /= 2
+    }
+  }
+
+  /**
+   * Starts or ends a trial of the other length, when it is time.
+   *
+   * @param {number} tick the error of a measurement, ms
+   */
+  judge(tick) {
+    const price = (this.judgedTime + (this.isLong ? tick : -tick)) / this.judgedPoints
+    this.judgedTime = this.judgedPoints = 0
+    if (this.wait-- > 0) return
+    if (this.rival === 0) {
+      this.rival = price
+      this.isLong = !this.isLong
+      this.wait = 1
+      return
+    }
+    const paysLong = this.isLong ? price * MARGIN < this.rival : this.rival * MARGIN < price
+    this.patience = paysLong === this.isLong ? MIN_PATIENCE : Math.min(2 * this.patience, MAX_PATIENCE)
+    this.isLong = paysLong
+    this.wait = this.patience
+    this.rival = 0
+  }
+}
+
+// ------------------------------------------------------------------------- 8 the timeline and the event loop
+
+/** Number of entries that fire without a reading of the clock. */
+const UNREAD = 64
+
+/**
+ * An entry of the timeline: an action at a time. It is its own rank, so that the timeline is a Queue like the
+ * others.
+ */
+class Entry {
+  /**
+   * @param {Core} core @param {number} time @param {any} action called with the subject and the entry
+   * @param {any} subject @param {boolean} ref whether it keeps the process alive
+   */
+  constructor(core, time, action, subject, ref) {
+    /** @type {any} */
+    this.rank = this
+    this.seq = 0
+    /** @type {any} */
+    this.queue = null
+    this.slot = 0
+    /** @type {any} */
+    this.before = null
+    /** @type {any} */
+    this.after = null
+    // These fields make an entry a rank.
+    this.band = 0
+    /** When it fires: its time, or the present reading if that is later. */
+    this.key = time
+    this.tie = 0
+    /** @type {Comparison | null} */
+    this.comparison = null
+
+    this.core = core
+    this.time = time
+    this.action = action
+    this.subject = subject
+    this.ref = ref
+  }
+
+  /** Whether it will still fire. */
+  get isSet() { return this.queue !== null }
+
+  /** Sets it (again). @param {number} time */
+  set(time) {
+    if (this.queue !== null) clearEntry(this)
+    this.time = time
+    setEntry(this)
+    this.core.loop.requestTurn()
+  }
+
+  /** @returns {boolean} whether it would still have fired */
+  cancel() {
+    this.subject = undefined // the entry may be due
+    if (this.queue === null) return false
+    clearEntry(this)
+    this.core.loop.requestTurn()
+    return true
+  }
+}
+
+/** The entries that have not fired. @extends {Queue<Entry>} */
+class Timeline extends Queue {
+  constructor() {
+    super()
+    /** No entry is due earlier. */
+    this.due = Infinity
+    /** Entries that keep the process alive. */
+    this.refs = 0
+    this.created = 0
+    /** The key of the entry that fires. */
+    this.firing = -Infinity
+    /** Whether due entries have been left for the next turn. */
+    this.isLate = false
+  }
+}
+
+/** @param {Entry} entry an entry outside of queues @returns {Entry} */
+function setEntry(entry) {
+  const { core, time } = entry
+  const { timeline } = core
+  // An entry that is set for a time that has fired already waits for the next reading.
+  entry.key = time > timeline.firing ? time : core.time
+  entry.seq = timeline.created++
+  timeline.insert(entry)
+  if (entry.ref) timeline.refs++
+  if (entry.key < timeline.due) timeline.due = entry.key
+  return entry
+}
+
+/** @param {Entry} entry */
+function clearEntry(entry) {
+  if (entry.queue === null) return
+  const { timeline } = entry.core
+  timeline.delete(entry)
+  if (entry.ref) timeline.refs--
+}
+
+/**
+ * Fires due entries by time, then creation, for at most one slice. After the page was suspended, thousands of
+ * entries can be due; the rest fire later, so that neither jobs nor the page starve.
+ *
+ * @param {Core} core
+ */
+function fireDue(core) {
+  const { timeline, time } = core
+  if (time < timeline.due || time < core.fireFrom || core.paused) return
+  const until = Math.max(time, Math.min(time + core.slice, core.roundEnds))
+  const { created } = timeline
+  let fired = 0
+  timeline.isLate = false
+  for (;;) {
+    const entry = /** @type {Entry | null} */ (timeline.first)
+    if (entry === null || entry.key > time || core.paused) break
+    // Set by an entry of this reading, for a time that is over.
+    if (entry.seq >= created && (entry.key <= timeline.firing || entry.time < entry.key)) break
+    if (fired > 0 && core.time > until) {
+      timeline.isLate = true
+      break
+    }
+    if (++fired % UNREAD === 0) readClock(core)
+    timeline.firing = entry.key
+    clearEntry(entry)
+    entry.action(entry.subject, entry)
+  }
+  timeline.firing = -Infinity
+  timeline.due = timeline.first === null ? Infinity : timeline.first.key
+  timeline.isLate &&= timeline.due <= time
+  // Jobs have a slice in between.
+  const hasJobs = core.running !== null || core.ready.size > 0
+  core.fireFrom = timeline.isLate && hasJobs ? core.time + core.slice : -Infinity
+}
+
+/**
+ * Fires an alarm or a replenishment.
+ *
+ * @param {{ fn: any, isReplenishment: boolean } | undefined} subject @param {Entry} entry
+ */
+function fireAlarm(subject, entry) {
+  if (subject === undefined) return
+  const { core, time } = entry
+  const { fn, isReplenishment } = subject
+  if (core.observers !== null) {
+    if (!isReplenishment) emit(core, 'alarm', null, { due: time })
+    else emit(core, 'replenish', null, fn.of === undefined ? { due: time } : { reservation: fn.of, due: time })
+  }
+  if (entry.subject === undefined) return // an observer has cancelled it
+  callUser(core, isReplenishment ? 'replenishment' : 'alarm', fn, isReplenishment ? core.time : time)
+}
+
+/** Whether a turn is needed now. @param {Core} core */
+const hasWork = ({ running, ready, timeline, time }) => running !== null || ready.size > 0 ||
+  timeline.isLate && timeline.first !== null && timeline.first.key <= time
+
+/** The turns of a scheduler in the event loop: a post while there is work, one timer when there will be. */
+class EventLoop {
+  /** @param {Core} core */
+  constructor(core) {
+    this.core = core
+    this.isPosted = false
+    /** ms that rounds have taken since the host was last asked for a turn. */
+    this.taken = 0
+    /** @type {(() => void) | null} */
+    this.disarm = null
+    this.armedFor = Infinity
+    this.isArmedRef = false
+  }
+
+  /**
+   * Makes the host call again when there is something to do.
+   *
+   * @param {boolean} [isContinued] whether a round has just ended
+   */
+  requestTurn(isContinued = false) {
+    const { core } = this
+    const isFollowing = following !== null && this.taken < core.round
+    if (core.inRound || this.isPosted && following === null) return
+    if (core.paused) this.arm(Infinity)
+    else if (!hasWork(core)) this.arm(core.timeline.first === null ? Infinity : core.timeline.first.key)
+    else if (isFollowing) /** @type {Set<Core>} */ (following).add(core)
+    else if (!this.isPosted) this.post(isContinued)
+  }
+
+  /**
+   * Takes a turn right after an event: at most a slice, and at most a round until the host has been asked for
+   * a turn, so that a flood of events starves no other work of the page.
+   */
+  follow() {
+    const { core } = this
+    if (core.paused || rounds > 0) this.requestTurn()
+    else runRound(core, Math.min(core.slice, core.round - this.taken))
+  }
+
+  /** @param {boolean} isContinued */
+  post(isContinued) {
+    this.taken = 0
+    this.arm(Infinity)
+    this.isPosted = true
+    this.core.host.post((due = Infinity) => {
+      const { core } = this
+      if (core.loop !== this) return // another host has been configured
+      this.isPosted = false
+      runRound(core, core.round - this.taken, core.round > FRAME ? Infinity : due)
+    }, isContinued)
+  }
+
+  /** Makes the host call at a time, by one timer. @param {number} time */
+  arm(time) {
+    const { core } = this
+    const ref = core.timeline.refs > 0
+    if (time === this.armedFor && ref === this.isArmedRef) return
+    this.disarm?.()
+    this.disarm = null
+    this.armedFor = time
+    this.isArmedRef = ref
+    if (time === Infinity) return
+    this.disarm = core.host.after(Math.max(0, time - readClock(core)), () => {
+      this.disarm = null
+      this.armedFor = Infinity
+      this.taken = 0
+      runRound(core)
+    }, { ref })
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- 9 async jobs
+
+// A continuation of async code runs in a microtask, without a sign of the job that it belongs to. Four cases:
+//
+//   in the first part of its function    the job is `rt.current`   directly after a yield of the job
+// `certainJob`: set in the microtask before the continuation, reset in the one after it   after any other
+// await                AsyncContext knows, in engines that have it; else nobody does   after `rt.yield()`
+// outside of jobs   a job of its own, with priority 0 and no deadline
+
+/**
+ * Microtasks after which an async job without a sign counts as waiting for a foreign promise. Each async
+ * function that returns takes one: with 4, a yield in helpers four deep leaves the scheduler; with 16, one in
+ * helpers 25 deep.
+ */
+const PATIENCE = 32
+/**
+ * Microtasks for the code that awaits a task, before the next task: an async function around the await takes
+ * the second.
+ */
+const CHECKPOINT = 2
+const PASSED = Promise.resolve()
+const YIELD_OPTIONS = { priority: finite, signal: abortSignal, deadline: positive }
+
+/** The async job whose continuation runs for certain. @type {Job | null} */
+let certainJob = null
+/**
+ * AsyncContext, if the engine has it; undefined until the first job starts.
+ *
+ * @type {{ run(job: Job | null, fn: () => any): any, get(): Job | null | undefined } | null | undefined}
+ */
+let asyncContext
+
+/** @returns {Exclude<typeof asyncContext, undefined>} */
+function engineContext() {
+  const { AsyncContext } = /** @type {any} */ (globalThis)
+  return AsyncContext?.Variable === undefined ? null : new AsyncContext.Variable()
+}
+const forgetJob = () => { certainJob = null }
+
+/**
+ * Drives async code: the job is at a point while its promise is pending, and away while it awaits a foreign
+ * promise.
+ */
+class AsyncDriver {
+  /** @param {Job} job */
+  constructor(job) {
+    this.job = job
+    /** Pending while the job is at a point. @type {Promise<void> | null} */
+    this.promise = null
+    /** @type {((value: any) => void) | null} */
+    this.resolve = null
+    /** @type {((error: unknown) => void) | null} */
+    this.reject = null
+    /** Whether the job passed a point within its budget. */
+    this.hasPassed = false
+    /** Whether its code continues in microtasks: its function has returned a promise. */
+    this.isAsync = false
+    /** DONE or FAILED after that promise has settled. */
+    this.result = 0
+    /** Whether it continues code that inherits nothing from a job. */
+    this.inheritsNothing = false
+    /**
+     * The job whose code continues after a yield; null if it is no job's, or if the engine knows.
+     *
+     * @type {Job | null}
+     */
+    this.owner = asyncContext ? null : job
+  }
+
+  /** @param {PromiseLike<any>} thenable the return value of the function */
+  follow(thenable) {
+    this.isAsync = true
+    follow(thenable, () => this.result === 0, (isFulfilled, outcome) => {
+      this.end(isFulfilled ? DONE : FAILED, outcome)
+    })
+  }
+
+  /** @param {number} result @param {any} outcome */
+  end(result, outcome) {
+    const { job } = this
+    if (job.status >= DONE || this.result !== 0) return
+    this.result = result
+    job.input = outcome
+    if (job.status !== WAITING) return
+    readClock(job.core)
+    finish(job, result, outcome)
+  }
+
+  /** @param {boolean} isThrowing @param {any} input @returns {number} */
+  resume(isThrowing, input) {
+    const signal = signalOf(this.job)
+    const isAborted = !isThrowing && signal !== null && signal.aborted
+    const settle = isThrowing || isAborted ? this.reject : this.resolve
+    this.promise = this.resolve = this.reject = null
+    if (settle !== null) this.settle(settle, isAborted ? signal.reason : input)
+    return ASYNC
+  }
+
+  /**
+   * Settles in a microtask, without a switch.
+   *
+   * @param {boolean} isThrowing @param {any} input @returns {Promise<any>}
+   */
+  answer(isThrowing, input) {
+    return new Promise((resolve, reject) => {
+      PASSED.then(() => this.settle(isThrowing ? reject : resolve, input))
+    })
+  }
+
+  /** @param {(input: any) => void} settle settles a promise of this job @param {any} input */
+  settle(settle, input) {
+    const { owner } = this
+    if (owner === null) return settle(input)
+    // Between these two microtasks run only those that await the promise.
+    PASSED.then(() => { certainJob = owner })
+    settle(input)
+    PASSED.then(forgetJob)
+  }
+}
+
+/** @param {Job} job */
+const driverOf = job => extrasOf(job).driver ??= new AsyncDriver(job)
+/** Whether a job continues code that is no job's. @param {Job} job */
+const isOfNoJob = ({ extras }) => extras.parameters === CONTINUATION
+/** Whether a job was spawned by `extend.task`. @param {Job} job */
+const isTask = ({ deferred }) => deferred !== null && deferred.isTask
+/** The signal that the yields of a task obey. @param {Job} job @returns {AbortSignal | null} */
+const signalOf = ({ deferred }) => deferred === null ? null : deferred.signal
+/** Whether a job runs before tasks of equal rank that have not started. @param {Job} job */
+const isContinuation = job => isOfNoJob(job) || isTask(job) && job.extras.driver !== null
+/** Whether code that awaits a finished task must run before the next task. @param {Job} job */
+const needsCheckpoint = job => job.status >= DONE && isTask(job)
+/** Whether the code of a job is a generator. @param {Job} job */
+const hasGenerator = ({ generator }) => generator !== null && generator !== UNSTARTED
+
+/**
+ * The round continues in microtasks while async jobs run, right after their continuations, until a generator
+ * is next.
+ *
+ * @param {Core} core
+ */
+async function continueAsync(core) {
+  try {
+    do {
+      const job = core.running
+      if (job !== null) {
+        const driver = driverOf(job)
+        for (let quiet = 0; driver.result === 0 && driver.promise === null && quiet < PATIENCE; quiet++) {
+          await PASSED
+          if (!driver.hasPassed) continue
+          driver.hasPassed = false
+          quiet = 0
+        }
+        const isAway = driver.result === 0 && !isOfNoJob(job)
+        account(core, job, driver.promise !== null ? POINT : isAway ? AWAY : driver.result || DONE)
+        if (!needsCheckpoint(job)) continue
+      }
+      for (let turn = 0; turn < CHECKPOINT; turn++) await PASSED
+      readClock(core)
+    } while (!isRoundOver(core) && runJobs(core))
+  } catch (error) {
+    reportInternalError(core, error)
+  }
+  endRound(core)
+}
+
+/** `job.yield()`. @param {Job} job @returns {Promise<void>} */
+function yieldIn(job) {
+  const { core } = job
+  const isRunning = currentOf(core) === job && !hasGenerator(job)
+  if (!isRunning && job.extras.driver === null) {
+    const { work } = job
+    // The preemptible versions of async functions yield this promise.
+    if (isAsync(typeof work === 'function' ? work : work.run)) return PASSED
+    throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
+  }
+  const driver = driverOf(job)
+  if (job.status >= DONE) {
+    return Promise.reject(job.status === CANCELLED ? job.input : new TypeError(`${job.name} has ended`))
+  }
+  const signal = signalOf(job)
+  if (signal !== null && signal.aborted) return driver.answer(true, signal.reason)
+  if (driver.promise !== null) return driver.promise
+  const isFirst = isContinuation(job)
+  if (isRunning) {
+    received++
+    if (budget.left > 1 && (!isFirst || goFirst(job))) {
+      budget.left--
+      driver.hasPassed = true
+      return driver.isAsync && driver.owner === null ? PASSED : driver.answer(false, undefined)
+    }
+  }
+  const { promise } = defer(driver)
+  if (job.status === WAITING && job.extras.wait === null) {
+    job.input = undefined
+    unblock(job)
+  }
+  if (isFirst) goFirst(job)
+  return promise
+}
+
+/** The job whose code calls, if that is certain. @param {Core} core @returns {Job | null} */
+function callerOf(core) {
+  const current = currentOf(core)
+  if (current !== null && current.generator !== null) return current // microtasks do not interrupt its code
+  const job = certainJob ?? asyncContext?.get() ?? null
+  return job !== null && job.core === core ? job : null
+}
+
+/** `rt.yield()`. @param {Core} core @param {any} options @returns {Promise<void>} */
+function yieldAsync(core, options) {
+  const caller = callerOf(core)
+  const current = currentOf(core)
+  const isBare = options === undefined || options === null
+  if (isBare && caller !== null && !hasGenerator(caller) && caller.status < DONE) return yieldIn(caller)
+  // A continuation that inherits nothing can be the rest of any code that inherits nothing.
+  if (isBare && caller === null && current !== null && current.extras.driver?.inheritsNothing) return yieldIn(current)
+  const { deadline: given, priority = caller?.priority ?? 0, signal: own } = optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
+  const signal = isBare && caller !== null ? signalOf(caller) : own ?? null
+  if (signal !== null && signal.aborted) return Promise.reject(signal.reason)
+  const now = readClock(core)
+  const deadline = given ?? (caller === null ? Infinity : caller.absoluteDeadline - now)
+  const job = createJob(core, undefined, null, NO_ARGUMENTS, now)
+  job.input = undefined
+  extrasOf(job).parameters = CONTINUATION
+  job.rank = ownRank(job, deadline, priority)
+  const driver = driverOf(job)
+  driver.isAsync = true
+  driver.inheritsNothing = isBare && caller === null
+  driver.owner = driver.inheritsNothing ? null : caller?.extras.driver ? caller.extras.driver.owner : job
+  const { promise } = defer(driver)
+  core.live++
+  if (signal !== null) extrasOf(job).unsubscribe = onAbort(signal, reason => { cancel(job, reason) })
+  arrive(job)
+  goFirst(job)
+  return promise
+}
+
+/**
+ * Puts a continuation before its equals, after the continuations that wait.
+ *
+ * @param {Job} job @returns {boolean} whether it is the most eligible
+ */
+function goFirst(job) {
+  const { core } = job
+  const isReady = job.status === READY
+  const rank = effectiveRank(job)
+  if (isReady) dequeue(job)
+  job.seq = core.firstSeq++
+  if (isReady) placeReady(job, rank)
+  return job === bestOf(core)
+}
+
+/**
+ * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not
+ * started does not: on the platform, continuations run before tasks.
+ *
+ * @param {Core} core @param {Job} job in no queue
+ */
+function hasPeer(core, job) {
+  const best = bestOf(core)
+  return best !== null && best.seq >= 0 && !(best.started === undefined && isTask(best)) &&
+    compareRanks(effectiveRank(best), effectiveRank(job)) === 0
+}
+
+// ------------------------------------------------------------------------------------------ 10 the scheduler
+
+/**
+ * @typedef {object} SchedulerOptions
+ * @property {Policy} [policy] `edf` (default), `fp`, `rm`, or your own
+ * @property {number} [slice] ms before jobs of equal rank take turns; default 1; may be Infinity
+ * @property {number} [round] ms before the scheduler returns to the event loop; default 5; may be Infinity
+ * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default 'auto'
+ * @property {Host} [host] default: the platform's
+ * @property {boolean} [paused] default false
+ * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected
+ * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet
+ * @property {(by: Job | { name: string }, ms: number) => void} [onStall] called when one budget of a job, or
+ *   one callback, outlasted the slice; callbacks have names such as 'alarm tick' or 'before click'
+ * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with
+ *   the error of a failed job that no code has asked for by the end of the round; default: as the platform
+ *   reports
+ */
+
+const SLICE = 1
+const ROUND = 5
+
+/**
+ * The options in force, and what derives from them.
+ *
+ * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused'>> &
+ *   Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'> & { budget: number, order: number,
+ *   comparison: Comparison | null, plainRank: Rank, budgetCeiling: number }} SettingsInForce
+ */
+/** Declares their types only. @type {new () => SettingsInForce} */
+const Settings = /** @type {any} */ (class {})
+
+/** The state of a scheduler. */
+class Core extends Settings {
+  /** @param {Scheduler} scheduler @param {any} settings */
+  constructor(scheduler, settings) {
+    super()
+    this.scheduler = scheduler
+    configureCore(this, settings)
+
+    // Queues
+    /** @type {Queue<any>} */
+    this.ready = new Queue()
+    this.timeline = new Timeline()
+    this.loop = new EventLoop(this)
+    /** The ceiling stack. @type {Section[]} */
+    this.sections = []
+    /** The job that holds the processor, across budgets and rounds. @type {Job | null} */
+    this.running = null
+    this.lastSeq = 0
+    /** Sequence numbers of continuations, which run before their equals. */
+    this.firstSeq = Number.MIN_SAFE_INTEGER
+
+    // The choice
+    /** Whether the choice may have changed. */
+    this.mustChoose = false
+    /** Whether the running job has woken an equal, which runs next. */
+    this.mustRotate = false
+    /** The points of the present budget; CUT_SHORT if it was cut. */
+    this.granted = 0
+    /** Whether the next budget is the first of a job that runs in its event. */
+    this.isFirstBudget = false
+    /** The rank by which the present budget runs, if a reservation can pay. @type {Rank | null} */
+    this.lent = null
+
+    // The round
+    this.inRound = false
+    this.roundStart = 0
+    this.roundEnds = 0
+    this.busyBefore = 0
+    this.hasRun = false
+    /** The time from which due entries fire. */
+    this.fireFrom = -Infinity
+
+    // Accounts
+    /** The latest reading of the clock. */
+    this.time = -Infinity
+    /** The start of the time that is charged next. */
+    this.mark = 0
+    /** ms of the latest budget. */
+    this.elapsed = 0
+    /** The smallest step of the clock so far, ms. */
+    this.resolution = Infinity
+    /** @type {((record: TraceRecord) => void)[] | null} */
+    this.observers = null
+    /** Whether observers have been called since the clock was read. */
+    this.hasNotified = false
+    /** @type {((job: Job, ms: number) => void)[]} */
+    this.stallListeners = []
+    this.stats = {
+      jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
+      misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
+    }
+
+    // Jobs that have not ended, and the callers of `idle()`
+    this.live = 0
+    /** Jobs that failed in this round. @type {Job[]} */
+    this.failures = []
+    /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
+    this.idlers = []
+    /** How many sources outside of jobs can make jobs ready: see `extend.hold`. */
+    this.holds = 0
+    /** See `extend.onQuiet`. @type {((live: number) => unknown) | null} */
+    this.findDeadlock = null
+    /** The latest error that it returned; null if the scheduler is not deadlocked. @type {unknown} */
+    this.deadlock = null
+    /** @type {object[]} */
+    this.shapes = []
+    this.shapedJobs = 0
+  }
+}
+
+/** @param {Core | any} core @param {any} settings */
+function configureCore(core, settings) {
+  Object.assign(core, settings)
+  core.order = orderOf(core.policy)
+  core.comparison = core.order === CUSTOM ? comparisonOf(core) : null
+  core.plainRank = rankOf(core, ORDINARY, { absoluteDeadline: Infinity, priority: 0 }, Infinity, null)
+  core.budgetCeiling = Math.min(core.slice / 10, core.round / 10, LONG_BUDGET)
+}
+
+/** @type {(scheduler: Scheduler) => Core} */
+let coreOf
+
+/** The options of a scheduler. @type {Record<string, Check>} */
+const SETTINGS = {
+  policy: (name, value) => withMethods(name, policyOf(name, value), ['compare', 'level'], ['priority']),
+  slice: positive,
+  round: positive,
+  budget: points,
+  host: (name, value) => withMethods(name, value, ['now', 'post', 'after'],
+    ['inputPending', 'frame', 'hidden', 'eventTime', 'nested', 'report']),
+  paused: flag,
+  onMiss: callable,
+  onOverrun: callable,
+  onStall: callable,
+  onError: callable
+}
+
+/** @param {any} options @param {any} present settings for options that are not given @returns {any} */
+function settingsOf(options, present) {
+  knownOptions(options, SETTINGS)
+  /** @type {any} */
+  const settings = {}
+  for (const name in SETTINGS) {
+    settings[name] = options[name] === undefined ? present[name] : SETTINGS[name](name, options[name])
+  }
+  settings.host ??= defaultHost()
+  return settings
+}
+
+/**
+ * Runs jobs by a policy, in rounds, inside the event loop. One scheduler per thread is the intended use;
+ * several take turns.
+ *
+ * ```js
+ * const scheduler = new Scheduler({ policy: fp, round: 3 })
+ * scheduler.spawn(decode, { priority: 2 }, bytes)
+ * ```
+ */
+export class Scheduler {
+  /** @type {Core} */
+  #core
+
+  static {
+    coreOf = scheduler => scheduler.#core
+  }
+
+  /**
+   * @param {SchedulerOptions} [options]
+   * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
+   */
+  constructor(options = {}) {
+    this.#core = new Core(this, settingsOf(options, {
+      policy: edf, slice: SLICE, round: ROUND, budget: AUTO, paused: false
+    }))
+  }
+
+  /**
+   * Changes options while no job lives.
+   *
+   * @param {SchedulerOptions} options
+   * @throws {TypeError | RangeError} if an option has the wrong type or is out of range; TypeError while a
+   *   job lives
+   */
+  configure(options) {
+    const core = this.#core
+    const settings = settingsOf(options, core)
+    if (core.live > 0 || core.inRound) {
+      throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
+    }
+    core.loop.arm(Infinity)
+    if (settings.host !== core.host) {
+      core.time = -Infinity
+      core.resolution = Infinity
+      core.loop = new EventLoop(core) // a posted turn counts for the loop that posted it
+    }
+    configureCore(core, settings)
+    core.loop.requestTurn()
+  }
+
+  /**
+   * Releases a job.
+   *
+   * ```js
+   * const job = rt.spawn(function* (n) { ... }, { deadline: 100 }, 1e6)
+   * rt.spawn([fuse, 'search'], { priority: 1 }, text) // a method call
+   * ```
+   *
+   * @template {Work} W
+   * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
+   *   or a function. A function is called with `args` when the job starts. Its return value decides: an
+   *   iterator is driven, a thenable is awaited, any other value is the result
+   * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the
+   *   task
+   * @param {ArgumentsOf<W>} args
+   * @returns {Job<ResultOf<W>>}
+   * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+   */
+  spawn(work, options, ...args) {
+    return /** @type {any} */ (spawn(this.#core, work, options, args))
+  }
+
+  /**
+   * Stops dispatching: no job runs and no alarm fires until `resume()`. The running job stops at its next
+   * point.
+   */
+  pause() {
+    this.#core.paused = true
+    interrupt(this.#core)
+    this.#core.loop.requestTurn()
+  }
+
+  /** Resumes dispatching after `pause()` or `paused: true`. */
+  resume() {
+    this.#core.paused = false
+    this.#core.loop.requestTurn()
+  }
+
+  /** @returns {boolean} */
+  get paused() { return this.#core.paused }
+  /** @returns {Host} */
+  get host() { return this.#core.host }
+  /** @returns {Policy} */
+  get policy() { return this.#core.policy }
+  /** ms @returns {number} */
+  get slice() { return this.#core.slice }
+  /** ms @returns {number} */
+  get round() { return this.#core.round }
+
+  /** @returns {Promise<void>} resolves when no job is pending, ready, running or waiting */
+  idle() {
+    const core = this.#core
+    return new Promise((resolve, reject) => {
+      core.idlers.push({ resolve, reject })
+      if (!core.inRound) answerIdlers(core)
+    })
+  }
+
+  /** The job whose code runs right now. @returns {Job | null} */
+  get current() { return currentOf(this.#core) }
+
+  /** The host's clock, ms. */
+  now() {
+    return readClock(this.#core)
+  }
+
+  /**
+   * Counters since the scheduler was created; times in ms. `busy` is the time charged to jobs, alarm
+   * callbacks and handlers; `overhead` is the other time of rounds, including observers. `yields` counts how
+   * often jobs came back; `slices` how often the processor changed hands or a slice started.
+   *
+   * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
+   *   misses: number, overruns: number, stalls: number, longestBudget: number, longestRound: number }}
+   */
+  stats() {
+    return { ...this.#core.stats }
+  }
+
+  /**
+   * Calls a function for each event of the schedule: release, start, preempt (by), resume, block (on), wake,
+   * finish, cancel, fail, miss, overrun, stall, deplete, replenish, alarm and round (start). Without
+   * observers this costs nothing.
+   *
+   * @param {(record: TraceRecord) => void} fn called synchronously
+   * @returns {() => void} unsubscribes
+   */
+  observe(fn) {
+    callable('fn', fn)
+    const core = this.#core
+    const observer = (/** @type {TraceRecord} */ record) => fn(record) // unique, however often `fn` is given
+    core.observers = [...core.observers ?? [], observer]
+    return () => {
+      const others = core.observers?.filter(other => other !== observer) ?? []
+      core.observers = others.length === 0 ? null : others
+    }
+  }
+
+  /**
+   * A preemption point of any async code: the continuation runs when the policy picks it, without a trip
+   * through the event loop until the round ends.
+   *
+   * In an async job it is the job's own point, with its deadline and priority. The calling job is known in
+   * the first part of its function, and in code that directly awaits a yield; after another await only in
+   * engines with AsyncContext. Elsewhere `job.yield()` brings the job back. Without it, the continuation has
+   * priority 0 and no deadline.
+   *
+   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] a continuation of its
+   *   own: `deadline` in ms from now; default: those of the calling job
+   * @returns {Promise<void>} rejects if the job has been cancelled, or `signal` has been aborted
+   * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
+   */
+  yield(options) {
+    return yieldAsync(this.#core, options)
+  }
+}
+
+/** The scheduler that acts. @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
+function here(options) {
+  const scheduler = options?.scheduler
+  if (scheduler === undefined) return dispatching === null ? rt : dispatching.scheduler
+  if (!(scheduler instanceof Scheduler)) throw wrongType('scheduler', 'a Scheduler', scheduler)
+  return scheduler
+}
+
+// -------------------------------------------------------------------------------- 11 errors and input checks
+
+/** The reason with which a job with `miss: 'abort'` is cancelled at its deadline. */
+export class DeadlineError extends Error {
+  name = 'DeadlineError'
+}
+
+/** Jobs wait for each other in a cycle. */
+export class DeadlockError extends Error {
+  name = 'DeadlockError'
+
+  /** @param {string} message @param {Job[]} jobs */
+  constructor(message, jobs) {
+    super(message)
+    /** The jobs of the cycle. @type {Job[]} */
+    this.jobs = jobs
+  }
+}
+
+/** Taken once: pages replace built-in functions. */
+const hasOwn = Object.hasOwn
+
+/**
+ * A check returns the value, or throws an error that names the parameter and the value.
+ *
+ * @typedef {(name: string, value: any) => any} Check
+ */
+
+/** @param {any} value @returns {string} */
+function describe(value) {
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value)
+  }
+  if (typeof value === 'function') {
+    return readIn(value, fn => `function ${fn.name || '(anonymous)'}`) ?? 'a function'
+  }
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (readIn(value, Array.isArray)) return 'an array'
+  return readIn(value, object => `an object (${object.constructor?.name ?? 'no constructor'})`) ?? 'an object'
+}
+
+/**
+ * Reads a value of any kind.
+ *
+ * @template T @param {any} value @param {(value: any) => T} read @returns {T | null} null if `read` throws
+ */
+function readIn(value, read) {
+  try {
+    return read(value)
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} name @param {string} wanted @param {unknown} value */
+function wrongType(name, wanted, value) {
+  return new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
+}
+/** @param {string} name @param {string} wanted @param {unknown} value */
+function outOfRange(name, wanted, value) {
+  return new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
+}
+
+/** @param {string} type @param {string} wanted @param {(value: any) => boolean} [isValid] @returns {Check} */
+function typed(type, wanted, isValid) {
+  return (name, value) => {
+    if (typeof value !== type) throw wrongType(name, wanted, value)
+    if (isValid !== undefined && !isValid(value)) throw outOfRange(name, wanted, value)
+    return value
+  }
+}
+/** @param {string} wanted @param {(value: number) => boolean} isValid @returns {Check} */
+function number(wanted, isValid) { return typed('number', wanted, isValid) }
+
+// Function declarations, because the tables above this section use them.
+/** @type {Check} */
+function positive(name, value) { return POSITIVE(name, value) }
+/** @type {Check} */
+function notNegative(name, value) { return NOT_NEGATIVE(name, value) }
+/** @type {Check} */
+function finite(name, value) { return FINITE(name, value) }
+/** @type {Check} */
+function points(name, value) { return value === 'auto' ? AUTO : POINTS(name, value) }
+/** @type {Check} */
+function callable(name, value) { return CALLABLE(name, value) }
+/** @type {Check} */
+function flag(name, value) { return FLAG(name, value) }
+/** @type {Check} */
+function text(name, value) { return TEXT(name, value) }
+const POSITIVE = /* @__PURE__ */ number('a number > 0', value => value > 0)
+const NOT_NEGATIVE = /* @__PURE__ */ number('a number >= 0', value => value >= 0)
+const FINITE = /* @__PURE__ */ number('a finite number', Number.isFinite)
+const DURATION = /* @__PURE__ */ number('a finite number >= 0', value => value >= 0 && value < Infinity)
+const INTERVAL = /* @__PURE__ */ number('a finite number > 0', value => value > 0 && value < Infinity)
+const POINTS = /* @__PURE__ */ number("an integer >= 1 or 'auto'",
+  value => Number.isSafeInteger(value) && value >= 1)
+const CALLABLE = /* @__PURE__ */ typed('function', 'a function')
+const FLAG = /* @__PURE__ */ typed('boolean', 'a boolean')
+const TEXT = /* @__PURE__ */ typed('string', 'a string')
+
+/** @param {string[]} choices @returns {Check} */
+function oneOf(...choices) {
+  return (name, value) => {
+    for (let i = 0; i < choices.length; i++) if (choices[i] === value) return value
+    throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
+  }
+}
+/** @type {Check} */
+function array(name, value) {
+  if (!Array.isArray(value)) throw wrongType(name, 'an array', value)
+  return value
+}
+/** @type {Check} */
+function record(name, value) {
+  if (typeof value !== 'object' || value === null) throw wrongType(name, 'an object', value)
+  return value
+}
+/** @type {Check} */
+function schedulerOption(_, scheduler) { return here({ scheduler }) }
+
+/** @param {string} name @param {any} fn @param {unknown} given */
+function refuseAsyncGenerator(name, fn, given) {
+  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
+    throw wrongType(name, 'a generator function, not an async one', given)
+  }
+}
+
+/**
+ * Options: an object whose own names are all known, because others would be ignored silently.
+ *
+ * @param {unknown} value @param {Record<string, Check>} checks @param {string} [of] the name of the parameter
+ * @returns {any}
+ * @throws {TypeError} if an option is unknown
+ */
+function knownOptions(value, checks, of = 'options') {
+  const options = record(of, value)
+  for (const name in options) {
+    if (hasOwn(checks, name) || !hasOwn(options, name)) continue
+    const known = Object.keys(checks).join(', ')
+    throw new TypeError(`unknown option '${of === 'options' ? '' : `${of}.`}${name}'; known are ${known}`)
+  }
+  return options
+}
+
+/**
+ * Options whose values are checked too.
+ *
+ * @param {unknown} value @param {Record<string, Check>} checks @returns {any}
+ */
+function optionsOf(value, checks) {
+  const options = knownOptions(value, checks)
+  for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
+  return options
+}
+
+/** @type {Check} */
+function policyOf(name, value) {
+  if (value === 'edf' || value === 'fp' || value === 'rm') {
+    throw wrongType('policy', `the object that rt.mjs exports as ${value}`, value)
+  }
+  return record(name, value)
+}
 
 /** @param {string} name @param {any} value @param {string[]} required @param {string[]} optional */
 function withMethods(name, value, required, optional) {
@@ -3741,288 +4580,405 @@ function withMethods(name, value, required, optional) {
   return value
 }
 
-/** The options of a scheduler. @type {Checks} */
-const SETTINGS = {
-  policy: (name, value) => withMethods(name, policyOf(value), ['compare', 'level'], ['priority']),
-  slice: positive,
-  round: positive,
-  budget: points,
-  host: (name, value) =>
-    withMethods(name, value, ['now', 'post', 'after'], ['inputPending', 'frame', 'hidden', 'eventTime', 'nested', 'report']),
-  paused: flag,
-  closed: flag,
-  onMiss: callable,
-  onOverrun: callable,
-  onStall: callable,
-  onError: callable
-}
-
-/** @param {any} options @param {any} inForce what counts where nothing is given @returns {any} settings */
-function settingsOf(options, inForce) {
-  knownOptions(options, SETTINGS)
-  /** @type {any} */
-  const settings = {}
-  for (const name in SETTINGS) {
-    settings[name] = options[name] === undefined ? inForce[name] : SETTINGS[name](name, options[name])
-  }
-  settings.host ??= defaultHost()
-  settings.isKnown = KNOWN.has(settings.policy.compare)
-  return settings
+/** @type {Check} */
+function abortSignal(name, value) {
+  const isSignal = readIn(value, signal => typeof signal.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function')
+  if (!isSignal) throw wrongType(name, 'an AbortSignal', value)
+  return value
 }
 
 /**
- * Runs jobs by a policy, in rounds, within the event loop. One per thread is the intended use; several share the
- * thread round by round.
+ * The hooks of a Resource.
+ *
+ * @typedef {object} ResourceHook
+ * @property {(job: Job, scheduler: Scheduler) => void} attach called at the release; an error that it throws
+ *   rejects the job
+ * @property {(job: Job) => void} detach called at the end of the job
  */
-export class Scheduler {
-  /** @type {Dispatcher} */
-  #dispatcher
+/** @type {Check} */
+function resourceHooks(name, value) {
+  if (!Array.isArray(value)) throw wrongType(name, 'an array of Resources', value)
+  return Array.from(value, resource => {
+    const hook = readIn(resource, one => one[protocol])
+    if (!hook) throw wrongType(name, 'an array of Resources', resource)
+    return hook
+  })
+}
+/** @type {Check} */
+function reservationHook(name, value) {
+  const hook = readIn(value, one => one[protocol])
+  if (!hook?.groupFor) throw wrongType(name, 'a Reservation', value)
+  return hook
+}
 
-  static {
-    dispatcherOf = scheduler => scheduler.#dispatcher
+/**
+ * Subscriptions per signal. One listener serves all of them: a signal searches its listeners one by one, and
+ * 10,000 take 160 ms (Node 20).
+ *
+ * @type {WeakMap<AbortSignal, { calls: Set<(reason: unknown) => void>, listener: () => void }>}
+ */
+const subscriptions = new WeakMap()
+
+/** @param {AbortSignal} signal @param {(reason: unknown) => void} fn @returns {() => void} unsubscribes */
+function onAbort(signal, fn) {
+  let subscription = subscriptions.get(signal)
+  if (subscription === undefined) {
+    /** @type {Set<(reason: unknown) => void>} */
+    const calls = new Set()
+    const listener = markInternal(() => { for (const call of [...calls]) call(signal.reason) })
+    subscription = { calls, listener }
+    subscriptions.set(signal, subscription)
   }
-
-  /**
-   * @param {SchedulerOptions} [options]
-   * @throws {TypeError | RangeError} naming the option
-   */
-  constructor(options = {}) {
-    this.#dispatcher = new Dispatcher(this, settingsOf(options, {
-      policy: edf, slice: SLICE, round: ROUND, budget: AUTO, paused: false, closed: false
-    }))
+  const { calls, listener } = subscription
+  const call = (/** @type {unknown} */ reason) => fn(reason)
+  if (calls.size === 0) signal.addEventListener('abort', listener)
+  calls.add(call)
+  return () => {
+    if (calls.delete(call) && calls.size === 0) signal.removeEventListener('abort', listener)
   }
+}
 
-  /**
-   * Changes options while no job lives.
-   *
-   * @param {SchedulerOptions} options
-   * @throws {TypeError | RangeError} naming the option; TypeError while a job lives
-   */
-  configure(options) {
-    const dispatcher = this.#dispatcher
-    const settings = settingsOf(options, dispatcher)
-    if (dispatcher.live > 0 || dispatcher.inRound) {
-      throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
+// -------------------------------------------------------------------------------------------------- 12 hosts
+
+/**
+ * The interface to a platform. Only hosts touch globals.
+ *
+ * @typedef {object} Host
+ * @property {() => number} now a monotonic clock, ms
+ * @property {(fn: (due?: number) => void, isContinued?: boolean) => void} post runs `fn` once in a later turn
+ *   of the event loop. `due`: when the next frame is due, which ends the round. `isContinued`: a round has
+ *   just ended, and the next one follows
+ * @property {(ms: number, fn: () => void, options: { ref: boolean }) => (() => void)} after runs `fn` once
+ *   after `ms`; it may run early. `ref: false` does not keep the process alive. Returns a function that
+ *   cancels
+ * @property {() => boolean} [inputPending] whether input waits for the event loop
+ * @property {(fn: (time: number) => void) => (() => void)} [frame] runs `fn` before the next frame; returns a
+ *   function that cancels
+ * @property {() => boolean} [hidden] whether the page is hidden
+ * @property {(event: { timeStamp: number }) => number} [eventTime] the time of an event on this clock; NaN if
+ *   it is unknown
+ * @property {(listener: Function) => boolean} [nested] whether script on the stack has called `listener` and
+ *   waits for it
+ * @property {(error: unknown) => void} [report] reports errors that no code handles; default: as the platform
+ *   does
+ */
+
+/** Maximum delay of setTimeout, ms: a longer one would fire immediately. */
+const MAX_DELAY = 2 ** 31 - 1
+
+/** Callbacks of these modules, which adopted pages call unmodified. @type {WeakSet<Function>} */
+const internalCallbacks = /* @__PURE__ */ new WeakSet()
+
+/** @template {Function} F @param {F} fn @returns {F} */
+function markInternal(fn) {
+  internalCallbacks.add(fn)
+  return fn
+}
+
+/** @type {Host | undefined} */
+let sharedHost
+
+/**
+ * The host of this platform: a page, a worker, or Node. There is one per thread. It is created on first use,
+ * and touches only the clock until then.
+ *
+ * @returns {Host}
+ */
+export function defaultHost() {
+  return sharedHost ??= makeHost(/** @type {any} */ (globalThis))
+}
+
+/**
+ * Creates a function on its first call.
+ *
+ * @template {(...args: any[]) => any} F @param {() => F} make @returns {F}
+ */
+function lazily(make) {
+  /** @type {F | undefined} */
+  let made
+  return /** @type {F} */ ((...args) => (made ??= make())(...args))
+}
+
+/** @param {any} platform the global object @returns {Host} */
+function makeHost(platform) {
+  const { performance, document, navigator, scheduler, setImmediate, setTimeout, clearTimeout } = platform
+  const now = performance.now.bind(performance)
+  const hidden = () => document?.visibilityState === 'hidden'
+  return {
+    now,
+    hidden,
+    // The platform's own functions, taken now: pages replace `scheduler`, and tests replace timers for a
+    // while.
+    post: lazily(() => setImmediate ? immediatePost(setImmediate)
+      : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)),
+    after: lazily(() => setImmediate ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
+    // The time stamps of events count from the epoch or from the time origin of their page or frame.
+    eventTime(event) {
+      const { timeStamp, target } = /** @type {any} */ (event)
+      const { timeOrigin } = performance
+      const { performance: clock } = (target?.ownerDocument ?? target)?.defaultView ?? target ?? {}
+      // Events of ports and requests do not say whose they are.
+      const { timeOrigin: origin = event instanceof Object ? timeOrigin : NaN } = clock ?? {}
+      return timeStamp - (timeStamp > 1e12 ? timeOrigin : timeOrigin - origin)
+    },
+    nested(listener) {
+      const trace = { stack: '' }
+      const { captureStackTrace } = /** @type {any} */ (Error)
+      captureStackTrace?.(trace, listener)
+      return /\n\s+at (?!async )|^[^*\n]*@/.test(trace.stack) // frames of V8, or of the other engines
+    },
+    inputPending: navigator?.scheduling?.isInputPending
+      ? () => navigator.scheduling.isInputPending() : undefined,
+    frame: platform.requestAnimationFrame ? fn => {
+      const request = platform.requestAnimationFrame(markInternal(fn))
+      return () => platform.cancelAnimationFrame(request)
+    } : undefined
+  }
+}
+
+/**
+ * Node drains about a thousand messages of a MessageChannel per turn, which starves its timers, and an open
+ * channel keeps the process alive. setImmediate does neither.
+ *
+ * @param {any} setImmediate @returns {(fn: () => void) => void}
+ */
+const immediatePost = setImmediate => fn => setImmediate(markInternal(fn))
+
+/** @param {any} setTimeout @param {any} clearTimeout @returns {Host['after']} */
+const timerAfter = (setTimeout, clearTimeout) => (ms, fn, { ref }) => {
+  const timer = setTimeout(markInternal(fn), Math.min(Math.max(0, Math.ceil(ms)), MAX_DELAY))
+  if (!ref) timer.unref()
+  return () => clearTimeout(timer)
+}
+
+/** Minimum delay of nested timers, ms. Browsers raise shorter delays to this value (HTML standard). */
+const MIN_DELAY = 4
+/** ms by which a timer is set earlier: browsers fire up to half a ms late. */
+const LEAD = 0.5
+/**
+ * Maximum number of event-loop turns in a row before a timer is set again. Firefox paints no frames during
+ * back-to-back turns, and a frozen clock would never end them.
+ */
+const MAX_TURNS = 1000
+
+/**
+ * Timers of browsers take whole ms, fire up to half a ms late, and last at least 4 ms if they are nested. So
+ * short delays are set by a message, and the end of a wait passes in turns of the event loop: a fifth of the
+ * wait, at most 1 ms. Alarms of every ms are then up to half a ms late and take a quarter of the processor;
+ * turns alone would take all of it. Timers of hidden pages fire once per second or less, so no turns are
+ * spent on them.
+ *
+ * @param {any} platform @param {() => number} now @param {() => boolean} hidden @returns {Host['after']}
+ */
+function preciseAfter(platform, now, hidden) {
+  const post = channelPost(platform)
+  let turns = 0
+  return (ms, fn) => {
+    const due = now() + ms
+    const inTurns = Math.min(Math.max(LEAD, ms / 5), 1)
+    let isOver = false
+    /** @type {any} */
+    let timer
+    const wait = (left = due - now()) => {
+      if (isOver) return
+      if (left <= 0) fn()
+      else if (left <= inTurns && !hidden() && turns++ < MAX_TURNS) post(wait)
+      else timer = platform.setTimeout(onTimer, Math.min(Math.max(1, Math.floor(left - LEAD)), MAX_DELAY))
     }
-    dispatcher.loop.arm(Infinity) // a turn that has been posted counts no more once there is another loop
-    if (settings.host !== dispatcher.host) {
-      dispatcher.time = -Infinity
-      dispatcher.resolution = Infinity
-      dispatcher.loop = new EventLoop(dispatcher)
+    const start = (/** @type {number} */ left) =>
+      left >= MIN_DELAY + LEAD || hidden() ? wait(left) : post(wait)
+    const onTimer = markInternal(() => {
+      turns = 0
+      start(due - now())
+    })
+    if (ms > 0) start(ms)
+    else post(wait) // callers expect to return first
+    return () => {
+      isOver = true
+      platform.clearTimeout(timer)
     }
-    Object.assign(dispatcher, settings)
-    dispatcher.loop.rest()
   }
+}
 
-  /**
-   * Releases a job.
-   *
-   * @template {Work} W
-   * @param {(W | ((job: Job, ...args: any[]) => unknown)) & Checked<W>} work a task; a generator object; or a function,
-   *   which is called with `args` when the job starts (an async function with the job before them). What it returns
-   *   decides: an iterator is driven, a thenable awaited, anything else is the result.
-   * @param {TaskOptions & JobOptions} [options] they come before those of the task
-   * @param {ArgumentsOf<W>} args
-   * @returns {Job<ResultOf<W>>}
-   * @throws {TypeError | RangeError} naming the parameter
-   */
-  spawn(work, options, ...args) {
-    return this.#dispatcher.spawn(work, options, args)
+/** @param {any} platform @returns {(fn: () => void) => void} */
+function channelPost(platform) {
+  const { port1, port2 } = new platform.MessageChannel()
+  /** @type {(() => void)[]} */
+  const posted = []
+  port1.onmessage = markInternal(() => /** @type {() => void} */ (posted.shift())())
+  return fn => {
+    posted.push(fn)
+    port2.postMessage(null)
   }
+}
 
-  /** Runs no job, and fires nothing, until `resume`. The running job stops at its next point. */
-  pause() {
-    const dispatcher = this.#dispatcher
-    dispatcher.paused = true
-    dispatcher.interrupt()
-    dispatcher.loop.rest()
+/** ms after which a round no longer waits for other tasks of the page; it then takes turns with them. */
+const MAX_BACKGROUND = 4
+
+/**
+ * Firefox makes input wait behind ordinary tasks until shortly before the next frame, and cannot tell that it
+ * is pending. Background tasks rank below input.
+ *
+ * @param {any} platform @param {any} scheduler the platform's @returns {(fn: () => void) => void}
+ */
+const backgroundPost = (platform, scheduler) => fn => {
+  // A signal per post: a task that is overtaken leaves the queue, and no signal collects listeners.
+  const overtaken = new platform.AbortController()
+  const late = platform.setTimeout(markInternal(() => {
+    overtaken.abort()
+    fn()
+  }), MAX_BACKGROUND)
+  const turn = () => {
+    platform.clearTimeout(late)
+    fn()
   }
+  scheduler.postTask(turn, { priority: 'background', signal: overtaken.signal })
+    .catch((/** @type {any} */ error) => { if (error?.name !== 'AbortError') throw error })
+}
 
-  /** Goes on after `pause`, or after `paused: true`. */
-  resume() {
-    this.#dispatcher.paused = false
-    this.#dispatcher.loop.rest()
+/** ms between frames, until they are measured. Longer rounds are meant to outlast frames. */
+const FRAME = 1000 / 60
+/** Number of frames whose shortest gap counts as the frame interval. */
+const FRAMES_SEEN = 30
+
+/**
+ * Measures the ms between frames. After a late frame the next one can come early: of two gaps the longer one
+ * counts.
+ *
+ * @param {number} [tried] for so many of the frames, the next one is expected as early as ever: otherwise a
+ *   few late frames would make all later ones late
+ * @returns {(gap: number) => number}
+ */
+function frameInterval(tried = 0) {
+  const latest = Array(FRAMES_SEEN).fill(FRAME)
+  let shortest = FRAME
+  let before = 0
+  let count = 0
+  return gap => {
+    const longer = Math.max(gap, before)
+    if (gap < 100) before = gap
+    if (gap < 100 && longer > 4) latest[count++ % FRAMES_SEEN] = longer
+    const interval = Math.min(...latest)
+    shortest = Math.min(shortest, interval)
+    return count % FRAMES_SEEN < tried ? shortest : interval
   }
+}
 
-  /** @returns {boolean} */
-  get paused() { return this.#dispatcher.paused }
-  /** @returns {Host} */
-  get host() { return this.#dispatcher.host }
-  /** @returns {Policy} */
-  get policy() { return this.#dispatcher.policy }
-  /** ms @returns {number} */
-  get slice() { return this.#dispatcher.slice }
-  /** ms @returns {number} */
-  get round() { return this.#dispatcher.round }
+/** ms by which frames come after their own time. A round that ends then finds its frame pending. */
+const FRAME_DELAY = 2
+/** ms before a frame, in which a turn can last until the frame. */
+const FRAME_NEAR = 7
+/** A turn that waits longer than this, ms, waits for tasks of others. */
+const CROWDED = 3
 
-  /**
-   * @returns {Promise<void>} resolved when no job is pending, ready, running or waiting; on a closed scheduler
-   *   rejected with a DeadlockError when nothing is left that could wake those that wait
-   */
-  idle() {
-    const dispatcher = this.#dispatcher
-    return new Promise((resolve, reject) => {
-      dispatcher.idlers.push({ resolve, reject })
-      if (!dispatcher.inRound) dispatcher.answerIdlers()
+/**
+ * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty: a page
+ * with back-to-back rounds falls to 15 frames per second. So a round ends when the frame is due, and the next
+ * round waits for the frame, unless tasks of others keep the queue full anyway. Timers would do as well, but
+ * they fire late and jitter.
+ *
+ * @param {any} platform @param {any} scheduler the platform's @param {() => number} now
+ * @param {() => boolean} hidden
+ * @returns {Host['post']}
+ */
+function pacedPost(platform, scheduler, now, hidden) {
+  // Chromium, which reports pending input, lets frames and messages take turns: no round has to wait there.
+  const takesTurns = platform.navigator?.scheduling?.isInputPending !== undefined
+  const send = takesTurns || scheduler?.postTask === undefined
+    ? channelPost(platform) : backgroundPost(platform, scheduler)
+  /** @type {(() => void)[]} */
+  const held = []
+  const intervalAfter = frameInterval(2) // rounds last until the next frame is expected
+  let interval = FRAME
+  let shown = -Infinity // the time of the latest frame; the times of callbacks jitter by half an interval
+  let due = -Infinity // the next frame
+  let isRequested = false
+  let isStopped = false // no frames come although the page counts as visible
+  let late = 0 // turns in a row that waited for tasks of others
+  let worked = 0 // ms of finished turns
+  let start = Infinity // when the present turn began
+  let end = -Infinity // when the latest turn ended
+  /** @type {any} */
+  let fallback
+
+  const post = (/** @type {() => void} */ turn) => {
+    const others = Math.min(now(), start) - worked
+    send(() => {
+      start = now()
+      late = start - worked - others > CROWDED ? late + 1 : 0
+      turn()
+      if (!hidden()) request()
+      end = now()
+      worked += end - start
+      start = Infinity
     })
   }
-
-  /** The job whose code runs right now. @returns {Job | null} */
-  get current() { return this.#dispatcher.current && this.#dispatcher.current.job }
-
-  /** The host's clock, ms. */
-  now() {
-    return this.#dispatcher.read()
+  const releaseHeld = markInternal(() => {
+    platform.clearTimeout(fallback)
+    for (const turn of held.splice(0)) post(turn)
+  })
+  const onFrame = markInternal((/** @type {number} */ frame) => {
+    interval = intervalAfter(frame - shown)
+    shown = frame
+    due = frame + interval + FRAME_DELAY
+    isRequested = isStopped = false
+    if (held.length > 0) request() // the round can last until the next frame
+    releaseHeld()
+  })
+  const request = () => {
+    if (!isRequested) platform.requestAnimationFrame(onFrame)
+    isRequested = true
   }
-
-  /**
-   * What has happened so far; times in ms. `busy` is what jobs were charged, and what alarm callbacks and handlers took;
-   * `overhead` is what rounds took beyond that, observers and policies of users included; `yields` how often a job came
-   * back, `slices` how often the processor changed hands or a slice began.
-   *
-   * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
-   *   misses: number, overruns: number, stalls: number, longestBudget: number, longestRound: number }}
-   */
-  stats() {
-    return { ...this.#dispatcher.stats }
-  }
-
-  /**
-   * Tells of every event of the schedule: release, start, preempt (by), resume, block (on), wake, finish, cancel,
-   * fail, miss, overrun, stall, deplete, replenish, alarm and round (start). Costs nothing while nobody observes.
-   *
-   * @param {(record: TraceRecord) => void} fn called synchronously
-   * @returns {() => void} ends it
-   */
-  observe(fn) {
-    callable('fn', fn)
-    const dispatcher = this.#dispatcher
-    const observer = (/** @type {TraceRecord} */ record) => fn(record) // one of its own, however often it is given
-    dispatcher.observers = [...dispatcher.observers ?? [], observer]
-    return () => {
-      const rest = dispatcher.observers?.filter(other => other !== observer) ?? []
-      dispatcher.observers = rest.length === 0 ? null : rest
+  platform.document.addEventListener('visibilitychange', releaseHeld)
+  return (fn, isContinued = false) => {
+    const time = now()
+    const turn = () => fn(isStopped || late > 1 || hidden() || takesTurns && now() >= due ? Infinity : due)
+    if (hidden()) return post(turn)
+    // Code that waited for a job of the latest turn posts right after it.
+    const isNext = isContinued || time - end <= 1
+    if (!isNext) {
+      const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
+      due = (passed > 0 ? shown + passed * interval : time + interval) + FRAME_DELAY
     }
-  }
-
-  /**
-   * In any async function: the continuation runs when the policy picks it, without a trip through the event loop
-   * until the round ends. It goes before tasks of equal standing that have not begun, and takes turns with other
-   * continuations. Shape and order of `scheduler.yield` (Prioritized Task Scheduling).
-   *
-   * In an async job or task it is the job's own point, with its deadline, priority, cancellation and signal. Whose code
-   * calls is known within the call of the job's function, and in code that directly awaits a yield of the job (this one
-   * or `job.yield()`); after any other await only where the engine has AsyncContext. Elsewhere `job.yield()` brings it
-   * back; without it, the continuation is that of nobody: priority 0, no deadline, no signal.
-   *
-   * Unlike there: in `requestIdleCallback` write `{ priority: 'background' }`; the first yield outside of a job comes after the
-   * timers that are due, since a round begins with a message; one that a plain function neither awaits nor returns goes on as
-   * soon as the function has returned; that of a task whose signal is aborted meanwhile rejects when it is its turn;
-   * and a more important task that a microtask posts after the call begins after the continuation has gone on.
-   *
-   * @param {{ deadline?: number, priority?: number | TaskPriority | 'inherit', signal?: AbortSignal | 'inherit' }} [options]
-   *   `deadline` in ms from now; what is given makes it a continuation of its own
-   * @returns {Promise<void>} rejected when the job has been cancelled, or its signal or `signal` aborted
-   * @throws {TypeError | RangeError} naming the option
-   */
-  yield(options) {
-    return yieldAsync(this.#dispatcher, options)
-  }
-
-  /**
-   * Runs `fn` as a job. Shape and order of `scheduler.postTask` (Prioritized Task Scheduling): by priority, then in
-   * the order in which the delays end. Unlike there, wrong arguments throw at the call, a generator is driven, and an
-   * aborted task that nobody has asked about is not reported.
-   *
-   * @template T
-   * @param {() => T} fn
-   * @param {{ priority?: number | TaskPriority, signal?: AbortSignal, delay?: number, deadline?: number }} [options]
-   *   `priority` comes before that of a TaskSignal, whose changes are followed; `delay` in ms; `deadline` in ms after it
-   * @returns {Job<Awaited<T>>} thenable; rejected with the signal's reason when it is aborted before `fn` has returned.
-   *   After that the yields of its async code reject
-   * @throws {TypeError | RangeError} naming the option
-   */
-  postTask(fn, options) {
-    return postTask(this.#dispatcher, fn, options)
+    if (isNext || due - time < FRAME_NEAR) request()
+    if (takesTurns || isStopped || late > 1 || !isNext || time < due) return post(turn)
+    if (held.push(turn) > 1) return
+    fallback = platform.setTimeout(markInternal(() => {
+      isStopped = true
+      releaseHeld()
+    }), 50)
   }
 }
 
-/** @typedef {'user-blocking' | 'user-visible' | 'background'} TaskPriority */
-/**
- * What a resource answers to.
- *
- * @typedef {object} JobHook
- * @property {(job: Job, scheduler: Scheduler) => void} attach at the spawn; what it throws refuses the job
- * @property {(job: Job) => void} detach at the end, or when a reservation is left by a job that is cancelled
- */
-/**
- * What a reservation answers to.
- *
- * @typedef {object} ReservationHook
- * @property {(job: Job, scheduler: Scheduler) => void} attach at the spawn; what it throws refuses the job
- * @property {(job: Job) => void} detach at the end, or when it is left by a job that is cancelled
- * @property {(job: Job) => Standing | null} standing a new object whenever its keys have changed; null while it is depleted
- * @property {(job: Job, ms: number, time: number, standing: Standing) => void} charge after every budget, with the standing
- *   by which the job ran
- * @property {Pool} pool of `seam.pool`: those of its jobs that are ready by it alone, in the order of their own keys
- * @property {(job: Job, time: number) => void} ready the job has become ready: before its standing is asked for
- * @property {(job: Job, time: number) => void} rest the job waits
- * @property {number} [level] the preemption level of its jobs, instead of their own
- * @property {string} [name] for the trace
- *
- * Where the job that spawns decides what a reservation does for its jobs, `{ attach, level, payer }` stands for it until they
- * are attached; `payer` is the ReservationHook.
- */
+/** @param {unknown} error */
+function reportToPlatform(error) {
+  const { reportError } = /** @type {any} */ (globalThis)
+  if (reportError) reportError(error)
+  else queueMicrotask(() => { throw error })
+}
 
-// -------------------------------------------------------------------------------------------- 6 the seam
+// -------------------------------------------------------------------------------- 13 the extension interface
 
-/** Which property of a reservation or a resource the scheduler acts on. */
+/**
+ * The property by which `reservation` and `uses` reach their hooks. A hook with `waitable()` makes an object
+ * that a job can yield again and again: each wait is for the waitable that this method returns.
+ */
 const protocol = Symbol('rt.mjs')
 
-/** A critical section: while it is held, jobs of a level up to the ceiling do not preempt its holder. */
-class Gate {
-  /** @param {Activation} activation @param {number} level */
-  constructor(activation, level) {
-    this.activation = activation
-    this.level = level
-    this.ceiling = level
-    this.closed = false
-  }
-
-  /** Raises the ceiling, at once, although it is held. @param {number} level */
-  raise(level) {
-    if (this.closed || !(level > this.level)) return
-    this.level = level
-    this.activation.dispatcher.raiseCeilings()
-  }
-
-  /** @throws {Error} when a section inside it is still open */
-  close() {
-    if (this.closed) return
-    const { dispatcher, extras } = this.activation
-    if (dispatcher.gates[dispatcher.gates.length - 1] !== this) throw new Error('critical sections must nest')
-    this.closed = true
-    dispatcher.gates.pop()
-    extras.gates--
-    if (extras.gates > 0) return dispatcher.reconsider() // Baker 1991: as soon as the ceiling has fallen
-    refresh(this.activation)
-    if (isDoomed(this.activation)) dispatcher.interrupt()
-    else dispatcher.reconsider()
-  }
-}
-
-/** Waits for a time. */
+/** Waits for a time. @internal */
 class Sleep extends Waitable {
-  /** @type {{ cancel(): boolean } | null} */
+  /** @type {Entry | null} */
   #entry = null
 
   /**
-   * @param {number} time host timestamp; ms from when it is waited for, if `isRelative` @param {boolean} isRelative
-   * @param {{ scheduler?: Scheduler }} options the one outside jobs
-   * @param {() => void} [ring] what is done at the time; by default it is over
+   * @param {number} time host timestamp; ms from the start of the wait if `isRelative`
+   * @param {boolean} isRelative
+   * @param {{ scheduler?: Scheduler, signal?: AbortSignal }} [options] `scheduler`: outside of jobs
+   * @param {() => void} [ring] called at the time; by default the waitable settles
    */
   constructor(time, isRelative, options, ring) {
-    super()
+    super(options)
     this.time = time
     this.isRelative = isRelative
     this.options = options
@@ -4031,586 +4987,348 @@ class Sleep extends Waitable {
 
   get isRanked() { return false }
   /** @param {Job | null} job */
-  begin(job) {
+  enter(job) {
     const scheduler = here(job === null ? this.options : undefined)
     this.sleepUntil(scheduler, this.isRelative ? scheduler.now() + this.time : this.time)
   }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {
-    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.ring ?? (() => this.wake()))
+    if (time < Infinity) this.#entry = extend.at(scheduler, time, this.ring ?? (() => this.wake()))
   }
-  undo() {
+  leave() {
     this.#entry?.cancel()
   }
 }
 
-/** What runs elsewhere, of which there is a job here: it waits, for nothing here, until it is told that it has ended. */
-class Elsewhere extends HeapNode {
-  /** @type {Activation | null} */
-  #activation = null
-  /** Of the job, until it has ended. @type {typeof STATES[number] | 'running' | 'depleted'} */
-  state = 'ready'
-
-  /**
-   * @param {{ cancel(work: any, reason: unknown): void, change(work: any, key: string, value: number): void }} far called
-   *   when the job has been cancelled, and when its deadline or priority has been set
-   */
-  constructor(far) {
-    super()
-    this.far = far
-  }
-  /** @returns {Activation} */
-  get activation() { return /** @type {Activation} */ (this.#activation) }
-  get job() { return this.activation.job }
-
-  /** @param {Activation} a */
-  begin(a) {
-    this.#activation = a
-    a.state = WAITING
-    a.dispatcher.holds++
-    if (a.dispatcher.observers === null) return
-    a.dispatcher.emit('release', a)
-    a.dispatcher.emit('block', a, { on: null })
-  }
-  /** @param {'onMiss' | 'onOverrun'} event */
-  tell(event) {
-    const { dispatcher, parameters, job, missed } = this.activation
-    if (event === 'onOverrun') dispatcher.call(event, parameters.onOverrun, job)
-    else if (!missed) dispatcher.miss(this.activation, null)
-  }
-  /** @param {Elsewhere['state']} state @param {unknown} outcome @param {boolean} [isTold] whether it knew of its cancellation */
-  end(state, outcome, isTold = false) {
-    const a = this.#activation
-    if (a === null || a.state >= DONE) return
-    this.#activation = null // a Map that it was in may keep it for long, and so the outcome
-    const isCancelled = a.extras.reason !== NOT_CANCELLED
-    if (isCancelled) a.extras.delivered = isTold
-    a.dispatcher.holds--
-    a.dispatcher.read()
-    a.dispatcher.finish(a, STATES.indexOf(/** @type {any} */ (state)), isCancelled && state === 'cancelled' ? a.extras.reason : outcome)
-  }
-}
-
-/** First in, first out, at a cost independent of how many there are. @template T */
-class Fifo {
-  /** @type {any[]} */
-  #values = []
-  #first = 0
-
-  get size() { return this.#values.length - this.#first }
-
-  /** @param {T} value */
-  push(value) {
-    this.#values.push(value)
-  }
-
-  /** @returns {T} the first, removed */
-  shift() {
-    const value = this.#values[this.#first]
-    this.#values[this.#first++] = undefined
-    // Moved when half of them have gone, so that each is moved once on average.
-    if (this.#first * 2 > this.#values.length) {
-      this.#values = this.#values.slice(this.#first)
-      this.#first = 0
-    }
-    return value
-  }
-}
+/**
+ * The checks for other modules: each returns the value, or throws an error that names the parameter and the
+ * value.
+ */
+const check = /* @__PURE__ */ Object.freeze({
+  number, positive, notNegative, finite, duration: DURATION, interval: INTERVAL, points,
+  callable, flag, text, array, record,
+  among: oneOf, elsewhere: unchecked,
+  unchecked: (/** @type {string[]} */ ...names) => Object.fromEntries(names.map(name => [name, unchecked])),
+  signal: abortSignal, scheduler: schedulerOption, policy: policyOf,
+  options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator
+})
 
 /**
- * What alarms.mjs and sync.mjs build on; not for users.
+ * The interface for authors of locks, reservations and event sources: alarms.mjs, sync.mjs and the addons use
+ * nothing else.
  *
  * @internal
  *
- * What exists once, and is theirs, too: `check`, the checks of parameters, and their errors; `parameters`, the names of
- * TaskOptions; `Waitable`, the base class of what jobs may wait for, and its protocol; `asCall`, the property of those that are
- * calls; `Sleep`, which waits for a time; `Queue`, those who wait, in order of standing: its owner inherits; `Heap`, a stable
- * priority queue, and `Fifo`, a plain one; `Elsewhere`, work that runs elsewhere; `frameInterval()`, which tells by the gaps between frames how long to the next; `preemptible(fn)`, what a job runs of
- * a function: its twin, if it has one; `answers(fn)`, whether it may return a value, or it is not known;
- * `ours`, callbacks of these modules, which a page calls as they are; `url`, by which browsers name rounds.
- *
- * Of code that preemptify has rewritten:
- * - `link({ twinOf, answers })` registers how the twin of a function is found, and whether a function returns a value
- * - `counts`, `ROOM` the budget, with the depth of calls on the call stack that is left, and its initial value
- * - `Suspended` a call that has started outside the scheduler and has yielded
- * - `checkpoint()` ends the budget without a yield; true if the job must yield
- * - `interrupt()` ends the budget of the running job at its next point
- *
- * Of reservations and resources:
- * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook, ReservationHook)
- * - `pool(scheduler)` the ready jobs of a reservation, as its `pool`: told when its standings change
- *
- * Of a scheduler:
- * - `here(options)` the one that acts
- * - `at(scheduler, time, fn, options)` the timeline
- * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
- * - `call(scheduler, kind, fn, ...args)` calls code of users that is no job's, and names it if it stalls
- * - `event(fn, schedulers)` has `fn` hand on an event of the event loop: jobs that it makes ready, and those of `schedulers`
- *   that are ready, run right after it, without a further task, which a browser may put off until the next frame. Nothing
- *   else may be on the stack
- * - `run(scheduler, job, ms)` has the job that `job` gives run right here, whoever else is ready; by default for its first budget,
- *   or a slice if that is automatic. Not while `isBusy()`: a round is on the stack, of whichever scheduler
- * - `stalling(scheduler, fn)` has `fn(job, ms)` told of jobs that stall; returns what ends it
- * - `stall(job)` has kept the thread since it began
- * - `emit(scheduler, type, job, more)` writes into the trace
- *
- * Of a job:
- * - `gate(job, level)` opens a critical section
- * - `ended(job, fn)` tells when it has ended
- * - `renew(job, release)` it has ended a period of its loop and waits for the next: its deadline counts from there
- * - `payer(job)` what makes others run by its reservation, as their `reservation`; undefined where it has none
- * - `background(job)` its standing when it runs after all others, by its own keys
+ * To write a lock: `Waitable`, `Waiter` (one branch of a combinator), `WaitQueue` (its owners inherit),
+ * `section(job, level)`. To write a reservation: `protocol`, `group(scheduler, hooks)`, `payer(job)`,
+ * `at(..., { replenishment: true })`. To write an event source: `at`, `Sleep`, `callUser`, `turn`,
+ * `nextPeriod`, `ended`, `markInternal`, `frameInterval`.
  */
-export const seam = /* @__PURE__ */ Object.freeze({
-  protocol,
-  asCall,
+export const extend = /* @__PURE__ */ Object.freeze({
   Waitable,
+  Waiter,
+  WaitQueue,
   Sleep,
-  Elsewhere,
-  Queue,
-  Heap,
-  Fifo,
+  /**
+   * A stable priority queue of nodes: `{ rank: { band, key, tie, comparison: null }, seq }`; insert, delete,
+   * pop, first, size.
+   */
+  Heap: Queue,
   check,
+  /** The names of TaskOptions, as checks. */
   parameters: TASK_OPTIONS,
   here,
-  frameInterval,
-  counts,
-  ROOM,
-  Suspended,
-
-  /** @param {{ twinOf?: typeof preemptible, answers?: typeof answers }} hooks */
-  link(hooks) {
-    preemptible = hooks.twinOf ?? preemptible
-    answers = hooks.answers ?? answers
-  },
-  checkpoint: () => dispatching === null || dispatching.endBudgetInPlace(),
-  interrupt: () => { dispatching?.interrupt() },
-
-  /** @param {any} fn @returns {any} */
-  preemptible: fn => preemptible(fn),
-  /** @param {any} fn @returns {boolean} */
-  answers: fn => answers(fn),
+  protocol,
 
   /**
+   * Sets an entry of the timeline.
+   *
    * @param {Scheduler} scheduler @param {number} time Infinity: never
-   * @param {((time: number) => void) & { of?: string }} fn `of`: whose replenishment it is, for the trace
-   * @param {{ ref?: boolean, replenishment?: boolean }} [options]
-   * @returns {Entry}
+   * @param {((time: number) => void) & { of?: string }} fn called with `time`; `of`: the name of the
+   *   reservation, for traces
+   * @param {{ ref?: boolean, replenishment?: boolean }} [options] `ref`: whether it keeps the process alive;
+   *   default true
+   * @returns {Entry} has `time`, `isSet`, `set(time)` and `cancel()`
    */
   at(scheduler, time, fn, { ref = true, replenishment = false } = {}) {
-    const dispatcher = dispatcherOf(scheduler)
-    const entry = dispatcher.timeline.at(replenishment ? REPLENISHMENT : ALARM, time, fn, ref && time < Infinity)
-    dispatcher.loop.rest()
+    const core = coreOf(scheduler)
+    const subject = { fn, isReplenishment: replenishment }
+    const entry = setEntry(new Entry(core, time, fireAlarm, subject, ref && time < Infinity))
+    core.loop.requestTurn()
     return entry
   },
 
-  /** @param {Job} job @param {number} level @returns {{ raise(level: number): void, close(): void }} */
-  gate(job, level) {
-    const a = activationOf(job)
-    const gate = new Gate(a, level)
-    extrasOf(a).gates++
-    if (a.extras.server !== null) refresh(a)
-    a.dispatcher.gates.push(gate)
-    a.dispatcher.raiseCeilings()
-    return gate
+  /**
+   * Releases a job like `scheduler.spawn`. `admit` is called when the release is due: it may cancel the job,
+   * or return a waitable that the job waits for before it starts. The waitable must settle with `args`.
+   *
+   * @param {Scheduler} scheduler @param {any} work @param {any} options @param {any[]} args
+   * @param {Admission} admit
+   * @returns {Job}
+   */
+  spawn: (scheduler, work, options, args, admit) => spawn(coreOf(scheduler), work, options, args, admit),
+
+  /**
+   * Releases a task: a job in the order of the Prioritized Task Scheduling API. Its continuations run before
+   * tasks of equal rank that have not started, and code that awaits `promiseOf(job)` runs before the next
+   * task. An iterator that `fn` returns is a result, unless it is a generator. `signal` cancels the job until
+   * `fn` has returned; after that, each yield rejects instead.
+   *
+   * @param {Scheduler} scheduler @param {() => any} fn
+   * @param {{ deadline: number, priority: number, delay: number, signal?: AbortSignal }} options checked
+   * @returns {Job}
+   */
+  task(scheduler, fn, { deadline, priority, delay, signal }) {
+    const core = coreOf(scheduler)
+    const parameters = deadline === Infinity && priority === 0 ? PLAIN : { ...PLAIN, deadline, priority }
+    const release = delay > 0 ? readClock(core) + delay : undefined
+    const job = launch(core, fn, UNSTARTED, NO_ARGUMENTS, release, parameters, signal)
+    const outcome = job.deferred = new PromisedOutcome(true, signal ?? null)
+    if (job.status >= DONE) settlePromise(job, outcome)
+    return job
   },
 
-  /** @param {Scheduler} scheduler */
-  pool: scheduler => new Pool(dispatcherOf(scheduler)),
+  /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
+  promiseOf,
 
-  /** @param {Job} job @param {() => void} fn called when the job has ended; it counts as nobody who has asked */
+  /**
+   * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any await
+   * in engines with AsyncContext.
+   *
+   * @param {Scheduler} scheduler @returns {Job | null}
+   */
+  callerOf: scheduler => callerOf(coreOf(scheduler)),
+
+  /**
+   * Holds a scheduler open: code outside of jobs can still release jobs, for example an event listener. While
+   * a scheduler is held, it is not deadlocked. Entries of the timeline and waitables with `isExternal` need
+   * no hold.
+   *
+   * @param {Scheduler} scheduler @returns {() => void} releases the hold
+   */
+  hold(scheduler) {
+    const core = coreOf(scheduler)
+    let isHeld = true
+    core.holds++
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      core.holds--
+      if (!core.inRound) answerIdlers(core)
+    }
+  },
+
+  /**
+   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler
+   * open: at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
+   * returns. The scheduler reports each such error object once.
+   *
+   * @param {Scheduler} scheduler
+   * @param {(live: number) => Error | null} find called with the number of jobs that have not ended
+   * @returns {() => void} removes `find`
+   */
+  onQuiet(scheduler, find) {
+    const core = coreOf(scheduler)
+    core.findDeadlock = find
+    return () => { if (core.findDeadlock === find) core.findDeadlock = null }
+  },
+
+  /**
+   * Opens a critical section of a job. Until it closes, only jobs of a larger level than `level` preempt the
+   * job, waiting is an error, and a cancellation is put off. Sections nest. `raise(level)` raises the level
+   * of an open section, `close()` closes the innermost section. The level must be at least the level of the
+   * job itself.
+   *
+   * @param {Job} job @param {number} level @returns {{ raise(level: number): void, close(): void }}
+   */
+  section: (job, level) => openSection(job, level),
+
+  /**
+   * Creates the group of a reservation: its ready jobs compete with other jobs by the keys of the
+   * reservation, and with each other by their own. Until the first `group.change(keys)`, the group ranks
+   * after all jobs.
+   *
+   * A reservation is an object whose property `protocol` is `{ groupFor(job, scheduler), level }`. The
+   * scheduler calls `groupFor` at the release, and rejects the job with an error that it throws. `level` is
+   * optional: the preemption level of all jobs.
+   *
+   * The hooks are optional. `name`: for traces. `arrives(job, time)`: a job becomes ready; `change` takes
+   * effect before its rank is asked for. `departs(job, time)`: it has started to wait. `drain(job, ms,
+   * time)`: after each budget of its jobs, and of a job that ran by a rank inherited from one of them.
+   * `detach(job)`: the job has ended, or was cancelled: it leaves the group, so that its `finally` blocks
+   * run.
+   *
+   * `group.change(null)` takes the group out: it is depleted. Jobs in critical sections and jobs that inherit
+   * from others still run. `at(..., { replenishment: true })` sets the entry that calls `change` again; its
+   * function gets the present time.
+   *
+   * @param {Scheduler} scheduler @param {Group['hooks']} hooks
+   */
+  group: (scheduler, hooks) => new Group(coreOf(scheduler), hooks),
+
+  /** The group that pays for a job, or null. @param {Job} job */
+  groupOf: job => job.extras.group,
+  /**
+   * The reservation that pays for a job, for the option `reservation` of another job.
+   *
+   * @param {Job} job @returns {any}
+   */
+  reservationOf: ({ extras: { group, parameters } }) =>
+    group === null ? undefined : { [protocol]: parameters.reservation },
+
+  /**
+   * Calls a function when a job has ended; this does not count as asking for its outcome.
+   *
+   * @param {Job} job @param {() => void} fn
+   */
   ended(job, fn) {
-    const a = activationOf(job)
-    const woken = () => {
+    const { isHandled } = job.extras
+    const join = new Join(job)
+    extrasOf(job).isHandled = isHandled
+    const notify = () => {
       try {
         fn()
       } catch (error) {
-        a.dispatcher.report(error, null)
+        report(job.core, error, null)
       }
     }
-    if (new Join(a).enlist({ job: null, woken })) woken()
+    if (join.enlist(new Waiter(null, notify))) notify()
   },
 
-  /** @param {Job} job @returns {Standing} */
-  background: job => extrasOf(activationOf(job)).background ??= { band: -1, job: rankOf(job) },
+  nextPeriod,
 
-  /** @param {Job} job @returns {object | undefined} */
-  payer(job) {
-    const server = activationOf(job).extras.server
-    return server ? { [protocol]: server } : undefined
+  /**
+   * Calls user code outside of jobs. Its time is charged, and it is named if it stalls.
+   *
+   * @param {Scheduler} scheduler @param {string} kind
+   * @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
+   */
+  callUser: (scheduler, kind, fn, ...args) => callUser(coreOf(scheduler), kind, fn, ...args),
+
+  /**
+   * Writes a record into the trace.
+   *
+   * @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more]
+   */
+  emit(scheduler, type, job, more) {
+    const core = coreOf(scheduler)
+    if (core.observers !== null) emit(core, type, job, more)
   },
 
-  /** @param {Job} job @param {number} release */
-  renew: (job, release) => activationOf(job).dispatcher.renew(activationOf(job), release),
-
-  /** @param {Scheduler} scheduler @returns {() => void} */
-  hold(scheduler) {
-    const dispatcher = dispatcherOf(scheduler)
-    let held = true
-    dispatcher.holds++
-    return () => {
-      if (!held) return
-      held = false
-      dispatcher.holds--
-      if (!dispatcher.inRound) dispatcher.answerIdlers()
-    }
-  },
-
-  /** @param {Scheduler} scheduler @param {string} kind @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args */
-  call: (scheduler, kind, fn, ...args) => dispatcherOf(scheduler).call(kind, fn, ...args),
-
-  /** @param {() => void} fn @param {Iterable<Scheduler>} [schedulers] */
-  event(fn, schedulers = []) {
-    if (following !== null || rounds > 0) return fn()
-    /** @type {Set<EventLoop>} */
-    const loops = following = new Set()
-    try {
-      fn()
-      for (const scheduler of schedulers) dispatcherOf(scheduler).loop.rest()
-    } finally {
-      following = null
-      for (const loop of loops) loop.follow()
-    }
-  },
-
-  ours,
-  get url() { return import.meta.url }, // read at once, it would have bundlers keep the seam for pages without use for it
+  /** Whether a round is on the stack, of any scheduler. */
   isBusy: () => rounds > 0,
 
-  /** @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] */
-  run(scheduler, job, ms) {
-    const dispatcher = dispatcherOf(scheduler)
-    const { budget } = dispatcher
-    dispatcher.takeTurn(ms, Infinity, () => {
-      if (ms === undefined) dispatcher.roundEnds = dispatcher.time + (budget === AUTO ? dispatcher.slice : 0)
-      const a = activationOf(job())
-      // That a function is entered is a point, too, at which it has not begun.
-      if (a.started === undefined) dispatcher.begins = true
-      return a
-    })
-  },
-
-  /** @param {Scheduler} scheduler @param {(job: Job, ms: number) => void} fn @returns {() => void} */
-  stalling(scheduler, fn) {
-    const dispatcher = dispatcherOf(scheduler)
-    dispatcher.stalling.push(fn)
-    return () => { dispatcher.stalling = dispatcher.stalling.filter(other => other !== fn) }
-  },
-
-  /** @param {Job} job */
-  stall(job) {
-    const a = activationOf(job)
-    a.dispatcher.stall(job, a.cost, a)
-  },
-
-  /** @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more] */
-  emit(scheduler, type, job, more) {
-    const dispatcher = dispatcherOf(scheduler)
-    if (dispatcher.observers !== null) dispatcher.emit(type, job && activationOf(job), more)
-  }
-})
-
-// ------------------------------------------------------------------------------------------ 7 async shim
-
-const PASSED = Promise.resolve()
-const YIELD_OPTIONS = { priority: or('inherit', priorityOf), signal: or('inherit', abortSignal), deadline: positive }
-const POST_OPTIONS = { priority: priorityOf, signal: abortSignal, deadline: positive, delay: duration }
-const PRIORITIES = { 'user-blocking': 1, 'user-visible': 0, background: -1 }
-const taskPriority = /* @__PURE__ */ among(...Object.keys(PRIORITIES))
-const CONTROLLER_OPTIONS = { priority: taskPriority }
-
-/**
- * The async job whose code runs for certain in a microtask: what directly awaits one of its yields. After other awaits only the
- * engine knows.
- *
- * @type {Activation | null}
- */
-let certain = null
-
-/**
- * The same from the engine, which knows it after any await: AsyncContext, where there is one.
- *
- * @type {{ run(a: Activation | null, fn: () => any): any, get(): Activation | null | undefined } | null | undefined}
- *   undefined until a job is begun
- */
-let contextual
-
-/** @returns {Exclude<typeof contextual, undefined>} */
-function engineContext() {
-  const { AsyncContext } = /** @type {any} */ (globalThis)
-  return AsyncContext?.Variable === undefined ? null : new AsyncContext.Variable()
-}
-
-const leave = () => { certain = null }
-
-/** Drives async code: it comes back by its yields, and is away while it awaits anything else. */
-class AsyncDriver {
-  /** @param {Activation} activation */
-  constructor(activation) {
-    this.activation = activation
-    /** Pending while the job is at a point. @type {Promise<void> | null} */
-    this.promise = null
-    /** @type {((value: any) => void) | null} */
-    this.resolve = null
-    /** @type {((error: unknown) => void) | null} */
-    this.reject = null
-    /** Whether it passed a point within its budget. */
-    this.passed = false
-    /** Whether its code goes on in microtasks: a function that is no job's, or that has returned a promise. */
-    this.isAsync = false
-    /** DONE or FAILED, once that has settled. */
-    this.ended = 0
-    /** Whether it goes on with code that is no job's, and has nothing of whoever asked. */
-    this.inheritsNothing = false
-    /** Whose code goes on after a yield; null if nobody's, or if the engine tells. @type {Activation | null} */
-    this.owner = contextual ? null : activation
-  }
-
-  /** @param {PromiseLike<any>} thenable */
-  follow(thenable) {
-    this.isAsync = true
-    follow(thenable, () => this.ended === 0, (phase, outcome) => this.end(phase === FULFILLED ? DONE : FAILED, outcome))
-  }
-
-  /** @param {number} state @param {any} outcome */
-  end(state, outcome) {
-    const a = this.activation
-    if (a.state >= DONE || this.ended !== 0) return
-    const extras = extrasOf(a)
-    const signal = signalOf(a)
-    // It passes on what its signal told it.
-    if (state === FAILED && signal?.aborted && outcome === signal.reason && extras.reason === NOT_CANCELLED) extras.reason = outcome
-    this.ended = state
-    a.outcome = outcome
-    if (a.state !== WAITING) return
-    a.dispatcher.holds--
-    a.dispatcher.read()
-    a.dispatcher.finish(a, state, outcome)
-  }
-
-  /** @param {boolean} throwing @param {any} input @returns {number} */
-  resume(throwing, input) {
-    const { resolve, reject } = this
-    this.promise = this.resolve = this.reject = null
-    const settle = throwing ? reject : resolve
-    if (settle !== null) this.settle(settle, input)
-    return ASYNC
-  }
-
-  /** @param {boolean} throwing @param {any} input @returns {Promise<any>} settled in a microtask, without handing over */
-  answer(throwing, input) {
-    return new Promise((resolve, reject) => { PASSED.then(() => this.settle(throwing ? reject : resolve, input)) })
-  }
-
-  /** @param {(input: any) => void} settle a promise of this job's @param {any} input */
-  settle(settle, input) {
-    const { owner } = this
-    if (owner === null) return settle(input)
-    // Between these two run those who await the promise, and nobody else.
-    PASSED.then(() => { certain = owner })
-    settle(input)
-    PASSED.then(leave)
-  }
-}
-
-/** @param {Activation} a */
-const driverOf = a => extrasOf(a).driver ??= new AsyncDriver(a)
-
-/** Whether it was a task, and somebody has asked for its outcome. @param {Activation} a */
-const hasAudience = a => a.state >= DONE && a.deferred !== null && wasPosted(a)
-
-/** Whether it goes on before tasks of equal standing. @param {Activation} a */
-const isContinuation = a => isOfNoJob(a) || wasPosted(a) && a.extras.driver !== null
-
-/** Whether its code is a generator's, which yields; not a function's. @param {Activation} a */
-const hasGenerator = ({ leaf }) => leaf !== null && leaf !== UNSTARTED
-
-/** @param {Activation} a @returns {Promise<void>} */
-function yieldIn(a) {
-  const { dispatcher } = a
-  const isRunning = dispatcher.current === a && !hasGenerator(a)
-  if (!isRunning && !a.extras.driver) {
-    const { work } = a
-    if (isAsync(typeof work === 'function' ? work : work.run)) return Promise.resolve() // which its twin yields
-    throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
-  }
-  const driver = driverOf(a)
-  const signal = signalOf(a)
-  if (a.state >= DONE) {
-    return Promise.reject(a.state === CANCELLED ? a.outcome : new TypeError(`${a.job.name} has ended`))
-  }
-  if (signal?.aborted) return driver.answer(true, signal.reason)
-  if (driver.promise !== null) return driver.promise
-  const isFirst = isContinuation(a)
-  if (isRunning) {
-    received++
-    if (budget.left > 1 && (!isFirst || dispatcher.goFirst(a))) {
-      budget.left--
-      driver.passed = true
-      return driver.owner === null ? PASSED : driver.answer(false, undefined)
-    }
-  }
-  const { promise } = defer(driver)
-  if (a.state === WAITING && a.waiting === null) {
-    dispatcher.holds--
-    dispatcher.strike(a)
-    dispatcher.unblock(a)
-  }
-  if (isFirst) dispatcher.goFirst(a)
-  return promise
-}
-
-/** The job whose code calls, where that is certain. @param {Dispatcher} dispatcher @returns {Activation | null} */
-function caller(dispatcher) {
-  const { current } = dispatcher
-  if (current !== null && current.leaf !== null) return current // a function or a generator, which no microtask interrupts
-  const a = certain ?? contextual?.get() ?? null
-  return a !== null && a.dispatcher === dispatcher ? a : null
-}
-
-/** @param {Dispatcher} dispatcher @param {any} options @returns {Promise<void>} */
-function yieldAsync(dispatcher, options) {
-  const asker = caller(dispatcher)
-  const isBare = options === undefined || options === null
-  if (isBare && asker !== null && !hasGenerator(asker) && asker.state < DONE) return yieldIn(asker)
-  // A continuation that inherits nothing may be the rest of any code that inherits nothing.
-  if (isBare && asker === null && dispatcher.current?.extras.driver?.inheritsNothing) return yieldIn(dispatcher.current)
-  const { deadline, priority = 'inherit', signal: given = isBare ? 'inherit' : null } =
-    optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
-  const signal = given === 'inherit' ? asker && signalOf(asker) : given
-  const now = dispatcher.read()
-  const a = new Activation(dispatcher, CONTINUATION, undefined, null, NO_ARGUMENTS, now)
-  a.deadline = deadline ?? (asker === null ? Infinity : asker.absoluteDeadline - now)
-  a.priority = priority === 'inherit' ? asker?.priority ?? 0 : priorityOf('priority', priority)
-  if (signal?.aborted) return Promise.reject(signal.reason)
-  const driver = driverOf(a)
-  driver.isAsync = true
-  driver.inheritsNothing = isBare && asker === null
-  driver.owner = driver.inheritsNothing ? null : asker?.extras.driver ? asker.extras.driver.owner : a
-  const { promise } = defer(driver)
-  if (signal) listen(a, signal, false)
-  dispatcher.launch(a, now)
-  dispatcher.goFirst(a)
-  return promise
-}
-
-/** @param {Dispatcher} dispatcher @param {any} fn @param {any} options @returns {Job} */
-function postTask(dispatcher, fn, options) {
-  refuseAsyncGenerator('fn', callable('fn', fn), fn)
-  const { priority, signal, delay = 0, deadline = Infinity } = optionsOf(options ?? NO_OPTIONS, POST_OPTIONS)
-  const follows = priority === undefined && signal?.priority !== undefined
-  const own = priorityOf('priority', follows ? signal.priority : priority ?? 'user-visible')
-
-  const now = dispatcher.read()
-  const a = new Activation(dispatcher, POSTED, fn, UNSTARTED, NO_ARGUMENTS, now + delay)
-  a.deadline = deadline
-  a.priority = dispatcher.policy.priority?.({ ...PLAIN, deadline, priority: own }) ?? own
-  if (signal !== undefined) listen(a, signal, follows)
-  return dispatcher.launch(a, now)
-}
-
-/**
- * The signal of a task aborts it until its function has returned; after that only the yields of its async code. That of
- * any other job cancels it.
- *
- * @param {Activation} a @param {unknown} reason
- */
-function abort(a, reason) {
-  const { dispatcher } = a
-  const { driver } = a.extras
-  const hasReturned = driver !== null && driver.isAsync || a.leaf === null && dispatcher.current !== a
-  if (!wasPosted(a) || !hasReturned) {
-    dispatcher.cancel(a, reason)
-  } else if (driver !== null && driver.promise !== null) {
-    a.input = reason
-    a.throwing = true
-  }
-}
-
-/** The signal that the yields of a task heed, each time; that of any other job cancels it, once. @param {Activation} a */
-const signalOf = a => wasPosted(a) || isOfNoJob(a) ? a.extras.signal : null
-
-/**
- * The jobs that listen to a signal, and whether they take their priority from it. One listener of ours for each kind of event
- * serves them all: a signal's listeners are searched one by one, and 10,000 take 160 ms (Node 20).
- *
- * @type {WeakMap<AbortSignal, { jobs: Map<Activation, boolean>, listeners: [type: string, listener: () => void][] }>}
- */
-const listening = new WeakMap()
-
-/** @param {Activation} a @param {any} signal @param {boolean} follows */
-function listen(a, signal, follows) {
-  let group = listening.get(signal)
-  if (group === undefined) {
-    const jobs = new Map()
-    const heedAbort = own(() => { for (const a of jobs.keys()) abort(a, signal.reason) })
-    const heedPriority = own(() => {
-      for (const [a, follows] of jobs) if (follows) a.dispatcher.rekey(a, 'priority', priorityOf('priority', signal.priority))
-    })
-    listening.set(signal, group = { jobs, listeners: [['abort', heedAbort]] })
-    if (signal.priority !== undefined) group.listeners.push(['prioritychange', heedPriority])
-  }
-  if (group.jobs.size === 0) for (const [type, listener] of group.listeners) signal.addEventListener(type, listener)
-  group.jobs.set(a, follows)
-  extrasOf(a).signal = signal
-}
-
-/** @param {Activation} a */
-function unlisten(a) {
-  const { signal } = a.extras
-  const group = signal && listening.get(signal)
-  if (!signal || !group?.jobs.delete(a) || group.jobs.size > 0) return
-  for (const [type, listener] of group.listeners) signal.removeEventListener(type, listener)
-}
-
-/** @param {string} name @param {unknown} value @returns {number} */
-function priorityOf(name, value) {
-  if (typeof value === 'number') return finite(name, value)
-  if (typeof value === 'string' && hasOwn(PRIORITIES, value)) return PRIORITIES[/** @type {TaskPriority} */ (value)]
-  throw wrongType(name, "a finite number, 'user-blocking', 'user-visible' or 'background'", value)
-}
-
-/**
- * The platform's TaskController, for engines that have none. Its signal is an AbortSignal with a `priority` and
- * `prioritychange` events; `postTask` follows any such signal.
- */
-export class TaskController extends AbortController {
-  #isChanging = false
-
   /**
-   * @param {{ priority?: TaskPriority }} [options] default 'user-visible'
-   * @throws {TypeError} naming the option
-   */
-  constructor(options) {
-    super()
-    const signal = /** @type {any} */ (this.signal)
-    const { priority = 'user-visible' } = optionsOf(options ?? NO_OPTIONS, CONTROLLER_OPTIONS)
-    signal.priority = priority
-    signal.addEventListener('prioritychange', (/** @type {Event} */ event) => signal.onprioritychange?.(event))
-  }
-
-  /**
-   * Moves the tasks that follow the signal in their queue.
+   * Hands on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
+   * right after it, without another task, which a browser could put off until the next frame. Nothing else
+   * may be on the stack.
    *
-   * @param {TaskPriority} priority of all of them
-   * @throws {TypeError} where it is none
-   * @throws {DOMException} NotAllowedError, within a `prioritychange` event
+   * @param {() => void} fn @param {Iterable<Scheduler>} [schedulers]
    */
-  setPriority(priority) {
-    const signal = /** @type {any} */ (this.signal)
-    const { priority: previousPriority } = signal
-    taskPriority('priority', priority)
-    if (this.#isChanging) throw new DOMException('the priority is being changed already', 'NotAllowedError')
-    if (priority === previousPriority) return
-    this.#isChanging = true
-    signal.priority = priority
+  event(fn, schedulers = []) {
+    if (following !== null || rounds > 0) return fn()
+    /** @type {Set<Core>} */
+    const cores = following = new Set()
     try {
-      signal.dispatchEvent(Object.assign(new Event('prioritychange'), { previousPriority }))
+      fn()
+      for (const scheduler of schedulers) coreOf(scheduler).loop.requestTurn()
     } finally {
-      this.#isChanging = false
+      following = null
+      for (const core of cores) core.loop.follow()
     }
-  }
-}
+  },
+
+  /**
+   * Runs one job now, even if more eligible jobs are ready; not while `isBusy()`.
+   *
+   * @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] default: for its first budget
+   */
+  run(scheduler, job, ms) {
+    const core = coreOf(scheduler)
+    runRound(core, ms, Infinity, () => {
+      if (ms === undefined) core.roundEnds = core.time + (core.budget === AUTO ? core.slice : 0)
+      const only = job()
+      if (only.started === undefined) core.isFirstBudget = true
+      return only
+    })
+  },
+
+  /**
+   * Calls a function for each job that stalls.
+   *
+   * @param {Scheduler} scheduler @param {(job: Job, ms: number) => void} fn
+   */
+  onStall(scheduler, fn) {
+    const core = coreOf(scheduler)
+    core.stallListeners.push(fn)
+    return () => { core.stallListeners = core.stallListeners.filter(other => other !== fn) }
+  },
+  /**
+   * Ends a job that runs elsewhere: one that waits for a waitable with `cancel`, or is pending.
+   *
+   * @param {Job} job @param {any} outcome
+   * @param {boolean} hasFailed a cancelled job ends as cancelled by failing with the reason
+   */
+  finish(job, outcome, hasFailed) {
+    if (job.status >= DONE) return
+    if (job.extras.wait !== null) abandon(job)
+    readClock(job.core)
+    finish(job, hasFailed ? FAILED : DONE, outcome)
+  },
+  /** Reports that a job that runs elsewhere has missed its deadline. @param {Job} job */
+  miss(job) {
+    if (!job.missed) miss(job)
+  },
+  /**
+   * Sets the accounts of a job that runs elsewhere.
+   *
+   * @param {Job} job
+   * @param {{ started?: number, finished?: number, cost: number, preemptions: number }} accounts
+   */
+  setAccounts(job, { started, finished, cost, preemptions }) {
+    extrasOf(job).preemptions = preemptions
+    job.startTime = started ?? job.startTime
+    job.finishTime = finished ?? job.finishTime
+    job.charged = cost
+  },
+  /** Reports that a job has kept the thread since it started. @param {Job} job */
+  stall(job) {
+    stall(job.core, job, job.cost)
+  },
+
+  /** Calls a function with the reason when a signal is aborted. Returns a function that unsubscribes. */
+  onAbort,
+  markInternal,
+  /** @param {Function} fn */
+  isInternal: fn => internalCallbacks.has(fn),
+  frameInterval,
+  // Read on access: otherwise bundlers would keep this object for pages without use for it.
+  get url() { return import.meta.url },
+
+  // Code that preemptify has rewritten
+
+  /**
+   * @param {{ twinOf?: typeof twinOf, answers?: typeof answers }} hooks how to find a twin; whether a
+   *   function returns a value
+   */
+  link(hooks) {
+    twinOf = hooks.twinOf ?? twinOf
+    answers = hooks.answers ?? answers
+  },
+  /** The function that a job runs for a function. @param {any} fn @returns {any} */
+  preemptible: fn => twinOf(fn),
+  /** Whether a function may return a value. @param {any} fn @returns {boolean} */
+  answers: fn => answers(fn),
+  counts,
+  ROOM,
+  Suspended,
+  /** Ends the budget without a yield. @returns {boolean} whether the job must yield */
+  checkpoint: () => dispatching === null || endBudgetInPlace(dispatching),
+  /** Ends the budget of the running job at its next point. */
+  interrupt: () => { if (dispatching !== null) interrupt(dispatching) },
+  /** Adds a maker of objects whose hidden classes must be kept. @param {() => object} make */
+  keepShape: make => { shapeMakers.push(make) }
+})
 
 /** The scheduler of this thread. */
 export const rt = /* @__PURE__ */ new Scheduler()

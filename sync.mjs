@@ -1,940 +1,345 @@
 /**
- * sync.mjs: where jobs meet.
+ * sync.mjs: channels, choices, locks, critical sections and groups of jobs.
  *
- * A call (1) runs in the job that yields it: critical sections (2) are calls, and so are `forEach`, choices
- * with actions, `par` and `race`. Locks, semaphores and barriers (3), channels (4), choices (5) and groups of
- * jobs (6) are waited for.
+ * Jobs meet here: they exchange messages, exclude each other, and wait for each other. All operations are
+ * waitables: lazy, acting once, awaited by `yield` in jobs and by `await` in other code. Each takes `{ signal
+ * }`, which ends its wait.
  *
- * Everything here is for the jobs of one thread. addons/shared.mjs has locks between threads,
- * addons/connect.mjs channels between threads, processes and machines, addons/workers.mjs jobs in workers.
+ * Words:
+ *   end      a waitable that sends a message to a channel, or receives one
+ *   branch   the waitable of one guard of a choice
+ *   call     a waitable whose code runs in the job that yields it; for other waiters, a child job runs it
+ *   turn     a waitable that takes one of several equal things: a lock, a permit, a value of a Ring
+ *   supply   the things that turns take, and the queue of the turns that found none
  *
- * Exports marked `@internal` are the interface of the addons. One object of all of them would keep the channels
- * in the bundle of a SharedMutex (5.0 instead of 4.1 kB, minified and gzipped).
- * - `Supply`: a number of things that jobs take one at a time. `take()` takes one, `turn(...)` waits for one
- * - `Turn`: the waitable of a supply
- * - `Exchange`: the place where the senders and receivers of a channel meet; see `End` for its protocol
- * - `End`: the waitable of a channel, which sends or receives one message
- * - `take(queue)`: removes and returns the first end of a queue that may meet the acting end
- * - `decide(end)`: tells a choice that `end` will settle, so that the choice withdraws its other ends
- * - `sideOf(end)`: the queue of its exchange in which an end waits
- * - `NOTHING`: the result of `exchange.next()` if there is no message
+ * Life of an end; each arrow names the function that moves it.
+ *
+ *           try: a partner waits, or the buffer has a place
+ *   (idle) -----------------------------------------------> settled
+ *      |                                                      ^
+ *      | enter: none does                                     | wake: a partner arrives
+ *      v                                                      |
+ *   in the queue `senders` or `receivers` of its channel -----+
+ *      |
+ *      | leave: cancelled, aborted, or another branch was chosen
+ *      v
+ *   (idle)
+ *
+ * Invariants:
+ *   1 An end meets its partner only inside `try`. So a sender and a receiver never both wait at a channel,
+ *     unless both belong to one choice.
+ *   2 A choice tries all branches before it enters any, so it never commits with itself. When one branch
+ *     settles, the choice leaves all others in the same synchronous step.
+ *   3 A message is received once, or its sender fails. A cancelled job still gets the message or lock that it
+ *     was handed.
+ *   4 Waiters are served by rank, equals in the order of arrival. The owner of a Mutex inherits the rank of
+ *     its first waiter.
+ *   5 A job inside a critical section never waits.
+ *
+ * Exports marked `@internal` are for the addons: one object of all of them would keep channels in the bundle of
+ * a SharedMutex.
+ *
+ * addons/shared.mjs has locks between threads, addons/connect.mjs channels between threads, processes and
+ * machines, addons/workers.mjs jobs in workers.
  *
  * @module sync
  */
 
-import { DeadlockError, Job, Task, budget, seam } from './rt.mjs'
+import { DeadlockError, Job, Task, budget, extend } from './rt.mjs'
 
 export { DeadlockError }
 
 /**
- * One member of the seam. Bundlers keep a destructuring declaration even if none of its names is used, and
- * drop these calls.
+ * Returns a member of the extension interface. Bundlers drop the call of an unused member, but keep a
+ * destructuring.
  *
- * @param {keyof typeof seam} name @returns {any}
+ * @template {keyof typeof extend} K
+ * @param {K} name @returns {(typeof extend)[K]}
  */
-const member = name => seam[name]
-/** @type {typeof seam.Fifo} */
-const Fifo = /* @__PURE__ */ member('Fifo')
-/** @type {typeof seam.Heap} */
+const member = name => extend[name]
 const Heap = /* @__PURE__ */ member('Heap')
-/** @type {typeof seam.Queue} */
-const Queue = /* @__PURE__ */ member('Queue')
-/** @type {typeof seam.Sleep} */
 const Sleep = /* @__PURE__ */ member('Sleep')
-/** @type {WaitableClass} */
+const WaitQueue = /* @__PURE__ */ member('WaitQueue')
 const Waitable = /* @__PURE__ */ member('Waitable')
-/** @type {typeof seam.asCall} */
-const asCall = /* @__PURE__ */ member('asCall')
-/** @type {typeof seam.check} */
+const Waiter = /* @__PURE__ */ member('Waiter')
 const check = /* @__PURE__ */ member('check')
-/** @type {typeof seam.here} */
 const here = /* @__PURE__ */ member('here')
-/** @type {typeof seam.preemptible} */
 const preemptible = /* @__PURE__ */ member('preemptible')
 
 /** @import { Awaitable, Checked, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
-/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
-/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+/** @typedef {InstanceType<typeof extend.Waitable>} Waitable */
+/** @typedef {InstanceType<typeof extend.Waiter>} Waiter */
+/** @typedef {InstanceType<typeof extend.WaitQueue>} WaitQueue */
 /**
- * The class under a name of this file: tsc would write all of the class into the declarations.
+ * Options of a wait.
  *
- * @typedef {{ new (): Waitable } & Pick<typeof seam.Waitable, 'of' | 'BEGUN'>} WaitableClass
+ * @typedef {object} WaitOptions
+ * @property {AbortSignal} [signal] ends the wait, which then fails with the reason of the signal
+ */
+/**
+ * Options of a call.
+ *
+ * @typedef {object} CallOptions
+ * @property {Scheduler} [scheduler] runs a job for the call if code outside of jobs awaits it; default `rt`
+ * @property {AbortSignal} [signal] ends the waits of the call, which then fails with the reason of the signal
  */
 
-/** A channel has been closed, or its other end has gone; `reason` says why, if anybody did. */
+/** The error of an operation on a closed channel, or on a channel whose other end has disappeared. */
 export class ChannelError extends Error {
   name = 'ChannelError'
 
-  /** @param {string} message @param {unknown} [reason] */
+  /** @param {string} message @param {unknown} [reason] the argument of `close` */
   constructor(message, reason) {
     super(message, reason === undefined ? undefined : { cause: reason })
     this.reason = reason
   }
 }
 
-/** A lock was let go of by somebody who does not hold it, or a resource is in use already. */
+/** The error of releasing a lock that the caller does not hold, and of using a resource that is in use. */
 export class OwnershipError extends Error {
   name = 'OwnershipError'
 }
 
-/** @param {unknown} value @returns {value is number} */
-const isCount = value => Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0
-const permitCount = /* @__PURE__ */ check.number('an integer >= 0', isCount)
-const partyCount = /* @__PURE__ */ check.number('an integer >= 1', value => isCount(value) && value > 0)
-const bufferSize = /* @__PURE__ */ check.number('an integer >= 0 or Infinity',
-  value => value === Infinity || isCount(value))
-const anyNumber = /* @__PURE__ */ check.number('a number', value => !Number.isNaN(value))
-
-/** @param {string} name @param {unknown} value */
-function array(name, value) {
-  if (!Array.isArray(value)) throw check.wrongType(name, 'an array', value)
+/**
+ * V8 discards compiled code when a full collection finds no object of a hidden class that the code knows. So
+ * one blank object of each kind is kept, and made again at idle times. Between bursts of 1000, a job of `par`
+ * takes 11 to 13 us without these objects and 3.5 to 5.7 us with them, a choice 15 to 26 us and 5.3 to 5.7 us
+ * (Node 20).
+ */
+const kept = /* @__PURE__ */ new Set()
+/** @param {() => object} make returns a blank object */
+function keep(make) {
+  if (kept.has(make)) return
+  kept.add(make)
+  extend.keepShape(make)
 }
-/** @param {string} name @param {unknown} fn that a job calls */
-const forJobs = (name, fn) => check.refuseAsyncGenerator(name, check.callable(name, fn), fn)
-const NAMED = /* @__PURE__ */ (() => ({ name: check.text }))()
-const ACTING = /* @__PURE__ */ (() => ({ scheduler: check.scheduler }))()
 
-// ------------------------------------------------------------------------------------------------- 1 calls
-
-/** Parameters of a job that works for another one, or for nobody. @param {Job | null} job @returns {any} */
-function onBehalfOf(job) {
-  if (job === null) return {}
-  const { release, deadline, priority } = job
-  const reservation = seam.payer(job)
-  return deadline === Infinity ? { priority, reservation } : { release, deadline, priority, reservation }
-}
+// ------------------------------------------------------------------------------------------------ 1 channels
 
 /**
- * One object of each kind of waitable, made when the program first uses that kind. V8 drops the compiled code
- * of a shape when a garbage collection finds no object of that shape. With a collection between bursts of
- * 1000, a job of `par` takes 11 to 13 us without these objects and 3.5 to 5.7 us with them, a choice 15 to 26
- * and 5.3 to 5.7 us (Node 20).
+ * Sends or receives one message, when the waitable is yielded or awaited.
  *
- * @type {{ call: unknown, turn: unknown, end: unknown, group: unknown, choice: unknown }}
- */
-const kept = { call: null, turn: null, end: null, group: null, choice: null }
-
-/** How many outcomes are being handed on. */
-let settling = 0
-/** Jobs whose work nobody waits for any more. @type {Job[]} */
-const superfluous = []
-
-/**
- * Hands on an outcome. Superfluous jobs are cancelled only when all outcomes are where they belong: observers are told of
- * it, who may do anything.
+ * The class has no base class, because V8 does not inline base constructors in large processes: with two of
+ * them CommsTime is 1.2 times slower. It inherits from Waitable by its prototype.
  *
- * @param {() => void} act
+ * @internal
  */
-function undisturbed(act) {
-  settling++
-  try {
-    act()
-  } finally {
-    settling--
-    while (settling === 0 && superfluous.length > 0) superfluous.shift()?.cancel()
-  }
-}
-
-/**
- * A call acts once, and then repeats its outcome. The job that yields it first makes it itself. For everybody else, as
- * combinators and code outside jobs, a job of its own makes it, which is cancelled when nobody waits for it any more.
- * The job that makes it inherits from those that wait for it.
- */
-const Call = /* @__PURE__ */ (() => class Call extends Waitable {
-  /** @type {Job | null} */
-  #maker = null
-  /** That of its own. @type {Job | null} */
-  #child = null
-  #hasBegun = false
-  /** @type {Queue | null} */
-  #waiters = null
-
-  /**
-   * @param {string} name
-   * @param {(job: Job) => Generator<any, any, any>} body
-   * @param {any} [options] `scheduler`, where no job says which; `uses`, of a job of its own
-   */
-  constructor(name, body, options = {}) {
-    super()
-    this.name = name
-    this.body = body
-    this.options = options
-  }
-  get handsOver() { return true }
-  /** For `yield* call`. @returns {Generator<this, any, any>} */
-  *[Symbol.iterator]() {
-    if (here().current === null) throw new TypeError(`${this.name} is for jobs`)
-    return yield this
-  }
-
-  /** @param {Job} job @returns {Generator<any, any, any>} for the job to drive */
-  [asCall](job) {
-    if (kept.call === null) keepCall()
-    this.#maker = job
-    this.#hasBegun = true
-    const steps = this.#steps(job)
-    steps.next()
-    return steps
-  }
-  /** @param {Job} job @returns {Generator<any, any, any>} */
-  *#steps(job) {
-    try {
-      yield // to here it goes at once, so that even a cancellation before its first step is its outcome
-      const outcome = yield* this.body(job)
-      this.#leaveQueue()
-      this.wake(outcome)
-      return outcome
-    } catch (error) {
-      this.#leaveQueue()
-      this.fail(error)
-      throw error
+export const End = /* @__PURE__ */ (() => {
+  class End {
+    /** @param {Channel<any>} channel @param {boolean} isSender @param {any} message */
+    constructor(channel, isSender, message) {
+      this.phase = 0
+      /** @type {any} */
+      this.outcome = undefined
+      /** @type {any} */
+      this.waiter = null
+      this.channel = channel
+      this.isSender = isSender
+      this.message = message
     }
-  }
-  #leaveQueue() {
-    if (this.#waiters === null) return
-    this.#waiters.remove(this)
-    this.#waiters.owner = null
-  }
-
-  /** @param {Job | null} job */
-  begin(job) {
-    const { name, options } = this
-    /** @type {Job} */
-    const child = here(job === null ? options : undefined)
-      .spawn(() => this[asCall](child), { ...onBehalfOf(job), name, uses: options.uses })
-    this.#maker = this.#child = child
-    const end = /** @type {Waitable} */ (Waitable.of(child))
-    end.enlist({
-      job: null,
-      woken: () => { if (child === this.#child && !this.#hasBegun) this.fail(end.outcome) }
-    })
-  }
-  /** @param {{ job: Job | null, woken(waitable: Waitable): void }} waiter */
-  enlist(waiter) {
-    if (super.enlist(waiter)) return true
-    if (this.queue === null) {
-      this.#waiters ??= new Queue()
-      this.#waiters.owner = this.#maker
-      this.#waiters.push(this, waiter.job)
-    }
-    return false
-  }
-  undo() {
-    const child = this.#child
-    this.#leaveQueue()
-    this.#child = null
-    // What has begun ends; then that is its outcome.
-    if (this.#hasBegun) this.phase = Waitable.BEGUN
-    if (child !== null) undisturbed(() => superfluous.push(child))
-  }
-})()
-
-function keepCall() {
-  const call = new Call('call', () => finish(undefined))
-  kept.call = call // before its own first use
-  kept.call = [call, call[asCall](/** @type {any} */ (null))]
-}
-
-/**
- * @param {string} name @param {string} parameter @param {any} fn what the call calls @param {any} options of it
- * @param {(job: Job) => Generator<any, any, any>} body @returns {any}
- */
-function callOf(name, parameter, fn, options, body) {
-  forJobs(parameter, fn)
-  check.options(options, ACTING)
-  return new Call(name, body, options)
-}
-
-/** @param {any} result of a function @returns {boolean} whether its job is to yield it */
-function isUnfinished(result) {
-  return typeof result?.next === 'function' || typeof result?.then === 'function'
-}
-
-/**
- * Goes on with what was called with a message, at once: at a `yield` before that, a cancellation would lose the message.
- *
- * @param {any} result unfinished @returns {Generator<any, any, any>}
- */
-function* finish(result) {
-  return typeof result[Symbol.iterator] === 'function' ? yield* result : yield result
-}
-
-// -------------------------------------------------------------------------------------- 2 critical sections
-
-/**
- * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until it has ended, however it
- * ends. Rounds still end inside it, alarms and event handlers still run, and what is released meanwhile keeps
- * its true release time. Sections nest; their end is a preemption point. Waiting inside one is a TypeError; a
- * cancellation is put off to its end.
- *
- * ```js
- * yield nonPreemptive(function* () {
- *   balance -= amount
- *   yield // time for the page, not for other jobs
- *   other += amount
- * })
- * ```
- *
- * @template T
- * @param {(() => T) & Checked<T>} section
- * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
- *   default `rt`
- * @returns {Awaitable<Outcome<T>>} what the section returns
- * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
- */
-export function nonPreemptive(section, options = {}) {
-  return callOf('nonPreemptive()', 'section', section, options, job => gated(section, () => seam.gate(job, Infinity)))
-}
-
-/**
- * Runs a section while no job of a level up to a gate's preempts its own.
- *
- * @param {() => any} section @param {() => { close(): void }} open
- * @returns {Generator<any, any, any>}
- */
-function* gated(section, open) {
-  if (budget.left <= 0) yield // somebody goes first, who has come since the last point
-  const gate = open()
-  try {
-    const result = preemptible(section)()
-    return isUnfinished(result) ? yield result : result
-  } finally {
-    gate.close()
-    if (budget.left <= 0) yield // somebody waits for the end of the section
-  }
-}
-
-const RESOURCE = /* @__PURE__ */ (() => ({ ...NAMED, ceiling: anyNumber }))()
-
-/**
- * That a job may use a resource.
- *
- * @typedef {{ level: number, id: number, queue: any, slot: number, before: any, after: any }} Declaration
- */
-/**
- * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or
- * goes on after a wait, only when nothing that it could need is in use. So it is never blocked once it runs,
- * at most once before that, for at most one outermost section of a less eligible job, and there are no
- * deadlocks.
- *
- * Jobs declare what they may use: `spawn(work, { uses: [resource] })`, or a task's `uses`. From their levels
- * follows the ceiling; a declaration counts at once, even while the resource is held.
- */
-export class Resource {
-  /** @type {string} */
-  #name
-  /** @type {number | undefined} */
-  #given
-  /** @type {Job | null} */
-  #holder = null
-  /** @type {{ raise(level: number): void, close(): void } | null} */
-  #gate = null
-  /** Those of the jobs that may use it. @type {Map<Job, Declaration>} */
-  #declarations = new Map()
-  /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
-  #highest = new Heap((a, b) => b.level - a.level || a.id - b.id)
-  /** @type {Scheduler | undefined} */
-  #scheduler
-
-  /**
-   * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: a level, which no job that uses it may
-   *   exceed, and below which none need declare it; default: the highest level of the jobs that declare it.
-   *   Levels are priorities under fp, and deadlines with their sign changed under edf.
-   * @throws {TypeError | RangeError} naming the option
-   */
-  constructor(options = {}) {
-    const { name = 'resource', ceiling } = check.options(options, RESOURCE)
-    this.#name = name
-    this.#given = ceiling
-    Object.defineProperty(this, seam.protocol, { value: { attach: this.#attach, detach: this.#detach } })
-  }
-
-  get name() { return this.#name }
-  /**
-   * The level that a job must exceed to run while the resource is in use; -Infinity when no job declares it.
-   *
-   * @returns {number}
-   */
-  get ceiling() { return this.#given ?? this.#highest.first?.level ?? -Infinity }
-  /** The job that uses it. @returns {Job | null} */
-  get holder() { return this.#holder }
-
-  /**
-   * Uses it. Waiting inside is a TypeError at that yield; a cancellation is put off to the end of the
-   * section; the end is a preemption point. Awaited outside jobs, the section runs in a job that declares it.
-   *
-   * @template R
-   * @param {(() => R) & Checked<R>} section
-   * @param {{ scheduler?: Scheduler }} [options] where that job runs; default: with those that
-   *   declare the resource, else `rt`
-   * @returns {Awaitable<Outcome<R>>} what the section returns
-   * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler; at the yield, when the job has not
-   *   declared the resource
-   */
-  use(section, options = {}) {
-    const call = callOf(`${this.#name}.use()`, 'section', section, options, job => gated(section, () => this.#open(job)))
-    call.options = { scheduler: options.scheduler ?? this.#scheduler, uses: [this] }
-    return call
-  }
-
-  get [Symbol.toStringTag]() { return 'Resource' }
-
-  /** @param {Job} job @param {Scheduler} scheduler */
-  #attach = (job, scheduler) => {
-    const { level } = job
-    if (this.#given !== undefined && level > this.#given) {
-      throw new RangeError(
-        `uses must not exceed the ceiling ${this.#given} of ${this.#name}, got ${job.name} of level ${level}`)
-    }
-    if (this.#declarations.size > 0 && this.#scheduler !== scheduler) {
-      throw new TypeError(`uses must be of one scheduler, got ${this.#name} of another one`)
-    }
-    if (this.#declarations.has(job)) return
-    this.#scheduler = scheduler
-    const declaration = { level, id: job.id, queue: null, slot: 0, before: null, after: null }
-    this.#declarations.set(job, declaration)
-    this.#highest.push(declaration)
-    this.#gate?.raise(this.ceiling)
-  }
-
-  /** @param {Job} job */
-  #detach = job => {
-    const declaration = this.#declarations.get(job)
-    if (declaration === undefined) return
-    this.#declarations.delete(job)
-    this.#highest.remove(declaration)
-  }
-
-  /** @param {Job} job @throws {TypeError | OwnershipError} */
-  #open(job) {
-    if (!this.#declarations.has(job) && !(this.#given !== undefined && job.level <= this.#given)) {
-      throw new TypeError(`${job.name} does not declare ${this.#name}: spawn it with { uses: [resource] }`)
-    }
-    if (this.#holder !== null && this.#holder.finished === undefined) {
-      throw new OwnershipError(`${job.name} cannot use ${this.#name}, which ${this.#holder.name} uses`)
-    }
-    const gate = this.#gate = seam.gate(job, this.ceiling)
-    this.#holder = job
-    return {
-      close: () => {
-        // A job that the gate lets through must find the resource free.
-        this.#gate = this.#holder = null
-        gate.close()
+    /** @this {any} @returns {boolean} */
+    try() {
+      const { channel, isSender, message } = this
+      if (isSender) {
+        if (channel.closing !== null) return this.reject(channel.closing)
+        return (channel.deliver(message) || channel.overflow !== 'block') && this.fulfill()
       }
+      const received = channel.next()
+      if (received !== NOTHING) return this.fulfill(received)
+      return channel.closing !== null && this.reject(channel.closing)
     }
-  }
-}
-
-// ----------------------------------------------------------------------------- 3 locks, semaphores, barriers
-
-/** Waits for its turn at a lock, a semaphore or a barrier. @internal */
-export class Turn extends Waitable {
-  /**
-   * @param {{ name: string }} place @param {string} action
-   * @param {(turn: Turn, job: Job | null) => void} ask wakes it, or queues it
-   * @param {boolean} isForSection which gives it back if its job is cancelled before
-   */
-  constructor(place, action, ask, isForSection = false) {
-    super()
-    this.place = place
-    this.action = action
-    this.ask = ask
-    this.isForSection = isForSection
-  }
-  get name() { return this.place.name + this.action }
-  get handsOver() { return !this.isForSection }
-  /** @param {Job | null} job */
-  begin(job) {
-    this.ask(this, job)
-  }
-}
-
-const keepTurn = () => { kept.turn ??= new Turn({ name: '' }, '', () => {}) }
-
-/**
- * Runs a section in its turn, which ends with it.
- *
- * @param {Turn} turn @param {() => any} section @param {(isUnused: boolean) => void} end
- * @returns {Generator<any, any, any>}
- */
-function* inTurn(turn, section, end) {
-  try {
-    yield turn
-  } catch (error) {
-    if (turn.isFulfilled) end(true)
-    throw error
-  }
-  try {
-    const result = preemptible(section)()
-    return isUnfinished(result) ? yield result : result
-  } finally {
-    end(false)
-  }
-}
-
-/** What jobs take one of at a time: who finds none waits for a turn. @internal */
-export class Supply {
-  /**
-   * @param {(turn: Waitable, job: Job | null) => void} give has somebody go on for whom one has been taken
-   * @param {Queue} [queue] of those who wait
-   */
-  constructor(give, queue = new Queue()) {
-    /** @type {(turn: Waitable, job: Job | null) => void} */
-    this.give = give
-    /** @type {Queue} */
-    this.queue = queue
-    keepTurn()
-  }
-  /** Takes one, if there is one. */
-  take() { return false }
-
-  /**
-   * @param {{ name: string }} place @param {string} action @param {boolean} [isForSection]
-   * @param {(turn: Turn, job: Job | null) => void} [ask]
-   * @returns {any} what waits for one
-   */
-  turn(place, action, isForSection, ask = this.request) {
-    return new Turn(place, action, ask, isForSection)
-  }
-  /** @type {(turn: Turn, job: Job | null) => void} */
-  request = (turn, job) => {
-    if (this.queue.size === 0 && this.take()) return this.give(turn, job)
-    this.queue.push(turn, job)
-    this.listen()
-  }
-
-  /** Has them go on as far as there is something. */
-  listen() {
-    while (this.serve());
-  }
-  /** @returns {boolean} whether one of those who wait has gone on */
-  serve() {
-    if (this.queue.size === 0 || !this.take()) return false
-    const turn = /** @type {Waitable} */ (this.queue.shift())
-    this.give(turn, turn.job)
-    return true
-  }
-  /** There is more of it. */
-  changed() {
-    this.listen()
-  }
-}
-
-/** Permits within a thread. */
-class LocalPermits extends Supply {
-  /** Whether other threads may have some. */
-  isShared = false
-  isAbandoned = false
-
-  /** @param {number} available @param {(turn: Waitable, job: Job | null) => void} give @param {Queue} [queue] */
-  constructor(available, give, queue) {
-    super(give, queue)
-    this.available = available
-  }
-  take() {
-    if (this.available === 0) return false
-    this.available--
-    return true
-  }
-  /** @param {boolean} isAbandoned */
-  release(isAbandoned) {
-    this.isAbandoned = isAbandoned
-    this.available++
-    this.listen()
-  }
-}
-
-/**
- * Makes the permits of a lock: those of one thread, or of several (addons/shared.mjs).
- *
- * @typedef {(count: number, give: any, queue?: any) => any} PermitsMaker `count`: the number of permits at first;
- *   `give(turn, job)`: resumes a waiter that got a permit; `queue`: of the waiters
- */
-/** @type {PermitsMaker} */
-const localPermits = (count, give, queue) => new LocalPermits(count, give, queue)
-
-/**
- * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds it runs on the standing of
- * the best job that waits for it, through chains of locks and jobs, until it unlocks it. Deadlines and misses
- * stay its own. Waiters are served by eligibility, equals in order of arrival.
- *
- * When its owner ends without unlocking it, it goes to the next, who finds `abandoned` set.
- *
- * SharedMutex (addons/shared.mjs) excludes jobs of several threads.
- */
-export class Mutex {
-  /** @type {string} */
-  #name
-  /** A job, or what proves that it was taken outside jobs; null while it is free, or another thread has it. @type {any} */
-  #holder = null
-  #waiters = new Queue(null, () => this.#pass(true))
-  #permits
-
-  /**
-   * @param {{ name?: string }} [options] `name` for traces and errors
-   * @param {PermitsMaker} [permitsOf] for SharedMutex only
-   * @throws {TypeError} naming the option
-   */
-  constructor(options = {}, permitsOf = localPermits) {
-    this.#name = check.options(options, NAMED).name ?? 'mutex'
-    this.#permits = permitsOf(1, this.#grant, this.#waiters)
-  }
-
-  get name() { return this.#name }
-  /** Whether somebody holds it. */
-  get locked() { return this.#noticed().#permits.available === 0 }
-  /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
-  get owner() {
-    const holder = this.#noticed().#holder
-    return holder instanceof Job ? holder : null
-  }
-  /**
-   * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
-   * `unlock`.
-   *
-   * @returns {boolean}
-   */
-  get abandoned() { return this.#noticed().#permits.isAbandoned }
-
-  /**
-   * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
-   *   for `unlock`. Locks taken that way inherit nothing, and no cycle is found through them. Fails with a
-   *   DeadlockError, which names who waits for whom, when the owner waits for this job; in a choice or a race, which
-   *   may end otherwise, it waits.
-   */
-  lock() {
-    return this.#permits.turn(this, '', false, this.#request)
-  }
-
-  /**
-   * Unlocks it, at once.
-   *
-   * @param {unknown} [key] what `await lock()` gave
-   * @throws {OwnershipError} when neither the running job nor `key` holds it
-   */
-  unlock(key) {
-    if (!this.locked) throw new OwnershipError(`${this.#name} is not locked`)
-    const { current } = here()
-    const holder = this.#holder
-    if (holder === null || (holder instanceof Job ? key !== undefined || current !== holder : key !== holder)) {
-      const owner = holder === null ? 'another thread' : holder instanceof Job ? holder.name : 'whoever has its key'
-      const who = current === null ? 'code outside jobs' : current.name
-      throw new OwnershipError(`${this.#name} is held by ${owner}, not by ${who}`)
+    /** @this {any} */
+    enter() {
+      this.side.push(this)
     }
-    this.#pass(false)
+    /** The queue of the ends that wait for the same kind of partner. */
+    get side() { return this.isSender ? this.channel.senders : this.channel.receivers }
+    get name() { return `${this.channel.name}.${this.isSender ? 'send' : 'receive'}()` }
+    get mayBlock() {
+      const { isSender, channel: { overflow, size } } = this
+      return !isSender || overflow === 'block' && size < Infinity
+    }
+    get handsOver() { return true }
+    get goesOn() { return true }
+    get isExternal() { return this.channel.isExternal }
   }
-
-  /**
-   * Holds it during a section, however that ends.
-   *
-   * @template R
-   * @param {(() => R) & Checked<R>} section it may wait
-   * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
-   *   default `rt`
-   * @returns {Awaitable<Outcome<R>>} what the section returns
-   * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
-   */
-  use(section, options = {}) {
-    return callOf(`${this.#name}.use()`, 'section', section, options, job =>
-      inTurn(this.#permits.turn(this, '', true, this.#request), section, isUnused => {
-        // What it has not used the next owner finds as it was.
-        if (this.#holder === job) this.#pass(isUnused && this.abandoned)
-      }))
-  }
-  get [Symbol.toStringTag]() { return 'Mutex' }
-
-  /** @param {Turn} turn @param {Job | null} job */
-  #request = (turn, job) => {
-    // Lent to only now: a lock that nobody else wants costs no more than a flag.
-    if (this.locked) this.#waiters.owner = this.owner
-    this.#permits.request(turn, job)
-  }
-
-  /** @param {Waitable} turn @param {Job | null} job */
-  #grant = (turn, job) => {
-    this.#holder = job ?? Object.freeze({ name: this.#name })
-    // Of a job that ends without unlocking it, all threads are to know.
-    if (this.#waiters.size > 0 || this.#permits.isShared) this.#waiters.owner = job
-    turn.wake(job === null ? this.#holder : undefined)
-  }
-
-  /** To the next who waits, in whichever thread. @param {boolean} isAbandoned */
-  #pass(isAbandoned) {
-    this.#holder = this.#waiters.owner = null
-    this.#permits.release(isAbandoned)
-  }
-
-  /** An owner whose lock nobody else wanted may have ended unnoticed. */
-  #noticed() {
-    if (this.#holder?.finished !== undefined) this.#pass(true)
-    return this
-  }
-}
-
+  Object.setPrototypeOf(End.prototype, Waitable.prototype)
+  return /** @type {EndClass} */ (/** @type {any} */ (End))
+})()
 /**
- * A number of permits (Dijkstra 1965), which nobody owns: anything may release one, a callback too.
- * Waiters are served by eligibility, equals in order of arrival; a permit goes to them before anybody who
- * comes later.
- *
- * SharedSemaphore (addons/shared.mjs) counts permits of several threads.
+ * @typedef {Waitable & {
+ *   channel: Channel<any>, isSender: boolean, message: any, side: WaitQueue
+ * }} ChannelEnd
+ * @typedef {new (channel: Channel<any>, isSender: boolean, message: any) => ChannelEnd} EndClass
  */
-export class Semaphore {
-  /** @type {string} */
-  #name
-  #permits
 
-  /**
-   * @param {number} permits how many there are at first, an integer >= 0
-   * @param {{ name?: string }} [options] `name` for traces and errors
-   * @param {PermitsMaker} [permitsOf] for SharedSemaphore only
-   * @throws {TypeError | RangeError} naming the parameter
-   */
-  constructor(permits, options = {}, permitsOf = localPermits) {
-    permitCount('permits', permits)
-    this.#name = check.options(options, NAMED).name ?? 'semaphore'
-    this.#permits = permitsOf(permits, (/** @type {Waitable} */ turn) => turn.wake())
+/** The buffer of a channel: messages in the order of their arrival. */
+class Fifo {
+  /** @type {any[]} */
+  #messages = []
+  #first = 0
+
+  get size() { return this.#messages.length - this.#first }
+
+  /** @param {any} message */
+  push(message) {
+    this.#messages.push(message)
   }
-
-  get name() { return this.#name }
-  /** How many may be acquired without waiting. @returns {number} */
-  get available() { return this.#permits.available }
-
-  /** @returns {Awaitable<void>} */
-  acquire() {
-    return this.#permits.turn(this, '.acquire()')
-  }
-
-  /**
-   * Gives a permit back, or adds one, at once.
-   *
-   * @throws {RangeError} when a SharedSemaphore would have too many
-   */
-  release() {
-    this.#permits.release(false)
-  }
-
-  /**
-   * Holds a permit during a section, however that ends.
-   *
-   * @template R
-   * @param {(() => R) & Checked<R>} section it may wait
-   * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
-   *   default `rt`
-   * @returns {Awaitable<Outcome<R>>} what the section returns
-   * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
-   */
-  use(section, options = {}) {
-    return callOf(`${this.#name}.use()`, 'section', section, options, () =>
-      inTurn(this.#permits.turn(this, '.acquire()', true), section, () => this.release()))
-  }
-  get [Symbol.toStringTag]() { return 'Semaphore' }
-}
-
-/**
- * Where a number of jobs wait until all of them have come; again and again. Who is cancelled meanwhile has
- * not come.
- */
-export class Barrier {
-  /** @type {string} */
-  #name
-  #parties
-  #waiters = new Queue()
-
-  /**
-   * @param {number} parties how many meet, an integer >= 1
-   * @param {{ name?: string }} [options] `name` for traces and errors
-   * @throws {TypeError | RangeError} naming the parameter
-   */
-  constructor(parties, options = {}) {
-    this.#parties = partyCount('parties', parties)
-    this.#name = check.options(options, NAMED).name ?? 'barrier'
-    keepTurn()
-  }
-
-  get name() { return this.#name }
-  get parties() { return this.#parties }
-  /** How many have come and wait. */
-  get waiting() { return this.#waiters.size }
-
-  /** @returns {Awaitable<void>} over when all have come */
-  wait() {
-    return new Turn(this, '.wait()', this.#arrive)
-  }
-  get [Symbol.toStringTag]() { return 'Barrier' }
-
-  /** @param {Turn} turn @param {Job | null} job */
-  #arrive = (turn, job) => {
-    const waiters = this.#waiters
-    if (waiters.size < this.#parties - 1) return waiters.push(turn, job)
-    this.#waiters = new Queue() // of who comes while these are told
-    for (let next = waiters.shift(); next !== null; next = waiters.shift()) next.wake()
-    turn.wake()
+  /** Returns the oldest message, removed. */
+  shift() {
+    const message = this.#messages[this.#first]
+    this.#messages[this.#first++] = undefined
+    // Half of the places are free: each message moves once on average.
+    if (this.#first * 2 > this.#messages.length) {
+      this.#messages = this.#messages.slice(this.#first)
+      this.#first = 0
+    }
+    return message
   }
 }
 
-// -------------------------------------------------------------------------------------------- 4 channels
-
-/**
- * Who waits at a channel is an end of it: a waitable, which sends a message or receives one. Its exchange is
- * where ends meet, and all that an external channel does otherwise. The protocol between the two, and with
- * choices:
- *
- * - `exchange.trySend(end, group)` and `exchange.tryReceive(end)` act at once if they can: they settle the
- *   end, by `wake` or `fail`, and return true. Else they change nothing and return false. `group` is the
- *   choice that tries a send, or null: an exchange that needs time must not send for a choice before the
- *   choice is decided.
- * - `exchange.enter(end, job)` has it wait in a queue, `exchange.senders` or `exchange.receivers`, for a peer
- *   that comes later; that takes it from the queue and settles it. `exchange.withdraw(end)` takes it out
- *   unsettled.
- * - A choice first tries its ends in order, and only if none can act enters all; the first that is settled
- *   makes it withdraw the others. All of that happens within one synchronous step, so one commits, whoever is
- *   on the other side.
- * - An exchange that needs time between the decision and the settling calls `decide(end)` before it returns
- *   to the event loop: a choice then withdraws the others, and waits for this end alone. From `trySend` or
- *   `tryReceive` it returns true for that.
- * - Ends that entered on behalf of one choice have it as their `group`, and never meet.
- *
- * `offer` and `poll` are the same without an end, for callbacks.
- *
- * @internal
- */
-export class End extends Waitable {
-  /** @param {Exchange} exchange @param {boolean} isSender @param {any} [message] */
-  constructor(exchange, isSender, message) {
-    super()
-    this.exchange = exchange
-    this.isSender = isSender
-    this.message = message
-    /** The choice in which it waits. @type {object | null} */
-    this.group = null
-  }
-  get name() { return `${this.exchange.name}.${this.isSender ? 'send' : 'receive'}()` }
-  get mayBlock() { return !this.isSender || this.exchange.overflow === 'block' && this.exchange.size < Infinity }
-  get handsOver() { return true }
-  get goesOn() { return true }
-  get isDecided() { return this.queue === null }
-
-  /** Acts at once if it can. @returns {boolean} whether it is settled or decided */
-  attempt() {
-    return this.isSender ? this.exchange.trySend(this, choosing) : this.exchange.tryReceive(this)
-  }
-  /** @param {Job | null} job */
-  begin(job) {
-    if (this.attempt()) return
-    this.group = choosing
-    this.exchange.enter(this, job)
-  }
-  undo() {
-    this.exchange.withdraw(this)
-  }
-}
-
-/**
- * Tells who waits that it will be settled: nobody else in its choice may be.
- *
- * @internal
- * @param {Waitable} waitable
- */
-export function decide(waitable) {
-  /** @type {any} */ (waitable.waiter)?.decided?.(waitable)
-}
-
-/** The choice that is about to try or enter its ends: no two of them may meet. @type {Choice | null} */
-let choosing = null
-
-/**
- * Removes and returns the first end that belongs to no choice that is just looking for a peer.
- *
- * @internal
- * @param {Queue} queue @returns {End | null}
- */
-export function take(queue) {
-  let skipped = null
-  let end = /** @type {End | null} */ (queue.shift())
-  while (end !== null && end.group !== null && end.group === choosing) {
-    (skipped ??= []).push(end)
-    end = /** @type {End | null} */ (queue.shift())
-  }
-  // They entered last of all, so they lose no place.
-  skipped?.forEach(one => { queue.push(one, one.job) })
-  return end
-}
-
-/** Stands for a message where there is none. @internal */
+/** Replaces a message if a channel has none. @internal */
 export const NOTHING = /* @__PURE__ */ Symbol('nothing')
 
 /**
- * Where senders and receivers of a channel within this page meet.
+ * Carries messages between jobs, with any number of jobs at each end (Hoare 1978; Communicating Generators
+ * 2.3). Without a buffer, a sender and a receiver meet: the first one waits for the second one.
  *
- * Nobody waits who could act: who waits to receive finds no message and no sender, who waits to send no
- * receiver and no room; but for ends of one choice, which never meet.
+ * ```js
+ * const lines = new Channel()
+ * rt.spawn(function* () { for (const line of text) yield lines.send(line); lines.close() })
+ * rt.spawn(() => lines.forEach(show))
+ * ```
  *
- * @internal
+ * A closed channel accepts no messages: waiting and later sends fail with a ChannelError. Receivers get the
+ * buffered messages; then `receive` fails with the ChannelError, and iterations end.
+ *
+ * @template [T=unknown]
  */
-export class Exchange {
-  /** @type {InstanceType<typeof Fifo>} */
-  buffer = new Fifo()
-  /** @type {Queue} */
-  senders = new Queue()
-  /** @type {Queue} */
-  receivers = new Queue()
-  /** Once it has been closed, what every later end fails with. @type {ChannelError | null} */
-  closed = null
-  /** Whether it was closed because of an error. */
-  failed = false
-
-  /** @param {number} size @param {string} overflow @param {string} name */
-  constructor(size, overflow, name) {
-    this.size = size
-    this.overflow = overflow
+export class Channel {
+  /**
+   * @param {number} [size] the capacity of the buffer: an integer >= 0, or Infinity; default 0
+   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] `overflow`: what happens to a
+   *   message if there is no receiver and no free place. The sender waits ('block', the default), the message
+   *   is dropped ('drop'), or the oldest message is dropped ('slide'). `name`: for traces and errors
+   * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+   */
+  constructor(size = 0, options = {}) {
+    bufferSize('size', size)
+    const { name = 'channel', overflow = 'block' } = check.options(options, CHANNEL)
+    /** @type {string} */
     this.name = name
+    /** The capacity of the buffer. */
+    this.size = size
+    /** @internal @type {'block' | 'drop' | 'slide'} */
+    this.overflow = overflow
+    /** @internal */
+    this.buffer = new Fifo()
+    /** @internal */
+    this.senders = new WaitQueue()
+    /** @internal */
+    this.receivers = new WaitQueue()
+    /** @internal the error of all later ends, once the channel is closed @type {ChannelError | null} */
+    this.closing = null
+    /** @internal whether the channel was closed by an Error, so that iterations fail */
+    this.hasFailed = false
+    keep(blankEnd)
   }
 
-  /** Messages that are buffered. */
+  /** The number of buffered messages. @returns {number} */
   get length() { return this.buffer.size }
+  /** Whether the channel has been closed. */
+  get closed() { return this.closing !== null }
+  /** @internal Whether the peer is in another thread or on another machine. @returns {boolean} */
+  get isExternal() { return false }
 
-  /** @param {boolean} isSender @param {any} [message] @returns {End} not yet in a queue */
-  newEnd(isSender, message) {
-    return new End(this, isSender, message)
+  /**
+   * Sends a message, once the result is yielded or awaited. Callbacks use `offer`.
+   *
+   * @param {T} message
+   * @param {WaitOptions} [options]
+   * @returns {Awaitable<void>} fulfilled when the message has been received or buffered; fails with a
+   *   ChannelError if the channel is closed
+   */
+  send(message, options) {
+    return withSignal(new End(this, true, message), options)
   }
 
   /**
-   * @param {End} send
-   * @param {object | null} _group the choice that tries it, if one does
-   * @returns {boolean}
+   * Receives the next message, once the result is yielded or awaited.
+   *
+   * @param {WaitOptions} [options]
+   * @returns {Awaitable<T>} fails with a ChannelError if the channel is closed and empty
    */
-  trySend(send, _group) {
-    if (this.closed !== null) send.fail(this.closed)
-    else if (this.hand(send.message) || this.overflow !== 'block') send.wake()
-    else return false
-    return true
+  receive(options) {
+    return withSignal(new End(this, false, undefined), options)
   }
 
-  /** @param {End} receive @returns {boolean} */
-  tryReceive(receive) {
+  /**
+   * Sends a message if it can be received or buffered immediately. For callbacks.
+   *
+   * @param {T} message
+   * @returns {boolean} whether the message was sent
+   */
+  offer(message) {
+    return this.closing === null && this.deliver(message)
+  }
+
+  /**
+   * Receives a message if there is one. For callbacks.
+   *
+   * @returns {T | undefined} `undefined` if the channel is empty
+   */
+  poll() {
     const message = this.next()
-    if (message !== NOTHING) receive.wake(message)
-    else if (this.closed !== null) receive.fail(this.closed)
-    else return false
+    return message === NOTHING ? undefined : message
+  }
+
+  /**
+   * Closes the channel.
+   *
+   * @param {unknown} [reason] the `reason` of the ChannelError; a ChannelError replaces it. With an Error,
+   *   iterations fail instead of ending
+   * @returns {boolean} `true` if this call closed the channel
+   */
+  close(reason) {
+    if (this.closing !== null) return false
+    this.end('is closed', reason)
     return true
   }
 
-  /** @returns {any} the oldest message, whose place the most eligible sender that waits takes; NOTHING where there is none */
-  next() {
-    const { buffer } = this
-    const isKept = buffer.size > 0
-    const send = take(this.senders)
-    if (send !== null && isKept) buffer.push(send.message)
-    const message = isKept ? buffer.shift() : send === null ? NOTHING : send.message
-    send?.wake()
-    return message
+  /**
+   * Calls a function with each message, one after the other, until the channel ends.
+   *
+   * @param {(message: T) => unknown} work a function or generator function
+   * @param {CallOptions} [options]
+   * @returns {Awaitable<void>} fails if `work` fails, or with the ChannelError if the channel was closed by
+   *   an Error
+   * @throws {TypeError} if `work` is not a function or an option has the wrong type
+   */
+  forEach(work, options = {}) {
+    return callOf(`${this.name}.forEach()`, 'work', work, options, () => receiveAll(this, work, options))
   }
 
-  /** @param {any} message @returns {boolean} whether it has been received or kept */
-  hand(message) {
-    const receive = take(this.receivers)
-    if (receive !== null) {
-      receive.wake(message)
+  /**
+   * For `for await (const message of channel)`. Leaving the loop does not close the channel.
+   *
+   * @returns {AsyncIterableIterator<T, void, void>}
+   */
+  [Symbol.asyncIterator]() {
+    return new Messages(this)
+  }
+  get [Symbol.toStringTag]() { return 'Channel' }
+
+  // For ends
+
+  /**
+   * @internal @param {any} message @returns {boolean} whether a receiver or the buffer has taken the message
+   */
+  deliver(message) {
+    const receiver = this.receivers.shift()
+    if (receiver !== null) {
+      receiver.wake(message)
       return true
     }
     const { buffer, size } = this
@@ -945,225 +350,109 @@ export class Exchange {
     buffer.push(message)
     return true
   }
-
-  /** @param {End} end @param {Job | null} job */
-  enter(end, job) {
-    sideOf(end).push(end, job)
+  /**
+   * @internal takes the oldest message; the first waiting sender fills its place
+   * @returns {any} a message, or NOTHING
+   */
+  next() {
+    const { buffer } = this
+    const isBuffered = buffer.size > 0
+    const message = isBuffered ? buffer.shift() : NOTHING
+    const sender = /** @type {ChannelEnd | null} */ (this.senders.shift())
+    if (sender === null) return message
+    if (isBuffered) buffer.push(sender.message)
+    sender.wake()
+    return isBuffered ? message : sender.message
   }
 
-  /** @param {End} end */
-  withdraw(end) {
-    end.queue?.remove(end)
+  /** @internal closes the channel @param {string} event @param {unknown} reason */
+  end(event, reason) {
+    // An object has no useful text, and some objects have none at all.
+    const isText = reason instanceof Error || typeof reason === 'string'
+    const cause = reason === undefined ? '' : `: ${isText ? String(reason) : check.describe(reason)}`
+    const error = reason instanceof ChannelError ? reason
+      : new ChannelError(`${this.name} ${event}${cause}`, reason)
+    this.endWith(error, reason instanceof Error)
   }
-
-  /** @param {End} receive settled @returns {boolean} whether the channel has just come to its end */
+  /** @internal @param {ChannelError} error @param {boolean} hasFailed */
+  endWith(error, hasFailed) {
+    this.closing = error
+    this.hasFailed = hasFailed
+    failAll(this.senders, error)
+    failAll(this.receivers, error)
+  }
+  /**
+   * @internal @param {Waitable} receive settled
+   * @returns {boolean} whether it failed because the channel ended regularly
+   */
   isEnd(receive) {
-    return this.closed !== null && receive.outcome === this.closed && !this.failed
-  }
-
-  /** @param {any} message @returns {boolean} whether it has been received or kept */
-  offer(message) {
-    return this.closed === null && this.hand(message)
-  }
-
-  /** @returns {any} a message, or undefined */
-  poll() {
-    const message = this.next()
-    return message === NOTHING ? undefined : message
-  }
-
-  /** @param {unknown} reason @returns {boolean} whether it was open */
-  close(reason) {
-    if (this.closed !== null) return false
-    this.ended('is closed', reason)
-    return true
-  }
-  /** @param {string} what has happened @param {unknown} reason */
-  ended(what, reason) {
-    // Objects say nothing of themselves as texts, and some have none: whoever is at the other side may send one.
-    const text = reason instanceof Error || typeof reason === 'string' ? String(reason) : check.describe(reason)
-    const why = reason === undefined ? '' : `: ${text}`
-    const error = reason instanceof ChannelError ? reason : new ChannelError(`${this.name} ${what}${why}`, reason)
-    this.end(error, reason instanceof Error)
-  }
-
-  /** @param {ChannelError} error @param {boolean} failed */
-  end(error, failed) {
-    this.closed = error
-    this.failed = failed
-    this.failAll(this.senders)
-    this.failAll(this.receivers)
-  }
-  /** @param {Queue} queue */
-  failAll(queue) {
-    for (let end = take(queue); end !== null; end = take(queue)) end.fail(this.closed)
+    return this.closing !== null && receive.outcome === this.closing && !this.hasFailed
   }
 }
 
-/** @internal @param {End} end @returns {Queue} where it waits */
-export function sideOf({ isSender, exchange }) {
-  return isSender ? exchange.senders : exchange.receivers
-}
+/** @type {Channel | undefined} */
+let blankChannel
+const blankEnd = () => new End(blankChannel ??= new Channel(), false, undefined)
 
-const CHANNEL = /* @__PURE__ */ (() => ({ ...NAMED, overflow: check.among('block', 'drop', 'slide') }))()
+/** @param {WaitQueue} queue @param {Error} error */
+function failAll(queue, error) {
+  for (let end = queue.shift(); end !== null; end = queue.shift()) end.fail(error)
+}
 
 /**
- * Carries messages between jobs, any number at each end (Communicating Generators 2.3; Hoare 1978). Without a
- * buffer, sender and receiver meet: who comes first waits. Ends that wait are served by eligibility, equals
- * in order of arrival.
+ * Gives a new waitable the signal of its options.
  *
- * ```js
- * const lines = new Channel()
- * rt.spawn(function* () { for (const line of text) yield lines.send(line); lines.close() })
- * rt.spawn(() => lines.forEach(show))
- * ```
- *
- * Closing it ends it once what it keeps has been received. Who waits to send learns that the message was not
- * taken: it fails with a ChannelError, as does every later `send`. Receivers get what is left; after that,
- * `receive` fails with the ChannelError and iteration is over.
- *
- * @template [T=unknown]
+ * @internal
+ * @template {Waitable} W
+ * @param {W} waitable new @param {WaitOptions | undefined} options @returns {any} the waitable
  */
-export class Channel {
-  /** @type {Exchange} */
-  #exchange
-
-  /**
-   * @param {number} [size] how many messages it keeps for receivers to come, an integer >= 0 or Infinity;
-   *   default 0
-   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] what happens to a message
-   *   that finds neither receiver nor room: its sender waits (default), it is dropped, or the oldest one is;
-   *   `name` for traces and errors
-   * @throws {TypeError | RangeError} naming the parameter
-   */
-  constructor(size = 0, options = {}) {
-    if (/** @type {unknown} */ (size) instanceof Exchange) {
-      this.#exchange = /** @type {any} */ (size)
-      return
-    }
-    bufferSize('size', size)
-    const { name = 'channel', overflow = 'block' } = check.options(options, CHANNEL)
-    this.#exchange = new Exchange(size, overflow, name)
-    kept.end ??= new End(new Exchange(0, 'block', 'channel'), true)
-  }
-
-  /** @returns {string} */
-  get name() { return this.#exchange.name }
-  /** How many messages it keeps at most. */
-  get size() { return this.#exchange.size }
-  /** How many messages it keeps now. */
-  get length() { return this.#exchange.length }
-  /** Whether nothing can be sent any more. */
-  get closed() { return this.#exchange.closed !== null }
-
-  /**
-   * Nothing is sent before this is yielded or awaited; `offer` is what callbacks call.
-   *
-   * @param {T} message
-   * @returns {Awaitable<void>} over when it has been received, or kept; fails with a ChannelError when
-   *   neither will be
-   */
-  send(message) {
-    return this.#exchange.newEnd(true, message)
-  }
-
-  /** @returns {Awaitable<T>} the next message; fails with a ChannelError when there will be none */
-  receive() {
-    return this.#exchange.newEnd(false)
-  }
-
-  /**
-   * Sends, if that can be done at once; for callbacks.
-   *
-   * @param {T} message
-   * @returns {boolean} whether it was received or kept
-   */
-  offer(message) {
-    return this.#exchange.offer(message)
-  }
-
-  /**
-   * Receives, if there is something; for callbacks.
-   *
-   * @returns {T | undefined} undefined when there is nothing
-   */
-  poll() {
-    return this.#exchange.poll()
-  }
-
-  /**
-   * @param {unknown} [reason] what the ChannelError has as `reason`; a ChannelError itself is used as it is.
-   *   When it is an Error, iteration does not end but fails.
-   * @returns {boolean} whether this call closed it
-   */
-  close(reason) {
-    return this.#exchange.close(reason)
-  }
-
-  /**
-   * Receives until the channel ends, as iteration does, in a job.
-   *
-   * @param {(message: T) => unknown} work a function or generator function, called with one message after the
-   *   other
-   * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
-   *   default `rt`
-   * @returns {Awaitable<void>} fails when `work` does, or with the ChannelError when the channel was closed
-   *   by an Error
-   * @throws {TypeError} when `work` is no function, `scheduler` no Scheduler
-   */
-  forEach(work, options = {}) {
-    return callOf(`${this.name}.forEach()`, 'work', work, options, () => receiveAll(this.#exchange, work))
-  }
-
-  /**
-   * For `for await (const message of channel)`. It may be left at any time; that closes nothing.
-   *
-   * @returns {AsyncIterableIterator<T, void, void>}
-   */
-  [Symbol.asyncIterator]() {
-    return new Messages(this.#exchange)
-  }
-  get [Symbol.toStringTag]() { return 'Channel' }
+export function withSignal(waitable, options) {
+  if (options === undefined) return waitable
+  const { signal } = check.options(options, SIGNAL)
+  if (signal !== undefined) waitable.signal = signal
+  return waitable
 }
 
-/** @param {Exchange} exchange @param {(message: any) => any} work @returns {Generator<any, any, any>} */
-function* receiveAll(exchange, work) {
+/**
+ * @param {Channel<any>} channel @param {(message: any) => any} work @param {CallOptions} options
+ * @returns {Generator<any, any, any>}
+ */
+function* receiveAll(channel, work, { signal }) {
   for (;;) {
-    const receive = exchange.newEnd(false)
+    const receive = /** @type {any} */ (channel.receive({ signal }))
     try {
       yield receive
     } catch (error) {
-      if (exchange.isEnd(receive)) return
+      if (channel.isEnd(receive)) return
       throw error
     }
-    const result = preemptible(work)(receive.outcome)
-    if (isUnfinished(result)) yield* finish(result)
+    yield* resultOf(work, receive.outcome)
   }
 }
 
 /**
- * The same for async code.
+ * Iterates over the messages of a channel, for async code.
  *
  * @implements {AsyncIterableIterator<any, void, void>}
  */
 class Messages {
-  /** Settled when no more is to come. */
+  /** Settles when the iteration has ended. */
   #end = new Waitable()
 
-  /** @param {Exchange} exchange */
-  constructor(exchange) {
-    this.exchange = exchange
+  /** @param {Channel<any>} channel */
+  constructor(channel) {
+    this.channel = channel
   }
 
   /** @returns {Promise<IteratorResult<any, void>>} */
   async next() {
-    const receive = this.exchange.newEnd(false)
+    const receive = /** @type {any} */ (this.channel.receive())
     try {
-      const { index, value } = await /** @type {any} */ (new Group('next', [this.#end, receive], always))
+      const { index, value } = await /** @type {any} */ (new Choice('next', [this.#end, receive], false))
       if (index === 1) return { done: false, value }
     } catch (error) {
       this.#end.wake()
-      if (!this.exchange.isEnd(receive)) throw error
+      if (!this.channel.isEnd(receive)) throw error
     }
     return this.return()
   }
@@ -1179,26 +468,93 @@ class Messages {
   }
 }
 
-// --------------------------------------------------------------------------------------------- 5 choice
+// -------------------------------------------------------------------------------------------------- 2 choice
 
-/** Waits for a time; over at once when it has come. */
-class Time extends Sleep {
-  get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
-  get mayBlock() { return this.time > -Infinity }
-  /** @param {Scheduler} scheduler @param {number} time */
-  sleepUntil(scheduler, time) {
-    // What counts from now is not compared with it: another reading of the clock would cost 10 to 50 ns of 600.
-    if (this.isRelative ? this.time === 0 : time <= scheduler.now()) this.wake()
-    else super.sleepUntil(scheduler, time)
+/** How many groups are settling. */
+let settling = 0
+/** Cancels jobs whose groups or calls have settled or lost their waiters. @type {(() => void)[]} */
+const cancellations = []
+
+/**
+ * Settles a group, or leaves a call. Jobs that are no longer needed are cancelled after that: a cancellation
+ * notifies observers, which may call any function, for example send a message to a branch that the group is
+ * about to leave.
+ *
+ * @param {() => void} act
+ */
+function undisturbed(act) {
+  settling++
+  try {
+    act()
+  } finally {
+    settling--
+    while (settling === 0 && cancellations.length > 0) cancellations.shift()?.()
   }
 }
 
-/** When each job, or all code outside jobs, has last chosen what. @type {WeakMap<object, WeakMap<object, number>>} */
+/** Waits for several waitables, its members. */
+class Group extends Waitable {
+  /** A waiter for each member that has been entered. @type {Waiter[]} */
+  waiters = []
+  /** Called when a member has settled the group, for `par` and `race`. */
+  decided = () => {}
+
+  /** @param {string} kind @param {Waitable[]} members */
+  constructor(kind, members) {
+    super()
+    this.kind = kind
+    this.members = members
+  }
+  get name() {
+    const names = this.members.map(member => /** @type {any} */ (member).name ?? 'wait')
+    return `${this.kind}(${names.join(', ')})`
+  }
+  get handsOver() { return true }
+  get isExternal() { return this.members.some(({ isExternal }) => isExternal) }
+
+  leave() {
+    undisturbed(() => { for (const waiter of this.waiters.splice(0)) waiter.wait?.dismiss(waiter) })
+  }
+  refresh() {
+    for (const waiter of this.waiters) waiter.refresh()
+  }
+  /** @param {Job | null} job @returns {Waiter} a waiter for a member that is entered next */
+  newWaiter(job) {
+    const waiter = new Waiter(job, notifyGroup, this)
+    this.waiters.push(waiter)
+    return waiter
+  }
+  /** A member has settled. @param {Waitable} _member */
+  conclude(_member) {}
+  /**
+   * A member has settled the group.
+   *
+   * @param {Waitable} member @param {any} value the outcome, unless the member has failed
+   */
+  decide(member, value) {
+    undisturbed(() => {
+      this.leave()
+      cancellations.push(this.decided)
+      if (member.isFulfilled) this.wake(value)
+      else this.fail(member.outcome)
+    })
+  }
+}
+/** @this {any} a Waiter @param {Waitable} member settled */
+function notifyGroup(member) {
+  this.combinator.conclude(member)
+}
+
+/**
+ * The last choices of each job, and of code outside of jobs, for fair choices.
+ *
+ * @type {WeakMap<object, WeakMap<object, number>>}
+ */
 const memories = /* @__PURE__ */ new WeakMap()
 const OUTSIDE = {}
 let choices = 0
-/** Stand for guards that are at no channel. @type {object[]} */
-const PLACES = []
+/** Stand for guards without a channel, by their index. @type {object[]} */
+const GUARD_KEYS = []
 
 /** @param {Job | null} job @returns {WeakMap<object, number>} */
 function memoryOf(job) {
@@ -1207,170 +563,145 @@ function memoryOf(job) {
   return memory
 }
 
-/**
- * Waits for several: for one that decides, or until all are over. Each of its members tells it, as its waiter, when it is
- * settled.
- */
-class Group extends Waitable {
-  /** On whose behalf it waits. @type {Job | null} */
-  job = null
-  /** The member that decides. @type {Waitable | null} */
-  decision = null
-
+/** Waits until one of several waitables settles. */
+class Choice extends Group {
   /**
-   * @param {string} kind @param {Waitable[]} members
-   * @param {(member: Waitable) => boolean} decides whether one that is over does: `always`, if it `hasFailed`, or `never`
+   * @param {string} kind @param {(Waitable | null)[]} listed the branches by the index of their guard; null
+   *   for disabled guards
+   * @param {boolean} isFair
    */
-  constructor(kind, members, decides) {
-    super()
-    this.kind = kind
-    this.members = members
-    this.decides = decides
-    this.unfinished = members.length
-    /** Where its members have their places for who made it. @type {(Waitable | null)[]} */
-    this.listed = members
+  constructor(kind, listed, isFair) {
+    super(kind, /** @type {Waitable[]} */ (listed.filter(isEnabled)))
+    this.listed = listed
+    this.isFair = isFair
+    /** Whether a member has settled, or will settle because it has committed. */
+    this.isDecided = false
+    /** The member that will commit when it is entered. @type {Waitable | null} */
+    this.candidate = null
   }
-  get name() {
-    return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
-  }
-  get mayBlock() { return this.members.length > 0 }
-  get handsOver() { return true }
-  get isDecided() { return this.decision !== null }
+  get isChoice() { return this.kind === 'choice' }
+  get commits() { return this.candidate !== null }
+  get mayBlock() { return this.members.every(member => member.mayBlock) }
 
   owners() {
-    // Only who needs all of them is stuck when one is.
-    return this.decides === always && this.members.length > 1 ? [] : this.members.flatMap(member => member.owners())
-  }
-  /** @param {Job | null} job */
-  begin(job) {
-    this.job = job
-    if (this.unfinished === 0) return this.wake([])
-    for (const member of this.members) {
-      if (member.enlist(this)) this.woken(member)
-      if (this.decision !== null) return
-    }
-  }
-  undo() {
-    this.unfinished = this.members.length
-    this.leaveAll(null)
-  }
-  refresh() {
-    super.refresh()
-    for (const member of this.members) member.refresh()
+    // A choice of several is not stuck if one is.
+    return this.members.length > 1 ? [] : this.members.flatMap(member => member.owners())
   }
 
-  /** As their waiter: one is over. @param {Waitable} member */
-  woken(member) {
-    this.unfinished--
-    if (this.decision !== null && this.decision !== member) return
-    if (this.decides(member)) undisturbed(() => this.conclude(member))
-    else if (this.unfinished === 0) this.wake(this.members.map(({ outcome }) => outcome))
-  }
-
-  /** @param {Waitable} member */
-  conclude(member) {
-    this.leaveAll(member)
-    if (member.isFulfilled) this.wake({ index: this.listed.indexOf(member), value: member.outcome })
-    else this.fail(member.outcome)
-  }
-  /** @param {Waitable | null} decision but for it */
-  leaveAll(decision) {
-    this.decision = decision
-    for (const member of this.members) if (member !== decision) member.leave(this)
-  }
-}
-
-const always = () => true
-const hasFailed = (/** @type {Waitable} */ member) => !member.isFulfilled
-const never = () => false
-
-/** A group of which one is chosen. It tries its branches in order, then enters all. */
-class Choice extends Group {
-  /** @param {(Waitable | null)[]} branches by the places of their guards; null for one that does not count @param {boolean} isFair */
-  constructor(branches, isFair) {
-    super('choice', /** @type {Waitable[]} */ (branches.filter((branch, place) => branch !== null && branches.indexOf(branch) === place)), always)
-    this.listed = branches
-    this.isFair = isFair
-  }
-  get mayBlock() { return this.members.every(branch => branch.mayBlock) }
-
-  /** @param {Job | null} job */
-  begin(job) {
-    this.job = job
-    if (this.isFair) this.#order(memoryOf(job))
-    const outer = choosing
-    choosing ??= this
-    try {
-      if (!this.#try()) this.#enter()
-    } finally {
-      choosing = outer
-    }
-  }
-
-  /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
-  #order(memory) {
-    const turnOf = (/** @type {Waitable} */ branch) => memory.get(this.#subjectOf(branch)) ?? 0
-    this.members.sort((a, b) => turnOf(a) - turnOf(b))
-  }
-
-  /** @returns {boolean} whether a branch could act at once */
-  #try() {
-    for (const branch of this.members) {
-      // What is no end of a channel is entered by being tried.
-      if (branch instanceof End && !branch.attempt()) continue
-      if (branch.enlist(this)) this.woken(branch)
-      else if (branch.isDecided) this.decided(branch)
-      if (this.decision !== null) return true
+  /** @param {Job | null} job @returns {boolean} */
+  try(job) {
+    if (this.isFair) this.#sort(memoryOf(job))
+    this.candidate = null
+    const { members } = this
+    for (let i = 0; i < members.length; i++) {
+      const member = members[i]
+      if (member.attempt(job)) {
+        if (this.isFair) this.#remember(member, job)
+        return member.isFulfilled ? this.fulfill(this.#resultOf(member)) : this.reject(member.outcome)
+      }
+      if (member.commits) {
+        this.candidate = member
+        return false
+      }
     }
     return false
   }
 
-  #enter() {
-    for (const branch of this.members) {
-      if (branch instanceof End && branch.enlist(this)) return this.woken(branch)
-    }
+  /** @param {Job | null} job */
+  enter(job) {
+    const { candidate, members } = this
+    this.isDecided = false
+    const others = candidate === null ? members : members.filter(member => member !== candidate)
+    if (candidate !== null) this.#wait(candidate, job)
+    // Entering other waitables can call user code, which must find all ends in their queues.
+    for (const member of others) if (member instanceof End) this.#wait(member, job)
+    for (const member of others) if (!(member instanceof End)) this.#wait(member, job)
+  }
+  /** @param {Waitable} member @param {Job | null} job */
+  #wait(member, job) {
+    if (!this.isDecided && member.waitBy(this.newWaiter(job))) this.conclude(member)
+  }
+  /** @param {Waitable} member */
+  committed(member) {
+    this.isDecided = true
+    undisturbed(() => {
+      for (const waiter of this.waiters) if (waiter.wait !== member) waiter.wait?.dismiss(waiter)
+    })
+    this.commit()
+  }
+  /** @param {Waitable} member */
+  conclude(member) {
+    this.isDecided = true
+    if (this.isFair) this.#remember(member, this.job)
+    this.decide(member, this.#resultOf(member))
+  }
+  /** @param {Waitable} member */
+  #resultOf(member) {
+    return { index: this.listed.indexOf(member), value: member.outcome }
   }
 
-  /** As their waiter: a branch is the only one that will be settled. @param {Waitable} branch */
-  decided(branch) {
-    if (this.decision !== null) return
-    this.leaveAll(branch)
-    decide(this)
-  }
+  // Fairness
 
-  /** @param {Waitable} branch */
-  conclude(branch) {
-    this.decided(branch)
-    if (this.isFair) memoryOf(this.job).set(this.#subjectOf(branch), ++choices)
-    super.conclude(branch)
+  /** Sorts the branches by the time of their last choice. @param {WeakMap<object, number>} memory */
+  #sort(memory) {
+    const turnOf = (/** @type {Waitable} */ member) => memory.get(this.#keyOf(member)) ?? 0
+    this.members.sort((a, b) => turnOf(a) - turnOf(b))
   }
-  /** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @returns {object} */
-  #subjectOf(branch) {
-    return branch instanceof End ? sideOf(branch) : PLACES[this.listed.indexOf(branch)] ??= {}
+  /** @param {Waitable} member @param {Job | null} job */
+  #remember(member, job) {
+    memoryOf(job).set(this.#keyOf(member), ++choices)
+  }
+  /** The side of a channel, or the index of the guard. @param {Waitable} member @returns {object} */
+  #keyOf(member) {
+    return member instanceof End ? member.side : GUARD_KEYS[this.listed.indexOf(member)] ??= {}
   }
 }
 
 /**
- * @typedef {object} Guard one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`
- * @property {Channel<any>} [receive] ready when there is a message, which is its value
- * @property {Channel<any>} [send] ready when `value` can be sent
+ * @param {Waitable | null} branch @param {number} index @param {(Waitable | null)[]} listed
+ * @returns {boolean}
+ */
+const isEnabled = (branch, index, listed) => branch !== null && listed.indexOf(branch) === index
+
+/** Waits for a time; settled immediately if the time has passed. */
+class Time extends Sleep {
+  get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
+  get mayBlock() { return this.time > -Infinity }
+  /** @param {Job | null} job */
+  try(job) {
+    // A relative time needs no reading of the clock, which costs 10 to 50 ns.
+    const isPast = this.isRelative || this.time === -Infinity ? this.time <= 0
+      : this.time <= here(job === null ? this.options : undefined).now()
+    return isPast && this.fulfill()
+  }
+}
+
+/**
+ * A guard: one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`, with `when` and
+ * `action` if needed.
+ *
+ * @typedef {object} Guard
+ * @property {Channel<any>} [receive] ready if the channel has a message, which is the value of the guard
+ * @property {Channel<any>} [send] ready if the channel takes `value`
  * @property {unknown} [value]
- * @property {number} [timeout] ready after so many ms, >= 0; Infinity: never
- * @property {number} [until] ready at that time, host timestamp in ms; Infinity: never
- * @property {PromiseLike<unknown>} [wait] ready when the waitable, job or promise is over; its outcome is its value
+ * @property {number} [timeout] ready after a time, ms, >= 0; Infinity: never
+ * @property {number} [until] ready at a time, host timestamp, ms; Infinity: never
+ * @property {PromiseLike<unknown>} [wait] ready when the waitable, job or promise settles; its outcome is the
+ *   value
  * @property {true} [skip] always ready
- * @property {boolean} [when] whether it counts; default true
- * @property {Function} [action] a function or generator function, called in the job with the value of its guard when
- *   that has been chosen; what it returns takes the place of the value
+ * @property {boolean} [when] whether the guard is enabled; default true
+ * @property {Function} [action] a function or generator function. The job calls it with the value of the
+ *   chosen guard; the result replaces the value
  */
 /**
- * What a guard is about.
+ * The value of a guard.
  *
  * @template G
- * @typedef {G extends { receive: Channel<infer T> } ? T : G extends { wait: PromiseLike<infer T> } ? T : undefined} Received
+ * @typedef {G extends { receive: Channel<infer T> } ? T
+ *   : G extends { wait: PromiseLike<infer T> } ? T : undefined} Received
  */
 /**
- * What follows for a guard from its channel.
+ * The types that a guard must have because of its channel.
  *
  * @template G
  * @typedef {(G extends { send: Channel<infer T> } ? { value: T } : unknown) & (
@@ -1388,30 +719,32 @@ class Choice extends Group {
  */
 
 const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
-const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 'action'))()
-const CHOICE = /* @__PURE__ */ (() => ({ ...ACTING, fair: check.flag }))()
-/** Of guards, for errors. Made anew for each, a choice costs a tenth more. @type {string[]} */
-const PLACE_NAMES = []
+/** The names of guards in errors. Without this cache a choice takes 1.1 times as long. @type {string[]} */
+const GUARD_NAMES = []
 
 /**
- * @param {any} guard @param {number} place @param {any} options of the choice
- * @returns {Waitable | null} null for what `wait` says, which is asked only when nothing can be wrong any more: who waits
- *   for a job is told of its failure
+ * Checks a guard.
+ *
+ * @param {any} guard @param {number} index @param {CallOptions} options the options of the choice
+ * @returns {Waitable | null} its branch; null if the guard has `wait`. Such a branch is created last, because
+ *   it marks the failure of a job as handled
  */
-function branchOf(guard, place, options) {
-  const name = PLACE_NAMES[place] ??= `guards[${place}]`
+function branchOf(guard, index, options) {
+  const name = GUARD_NAMES[index] ??= `guards[${index}]`
   const { receive, send, timeout, until, wait, skip, when, action } = check.knownOptions(guard, GUARD, name)
-  if ([receive, send, timeout, until, wait, skip].filter(isGiven).length !== 1) {
-    const kinds = KINDS.filter(kind => isGiven(guard[kind])).join(' and ')
-    throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds || 'none'}`)
+  let kinds = 0
+  for (const part of [receive, send, timeout, until, wait, skip]) if (part !== undefined) kinds++
+  if (kinds !== 1) {
+    const given = KINDS.filter(kind => guard[kind] !== undefined).join(' and ')
+    throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${given || 'none'}`)
   }
   if (when !== undefined) check.flag(`${name}.when`, when)
-  if (action !== undefined) forJobs(`${name}.action`, action)
-  if (receive !== undefined) return channelAt(`${name}.receive`, receive).receive()
-  if (send !== undefined) return channelAt(`${name}.send`, send).send(guard.value)
-  if (timeout !== undefined) return new Time(check.notNegative(`${name}.timeout`, timeout), true, options)
-  if (until !== undefined) return new Time(anyNumber(`${name}.until`, until), false, options)
-  if (skip === true) return new Time(-Infinity, false, options)
+  if (action !== undefined) checkWork(`${name}.action`, action)
+  if (receive !== undefined) return channelOf(`${name}.receive`, receive).receive()
+  if (send !== undefined) return channelOf(`${name}.send`, send).send(guard.value)
+  if (timeout !== undefined) return timeOf(check.notNegative(`${name}.timeout`, timeout), true, options)
+  if (until !== undefined) return timeOf(anyNumber(`${name}.until`, until), false, options)
+  if (skip === true) return timeOf(-Infinity, false, options)
   if (skip !== undefined) throw check.wrongType(`${name}.skip`, 'true', skip)
   if (when !== false && typeof wait?.then !== 'function') {
     throw check.wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
@@ -1419,19 +752,19 @@ function branchOf(guard, place, options) {
   return null
 }
 
-const isGiven = (/** @type {unknown} */ value) => value !== undefined
-
 /** @param {string} name @param {unknown} value @returns {any} a channel */
-function channelAt(name, value) {
+function channelOf(name, value) {
   if (value instanceof Channel) return value
   throw check.wrongType(name, 'a Channel', value)
 }
 
+/** @param {number} time @param {boolean} isRelative @param {CallOptions} options */
+const timeOf = (time, isRelative, { scheduler }) => new Time(time, isRelative, scheduler && { scheduler })
+
 /**
- * Waits until one of several guards is ready, and commits to it: that one happens, none of the others does,
- * whatever is on the other side of a channel, another choice included; and it never meets itself
- * (Communicating Generators 2.5; Hoare 1985, 3.3). A guard whose channel is closed, or whose `wait` fails, is
- * ready too: the choice fails.
+ * Waits until one of several guards is ready, and commits to it (Hoare 1985, 3.3; Communicating Generators
+ * 2.5). Exactly one guard takes effect, also if the partner is another choice. A choice never commits with
+ * itself. If the channel of a guard is closed, or its `wait` fails, the guard is ready and the choice fails.
  *
  * ```js
  * const { index, value } = yield choice([
@@ -1442,44 +775,794 @@ function channelAt(name, value) {
  * ```
  *
  * @template {readonly Guard[]} const G
- * @param {{ readonly [I in keyof G]: G[I] & Fitting<G[I]> }} guards the first that is ready is chosen
- * @param {{ fair?: boolean, scheduler?: Scheduler }} [options] `fair`: of those that are
- *   ready, the one that this job has not chosen for longest; `scheduler`: whose clock it waits by, and where its job runs
- *   if it has an action, when it is awaited outside jobs; default `rt`
- * @returns {Awaitable<Chosen<G>>} the chosen guard's place and its value, or its action's
- *   result
- * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
+ * @param {{ readonly [I in keyof G]: G[I] & Fitting<G[I]> }} guards guards in the order of preference
+ * @param {{ fair?: boolean, scheduler?: Scheduler, signal?: AbortSignal }} [options] `fair`: of the ready
+ *   guards, the choice takes the guard that this job has not chosen for longest. `scheduler`: if code outside
+ *   of jobs awaits the choice, its clock and its jobs count; default `rt`. `signal`: ends the wait, which
+ *   then fails with the signal's reason
+ * @returns {Awaitable<Chosen<G>>} the index of the chosen guard, and its value or the result of its action
+ * @throws {TypeError | RangeError} if a guard is invalid, or none is enabled
  */
 export function choice(guards, options = {}) {
-  array('guards', guards)
-  const { fair = false } = check.options(options, CHOICE)
-  const made = guards.map((guard, place) => branchOf(guard, place, options))
-  const branches = guards.map(({ when, wait }, place) => when === false ? null : made[place] ?? Waitable.of(wait))
-  kept.choice ??= [new Choice([], false), new Time(0, false, {})]
-  const chosen = new Choice(branches, fair)
-  if (chosen.members.length === 0) throw new TypeError('guards must have one that is enabled, got none')
-  if (guards.every(({ when, action }) => when === false || action === undefined)) return /** @type {any} */ (chosen)
-  return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, guards.map(({ action }) => action)), options))
+  check.array('guards', guards)
+  const { fair = false, signal } = check.options(options, CHOICE)
+  const branches = guards.map((guard, index) => branchOf(guard, index, options))
+  let hasActions = false
+  for (let i = 0; i < guards.length; i++) {
+    const { when, wait, action } = guards[i]
+    if (when === false) branches[i] = null
+    else if (action !== undefined) hasActions = true
+    if (when !== false) branches[i] ??= Waitable.of(wait)
+  }
+  keep(blankChoice)
+  const chosen = new Choice('choice', branches, fair)
+  if (signal !== undefined) chosen.signal = signal
+  if (chosen.members.length === 0) throw new TypeError('guards must have an enabled guard, got none')
+  if (!hasActions) return /** @type {any} */ (chosen)
+  const actions = guards.map(({ action }) => action)
+  return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, actions), options))
 }
+
+const blankChoice = () => new Choice('choice', [], false)
 
 /** @param {Choice} chosen @param {any[]} actions @returns {Generator<any, any, any>} */
 function* acted(chosen, actions) {
   const result = yield chosen
   const action = actions[result.index]
   if (action === undefined) return result
-  const value = preemptible(action)(result.value)
-  return { index: result.index, value: isUnfinished(value) ? yield* finish(value) : value }
+  return { index: result.index, value: yield* resultOf(action, result.value) }
 }
 
-// ----------------------------------------------------------------------------------------- 6 par and race
+// --------------------------------------------------------------------------------------------------- 3 calls
 
 /**
- * A job for one of several works, which stands as the one that it works for where a Task does not say otherwise.
+ * A call acts once, and then repeats its outcome. The job that yields the call runs its code. If a combinator
+ * or code outside of jobs waits for the call first, a child job runs the code; the child is cancelled when no
+ * waiter is left. The job that runs the code inherits the rank of the waiters.
+ */
+class Call extends Waitable {
+  /** The job that runs the code. @type {Job | null} */
+  #runner = null
+  /** The runner, if it is a child job. @type {Job | null} */
+  #child = null
+  #hasStarted = false
+  /** @type {WaitQueue | null} */
+  #queue = null
+
+  /**
+   * @param {string} name
+   * @param {(job: Job) => Generator<any, any, any>} body
+   * @param {{ scheduler?: Scheduler, uses?: any[] }} [options] options of a child job
+   */
+  constructor(name, body, options = {}) {
+    super()
+    this.name = name
+    this.body = body
+    this.options = options
+    keep(blankCall)
+  }
+  get handsOver() { return true }
+  /** Supports `yield* call`. @returns {Generator<this, any, any>} */
+  *[Symbol.iterator]() {
+    if (here().current === null) throw new TypeError(`yield* ${this.name} must be in a job: await it instead`)
+    return yield this
+  }
+
+  /** @param {Job} job @returns {Generator<any, any, any>} the code, for the job to run */
+  call(job) {
+    this.#runner = job
+    this.#hasStarted = true
+    const steps = this.#steps(job)
+    steps.next()
+    return steps
+  }
+  /** @param {Job} job @returns {Generator<any, any, any>} */
+  *#steps(job) {
+    try {
+      yield // reached before the job runs, so that even a cancellation at the first step settles the call
+      const outcome = yield* this.body(job)
+      this.#disown()
+      this.wake(outcome)
+      return outcome
+    } catch (error) {
+      this.#disown()
+      this.fail(error)
+      throw error
+    }
+  }
+  #disown() {
+    if (this.#queue !== null) this.#queue.owner = null
+  }
+
+  /** @param {Job | null} job */
+  enter(job) {
+    const { name, options } = this
+    const scheduler = here(job === null ? options : undefined)
+    /** @type {Job} */
+    const child = scheduler.spawn(() => this.call(child), { ...parametersFor(job), name, uses: options.uses })
+    this.#runner = this.#child = child
+    this.refresh()
+    const end = /** @type {Waitable} */ (Waitable.of(child))
+    end.enlist(new Waiter(null, () => {
+      if (child === this.#child && !this.#hasStarted) this.fail(end.outcome)
+    }))
+  }
+  refresh() {
+    if (this.waiter === null || this.waiter.queue !== null) return
+    this.#queue ??= new WaitQueue()
+    this.#queue.owner = this.#runner
+    this.#queue.push(this)
+  }
+  leave() {
+    super.leave()
+    const child = this.#child
+    this.#child = null
+    if (this.#hasStarted) this.phase = WAITED // the code runs to its end, which settles the call
+    if (child !== null) undisturbed(() => cancellations.push(() => child.cancel()))
+  }
+}
+const blankCall = () => new Call('call', () => resultOf(Object))
+/** The phase of a waitable that has been entered, as in rt.mjs. */
+const WAITED = 2
+
+/**
+ * The parameters of a job that works for another one.
+ *
+ * @param {Job | null} job @returns {any}
+ */
+function parametersFor(job) {
+  if (job === null) return {}
+  const { release, deadline, priority } = job
+  const reservation = extend.reservationOf(job)
+  return deadline === Infinity ? { priority, reservation } : { release, deadline, priority, reservation }
+}
+
+/**
+ * @param {string} name @param {string} parameter the name of `fn` in errors @param {any} fn the function that
+ *   the call calls
+ * @param {any} options @param {(job: Job) => Generator<any, any, any>} body @returns {any}
+ */
+function callOf(name, parameter, fn, options, body) {
+  checkWork(parameter, fn)
+  check.options(options, CALL)
+  return new Call(name, body, options)
+}
+
+/** @param {any} value @returns {boolean} whether a job must run or await the value */
+function isUnfinished(value) {
+  return typeof value?.next === 'function' || typeof value?.then === 'function'
+}
+
+/**
+ * Calls a function, and runs or awaits its result. There is no yield in between, because a cancellation there
+ * would lose the argument, which can be a message.
+ *
+ * @param {any} fn @param {any[]} args @returns {Generator<any, any, any>}
+ */
+function* resultOf(fn, ...args) {
+  const result = preemptible(fn)(...args)
+  if (!isUnfinished(result)) return result
+  return typeof result[Symbol.iterator] === 'function' ? yield* result : yield result
+}
+
+// --------------------------------------------------------------------------------------- 4 critical sections
+
+/**
+ * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until the section has ended.
+ * Rounds still end inside the section, alarms and event handlers still run, and jobs that are released in the
+ * meantime keep their release times. Sections nest. The end of a section is a preemption point. Waiting
+ * inside throws a TypeError; a cancellation is delayed to the end.
+ *
+ * ```js
+ * yield nonPreemptive(function* () {
+ *   balance -= amount
+ *   yield // time for the page, not for other jobs
+ *   other += amount
+ * })
+ * ```
+ *
+ * @template T
+ * @param {(() => T) & Checked<T>} section
+ * @param {CallOptions} [options]
+ * @returns {Awaitable<Outcome<T>>} the result of the section
+ * @throws {TypeError} if `section` is not a function or an option has the wrong type
+ */
+export function nonPreemptive(section, options = {}) {
+  return callOf('nonPreemptive()', 'section', section, options,
+    job => inSection(section, () => extend.section(job, Infinity)))
+}
+
+/**
+ * Runs a function inside a critical section.
+ *
+ * @param {() => any} section @param {() => { close(): void }} open
+ * @returns {Generator<any, any, any>}
+ */
+function* inSection(section, open) {
+  const opened = open()
+  try {
+    return yield* resultOf(section)
+  } finally {
+    opened.close()
+    if (budget.left <= 0) yield // a job waited for the end of the section
+  }
+}
+
+/**
+ * A resource under the stack resource policy (Baker 1991), for one job at a time. A job starts, or continues
+ * after a wait, only if all resources that it could need are free. So it is blocked at most once, before it
+ * runs, for at most one outermost section of a less eligible job, and there are no deadlocks.
+ *
+ * Jobs declare the resources that they may use: `spawn(work, { uses: [resource] })`, or `uses` of a task. The
+ * levels of these jobs set the ceiling of the resource. A declaration counts immediately, even while the
+ * resource is held.
+ *
+ * ```js
+ * const log = new Resource({ name: 'log' })
+ * rt.spawn(function* () { yield log.use(() => append(line)) }, { deadline: 50, uses: [log] })
+ * ```
+ */
+export class Resource {
+  /** @type {string} */
+  #name
+  /** @type {number | undefined} */
+  #given
+  /** @type {Job | null} */
+  #holder = null
+  /** @type {{ raise(level: number): void, close(): void } | null} */
+  #section = null
+  /** The declarations of jobs, as nodes of `highest`. @type {Map<Job, any>} */
+  #declarations = new Map()
+  /** Declarations, the highest level first. @type {InstanceType<typeof extend.Heap<any>>} */
+  #highest = new Heap()
+  /** @type {Scheduler | undefined} */
+  #scheduler
+
+  /**
+   * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: the highest level of the jobs that use
+   *   the resource; such jobs need not declare it. Levels are priorities under fp, and negative deadlines
+   *   under edf. Default: the highest level of the jobs that declare the resource
+   * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
+   */
+  constructor(options = {}) {
+    const { name = 'resource', ceiling } = check.options(options, RESOURCE)
+    this.#name = name
+    this.#given = ceiling
+    Object.defineProperty(this, extend.protocol, { value: { attach: this.#attach, detach: this.#detach } })
+  }
+
+  get name() { return this.#name }
+  /**
+   * The level that a job must exceed to run while the resource is in use; -Infinity if no job declares the
+   * resource.
+   *
+   * @returns {number}
+   */
+  get ceiling() { return this.#given ?? this.#highest.first?.level ?? -Infinity }
+  /** The job that uses the resource. @returns {Job | null} */
+  get holder() { return this.#holder }
+
+  /**
+   * Uses the resource during a section. Waiting inside throws a TypeError; a cancellation is delayed to the
+   * end of the section; the end is a preemption point. If code outside of jobs awaits it, the section runs in
+   * a job that declares the resource.
+   *
+   * @template R
+   * @param {(() => R) & Checked<R>} section
+   * @param {CallOptions} [options] `scheduler`: by default the scheduler of the jobs that declare the
+   *   resource, or `rt`
+   * @returns {Awaitable<Outcome<R>>} the result of the section; fails with a TypeError if the job has not
+   *   declared the resource
+   * @throws {TypeError} if `section` is not a function or an option has the wrong type
+   */
+  use(section, options = {}) {
+    const call = callOf(`${this.#name}.use()`, 'section', section, options,
+      job => inSection(section, () => this.#open(job)))
+    call.options = { scheduler: options.scheduler ?? this.#scheduler, uses: [this] }
+    return call
+  }
+
+  get [Symbol.toStringTag]() { return 'Resource' }
+
+  /** @param {Job} job @param {Scheduler} scheduler */
+  #attach = (job, scheduler) => {
+    const { level, id } = job
+    if (this.#given !== undefined && level > this.#given) {
+      throw new RangeError(
+        `uses must not exceed the ceiling ${this.#given} of ${this.#name}, got ${job.name} of level ${level}`)
+    }
+    if (this.#declarations.size > 0 && this.#scheduler !== scheduler) {
+      throw new TypeError(`uses must be of one scheduler, got ${this.#name} of another one`)
+    }
+    if (this.#declarations.has(job)) return
+    this.#scheduler = scheduler
+    const rank = { band: 0, key: -level, tie: 0, comparison: null }
+    const declaration = { rank, seq: id, queue: null, slot: 0, before: null, after: null, level }
+    this.#declarations.set(job, declaration)
+    this.#highest.insert(declaration)
+    this.#section?.raise(this.ceiling)
+  }
+
+  /** @param {Job} job */
+  #detach = job => {
+    const declaration = this.#declarations.get(job)
+    if (declaration === undefined) return
+    this.#declarations.delete(job)
+    this.#highest.delete(declaration)
+  }
+
+  /** @param {Job} job @throws {TypeError | OwnershipError} */
+  #open(job) {
+    if (!this.#declarations.has(job) && !(this.#given !== undefined && job.level <= this.#given)) {
+      throw new TypeError(`${job.name} does not declare ${this.#name}: spawn it with { uses: [resource] }`)
+    }
+    if (this.#holder !== null && this.#holder.finished === undefined) {
+      const used = `${this.#name}, which ${this.#holder.name} uses`
+      throw new OwnershipError(`${job.name} cannot use ${used}: end that section first`)
+    }
+    const section = this.#section = extend.section(job, this.ceiling)
+    this.#holder = job
+    return {
+      close: () => {
+        // A job that runs when the ceiling falls must find the resource free.
+        this.#section = this.#holder = null
+        section.close()
+      }
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------- 5 locks, semaphores, barriers
+
+/** Waits until it can take one thing of a supply. @internal */
+export class Turn extends Waitable {
+  /**
+   * @param {Supply} supply @param {string} name
+   * @param {boolean} [isForSection] whether a section follows, which gives the thing back if its job is
+   *   cancelled
+   */
+  constructor(supply, name, isForSection = false) {
+    super()
+    this.supply = supply
+    this.name = name
+    this.isForSection = isForSection
+  }
+  get handsOver() { return !this.isForSection }
+
+  /** @param {Job | null} job @returns {boolean} */
+  try(job) {
+    const { supply } = this
+    supply.hooks.prepare?.()
+    return supply.queue.size === 0 && supply.take() && this.fulfill(supply.hooks.give(job))
+  }
+  enter() {
+    const { supply } = this
+    supply.hooks.contend?.()
+    supply.queue.push(this)
+    supply.listen()
+  }
+}
+
+/**
+ * Hooks of a supply.
+ *
+ * @typedef {object} SupplyHooks
+ * @property {(job: Job | null) => any} give a thing has been taken for a job; returns the value of its turn
+ * @property {() => void} [prepare] called before a turn is tried
+ * @property {() => void} [contend] called before a turn waits
+ */
+
+/** A number of equal things. Turns that find none wait. @internal */
+export class Supply {
+  /** @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
+  constructor(hooks, queue = new WaitQueue()) {
+    this.hooks = hooks
+    this.queue = queue
+  }
+  /** Takes a thing, if there is one. */
+  take() { return false }
+  /** @param {string} name @param {boolean} [isForSection] @returns {any} */
+  turn(name, isForSection) {
+    return new Turn(this, name, isForSection)
+  }
+
+  /** Serves the waiting turns as long as there are things. */
+  listen() {
+    while (this.serve());
+  }
+  /** @returns {boolean} whether a waiting turn got a thing */
+  serve() {
+    if (this.queue.size === 0 || !this.take()) return false
+    const turn = /** @type {Waitable} */ (this.queue.shift())
+    turn.wake(this.hooks.give(turn.job))
+    return true
+  }
+  /** The supply has grown. */
+  changed() {
+    this.listen()
+  }
+}
+
+/** Permits of one thread. */
+class LocalPermits extends Supply {
+  /** Whether other threads share the permits. */
+  isShared = false
+  /** Whether a permit was returned because its owner had ended. */
+  isAbandoned = false
+
+  /** @param {number} available @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
+  constructor(available, hooks, queue) {
+    super(hooks, queue)
+    this.available = available
+  }
+  take() {
+    if (this.available === 0) return false
+    this.available--
+    return true
+  }
+  /** Returns a permit. @param {boolean} isAbandoned */
+  release(isAbandoned) {
+    this.isAbandoned = isAbandoned
+    this.available++
+    this.listen()
+  }
+}
+
+/**
+ * Makes the permits of a lock: permits of one thread, or of several threads (addons/shared.mjs).
+ *
+ * @typedef {(count: number, hooks: SupplyHooks, queue?: WaitQueue) => any} PermitsMaker
+ */
+/** @type {PermitsMaker} */
+const localPermits = (count, hooks, queue) => new LocalPermits(count, hooks, queue)
+
+/**
+ * Takes a turn, and runs a function that ends with it.
+ *
+ * @param {Turn} turn @param {() => any} section
+ * @param {(isUnused: boolean) => void} end gives back; `isUnused`: the function was not called
+ * @returns {Generator<any, any, any>}
+ */
+function* inTurn(turn, section, end) {
+  try {
+    yield turn
+  } catch (error) {
+    if (turn.isFulfilled) end(true)
+    throw error
+  }
+  try {
+    return yield* resultOf(section)
+  } finally {
+    end(false)
+  }
+}
+
+/**
+ * A held lock. Its disposal does nothing if it has been unlocked: `using held = await mutex.lock()` ends with
+ * its block.
+ *
+ * @typedef {{ unlock(): void } & (
+ *   SymbolConstructor extends { dispose: infer S extends symbol } ? { [K in S]: () => void } : unknown)} Held
+ */
+/** @param {(held: any, mayBeFree: boolean) => void} unlock @returns {any} a new Held */
+function heldBy(unlock) {
+  const held = { unlock: () => unlock(held, false), [DISPOSE]: () => unlock(held, true) }
+  return held
+}
+/** Engines without explicit resource management have no such symbol. @type {symbol} */
+const DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).dispose ?? Symbol('dispose'))()
+
+const ONLY_OWNER = 'only the owner can unlock it'
+
+/**
+ * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds the mutex runs by the
+ * rank of its most eligible waiter, through chains of locks and jobs, until it unlocks the mutex. Deadlines
+ * and misses stay its own.
+ *
+ * If the owner ends without unlocking the mutex, the next waiter gets it, and `abandoned` is true.
+ *
+ * ```js
+ * yield mutex.use(function* () { yield* write(record) })
+ * ```
+ *
+ * SharedMutex (addons/shared.mjs) excludes jobs of several threads.
+ */
+export class Mutex {
+  /** @type {string} */
+  #name
+  /**
+   * The owner; a Held if code outside of jobs holds the mutex; null if it is free, or another thread holds
+   * it.
+   *
+   * @type {any}
+   */
+  #holder = null
+  /** The Held of all jobs: whichever job holds the mutex can unlock it. */
+  #heldByJob = heldBy((_, mayBeFree) => this.#unlock(here().current, mayBeFree))
+  #queue = new WaitQueue(null, () => this.#pass(true))
+  #permits
+
+  /**
+   * @param {{ name?: string }} [options] `name`: for traces and errors
+   * @param {any} [permitsOf] makes the permits of a SharedMutex
+   * @throws {TypeError} if an option has the wrong type
+   */
+  constructor(options = {}, permitsOf = localPermits) {
+    this.#name = check.options(options, NAMED).name ?? 'mutex'
+    const hooks = { give: this.#give, prepare: this.#noticeEnd, contend: this.#lendOwner }
+    this.#permits = permitsOf(1, hooks, this.#queue)
+  }
+
+  get name() { return this.#name }
+  /** Whether the mutex is held. */
+  get locked() {
+    this.#noticeEnd()
+    return this.#permits.available === 0
+  }
+  /**
+   * The job that holds the mutex; null if it is free, or held by code outside of jobs.
+   *
+   * @returns {Job | null}
+   */
+  get owner() {
+    this.#noticeEnd()
+    return this.#holder instanceof Job ? this.#holder : null
+  }
+  /**
+   * Whether a former owner ended without unlocking: the protected state may be half changed. False after the
+   * next `unlock`.
+   */
+  get abandoned() {
+    this.#noticeEnd()
+    return this.#permits.isAbandoned
+  }
+
+  /**
+   * Locks the mutex. `use` also unlocks it.
+   *
+   * @param {WaitOptions} [options]
+   * @returns {Awaitable<Held>} the held lock. A job can also call `mutex.unlock()`. Code outside of jobs, and
+   *   after the first `await` of async jobs, calls `held.unlock()`; such a lock inherits no rank, and
+   *   deadlocks through it are not found. Fails with a DeadlockError if the owner waits for this job; but in
+   *   a choice or race of several, the job waits
+   */
+  lock(options) {
+    return withSignal(this.#permits.turn(this.#name), options)
+  }
+
+  /**
+   * Unlocks the mutex.
+   *
+   * @throws {OwnershipError} if the running job does not hold the mutex
+   */
+  unlock() {
+    this.#unlock(here().current, false)
+  }
+
+  /**
+   * Holds the mutex during a section.
+   *
+   * @template R
+   * @param {(() => R) & Checked<R>} section a function that may wait
+   * @param {CallOptions} [options]
+   * @returns {Awaitable<Outcome<R>>} the result of the section
+   * @throws {TypeError} if `section` is not a function or an option has the wrong type
+   */
+  use(section, options = {}) {
+    return callOf(`${this.#name}.use()`, 'section', section, options, job =>
+      inTurn(withSignal(this.#permits.turn(this.#name, true), signalOf(options)), section, isUnused => {
+        // An unused lock is handed on as it was.
+        if (this.#holder === job) this.#pass(isUnused && this.abandoned)
+      }))
+  }
+  get [Symbol.toStringTag]() { return 'Mutex' }
+
+  /**
+   * @param {any} key a job or a Held; null for code outside of jobs
+   * @param {boolean} mayBeFree whether another holder is no error
+   */
+  #unlock = (key, mayBeFree) => {
+    const { locked } = this
+    const holder = this.#holder
+    if (locked && holder !== null && holder === key) return this.#pass(false)
+    if (mayBeFree) return
+    if (!locked) throw new OwnershipError(`${this.#name} is not locked: lock it first, and unlock it once`)
+    const caller = key instanceof Job ? key.name : 'code outside jobs'
+    const [owner, remedy] = holder instanceof Job ? [holder.name, ONLY_OWNER]
+      : holder === null ? ['another thread', ONLY_OWNER]
+        : ['code outside jobs', 'call unlock() of the result of lock()']
+    throw new OwnershipError(`${this.#name} is held by ${owner}, not by ${caller}: ${remedy}`)
+  }
+
+  /** @param {Job | null} job */
+  #give = job => {
+    const held = job === null ? heldBy(this.#unlock) : this.#heldByJob
+    this.#holder = job ?? held
+    // All threads must notice the end of an owner of a SharedMutex.
+    if (this.#queue.size > 0 || this.#permits.isShared) this.#queue.owner = job
+    return held
+  }
+  /** The queue gets its owner with its first waiter, so that an uncontended lock costs no inheritance. */
+  #lendOwner = () => {
+    this.#queue.owner = this.owner
+  }
+  /** Gives the mutex to the next waiter, in any thread. @param {boolean} isAbandoned */
+  #pass(isAbandoned) {
+    this.#holder = this.#queue.owner = null
+    this.#permits.release(isAbandoned)
+  }
+  /** The owner of an uncontended mutex ends without notice. */
+  #noticeEnd = () => {
+    if (this.#holder?.finished !== undefined) this.#pass(true)
+  }
+}
+
+/**
+ * A number of permits (Dijkstra 1965). Permits have no owner: any code can release one, also a callback. A
+ * released permit goes to the first waiter before later callers.
+ *
+ * ```js
+ * const slots = new Semaphore(4)
+ * yield slots.use(() => fetch(url))
+ * ```
+ *
+ * SharedSemaphore (addons/shared.mjs) counts permits of several threads.
+ */
+export class Semaphore {
+  /** @type {string} */
+  #name
+  #permits
+
+  /**
+   * @param {number} permits the initial number, an integer >= 0
+   * @param {{ name?: string }} [options] `name`: for traces and errors
+   * @param {any} [permitsOf] makes the permits of a SharedSemaphore
+   * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+   */
+  constructor(permits, options = {}, permitsOf = localPermits) {
+    permitCount('permits', permits)
+    this.#name = check.options(options, NAMED).name ?? 'semaphore'
+    this.#permits = permitsOf(permits, { give: () => {} })
+  }
+
+  get name() { return this.#name }
+  /** The number of permits that can be acquired without waiting. */
+  get available() { return this.#permits.available }
+
+  /** Takes a permit. @param {WaitOptions} [options] @returns {Awaitable<void>} */
+  acquire(options) {
+    return withSignal(this.#turn(false), options)
+  }
+
+  /**
+   * Returns a permit, or adds one.
+   *
+   * @throws {RangeError} if a SharedSemaphore would have too many permits
+   */
+  release() {
+    this.#permits.release(false)
+  }
+
+  /**
+   * Holds a permit during a section.
+   *
+   * @template R
+   * @param {(() => R) & Checked<R>} section a function that may wait
+   * @param {CallOptions} [options]
+   * @returns {Awaitable<Outcome<R>>} the result of the section
+   * @throws {TypeError} if `section` is not a function or an option has the wrong type
+   */
+  use(section, options = {}) {
+    return callOf(`${this.#name}.use()`, 'section', section, options, () =>
+      inTurn(withSignal(this.#turn(true), signalOf(options)), section, () => this.release()))
+  }
+  get [Symbol.toStringTag]() { return 'Semaphore' }
+
+  /** @param {boolean} isForSection */
+  #turn(isForSection) {
+    return this.#permits.turn(`${this.#name}.acquire()`, isForSection)
+  }
+}
+
+/**
+ * A reusable barrier: `wait()` blocks until `parties` jobs have called `wait()`. A job that is cancelled
+ * while it waits does not count.
+ *
+ * ```js
+ * const frame = new Barrier(2)
+ * yield frame.wait()
+ * ```
+ */
+export class Barrier {
+  /** @type {string} */
+  #name
+  #parties
+  #queue = new WaitQueue()
+
+  /**
+   * @param {number} parties the number of jobs that meet, an integer >= 1
+   * @param {{ name?: string }} [options] `name`: for traces and errors
+   * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+   */
+  constructor(parties, options = {}) {
+    this.#parties = partyCount('parties', parties)
+    this.#name = check.options(options, NAMED).name ?? 'barrier'
+  }
+
+  get name() { return this.#name }
+  get parties() { return this.#parties }
+  /** The number of waiting jobs. */
+  get waiting() { return this.#queue.size }
+
+  /**
+   * Waits for the other jobs.
+   *
+   * @param {WaitOptions} [options] @returns {Awaitable<void>} fulfilled when all have arrived
+   */
+  wait(options) {
+    return withSignal(new Arrival(`${this.#name}.wait()`, this.#parties, this.#queue), options)
+  }
+  get [Symbol.toStringTag]() { return 'Barrier' }
+}
+
+/** Waits at a barrier, unless it is the last to arrive. */
+class Arrival extends Waitable {
+  /** @param {string} name @param {number} parties @param {WaitQueue} queue */
+  constructor(name, parties, queue) {
+    super()
+    this.name = name
+    this.parties = parties
+    this.queue = queue
+  }
+  get handsOver() { return true }
+
+  try() {
+    const { parties, queue } = this
+    if (queue.size < parties - 1) return false
+    for (let left = parties - 1; left > 0; left--) queue.shift()?.wake()
+    return this.fulfill()
+  }
+  enter() {
+    this.queue.push(this)
+  }
+}
+
+// -------------------------------------------------------------------------------------------- 6 par and race
+
+/** Waits until all members have settled, or one has failed. */
+class All extends Group {
+  unsettled = 0
+
+  get mayBlock() { return this.members.length > 0 }
+  owners() {
+    return this.members.flatMap(member => member.owners())
+  }
+  try() {
+    return this.members.length === 0 && this.fulfill([])
+  }
+  /** @param {Job | null} job */
+  enter(job) {
+    this.unsettled = this.members.length
+    for (const member of this.members) {
+      if (!this.isSettled && member.enlist(this.newWaiter(job))) this.conclude(member)
+    }
+  }
+  /** @param {Waitable} member */
+  conclude(member) {
+    this.unsettled--
+    if (member.isFulfilled && this.unsettled > 0) return
+    this.decide(member, this.members.map(({ outcome }) => outcome))
+  }
+}
+
+/**
+ * Releases a job for one of several works. It has the rank and the reservation of its parent where a Task has
+ * none of its own.
  *
  * @param {any} work @param {Job} parent @returns {Job}
  */
 function spawnFor(work, parent) {
-  const options = onBehalfOf(parent)
+  const options = parametersFor(parent)
   if (work instanceof Task) {
     if (work.deadline < Infinity) options.release = options.deadline = undefined
     if (work.priority !== 0) options.priority = undefined
@@ -1490,17 +1573,24 @@ function spawnFor(work, parent) {
 }
 
 /**
- * The body of `par` and `race`.
+ * The code of `par` and `race`.
  *
- * @param {string} kind @param {any[]} works @param {Job} parent @returns {Generator<any, any, any>}
+ * @param {string} kind @param {any[]} works @param {AbortSignal | undefined} signal @param {Job} parent
+ * @returns {Generator<any, any, any>}
  */
-function* together(kind, works, parent) {
+function* together(kind, works, signal, parent) {
   /** @type {Job[]} */
   const children = []
+  /** @type {Set<Job>} */
+  const cancelled = new Set()
+  const cancelRest = (/** @type {unknown} */ reason) => {
+    for (const child of children.filter(({ finished }) => finished === undefined)) {
+      cancelled.add(child)
+      child.cancel(reason)
+    }
+  }
   /** @type {any[]} */
   const errors = []
-  /** @type {Group | undefined} */
-  let group
   let result
   try {
     const members = works.map(work => {
@@ -1510,99 +1600,148 @@ function* together(kind, works, parent) {
       children.push(child)
       return /** @type {Waitable} */ (Waitable.of(child))
     })
-    group = new Group(kind, members, kind === 'race' ? always : hasFailed)
+    const group = kind === 'race' ? new Choice(kind, members, false) : new All(kind, members)
+    if (signal !== undefined) group.signal = signal
+    // The caller can have to wait for its turn. The other jobs must not start until then.
+    group.decided = () => {
+      if (children.some(({ finished }) => finished === undefined)) {
+        cancelRest(new DOMException(`${kind}() is decided`, 'AbortError'))
+      }
+    }
     result = yield group
   } catch (error) {
     errors.push(error)
   }
-  // Children that are left are cancelled, and have the time to clean up.
-  const left = children.filter(({ finished }) => finished === undefined)
-  // The reason is that of the caller's own cancellation, or one for those whom the others made superfluous.
-  const reason = group !== undefined && group.decision === null ? errors[0]
-    : new DOMException(`${kind}() is decided`, 'AbortError')
-  for (const child of left) child.cancel(reason)
-  for (const child of left) {
-    const end = new Group(kind, [/** @type {Waitable} */ (Waitable.of(child))], never)
-    try {
-      yield end
-    } catch (error) {
-      errors.push(error)
-      // A job is cancelled once, so this waits to the end; unless the child waits for what the caller holds.
-      if (!(error instanceof DeadlockError)) yield end
-    }
-    if (child.state === 'failed') errors.push(end.members[0].outcome)
-  }
+  cancelRest(errors[0])
+  for (const child of cancelled) yield* joinCancelled(child, errors)
   if (errors.length === 0) return result
   if (errors.length === 1) throw errors[0]
   throw new AggregateError(errors, `${kind}(): ${errors.length} works failed`)
 }
 
+/**
+ * Waits until a cancelled job has ended, its `finally` blocks included.
+ *
+ * @param {Job} child @param {any[]} errors collects the failure of the child, and errors of this wait
+ * @returns {Generator<any, void, any>}
+ */
+function* joinCancelled(child, errors) {
+  const end = /** @type {Waitable} */ (Waitable.of(child))
+  // A job is cancelled once, so the second wait lasts to the end, unless the child waits for this job.
+  for (let waits = 2; waits > 0 && !end.attempt(null); waits--) {
+    try {
+      yield end
+    } catch (error) {
+      if (!end.isSettled || error !== end.outcome) errors.push(error)
+      if (error instanceof DeadlockError) break
+    }
+  }
+  if (child.state === 'failed') errors.push(end.outcome)
+}
+
+const blankGroup = () => new All('par', [])
 /** @param {any} value */
 const isWork = value => typeof value === 'function' || value instanceof Task || isUnfinished(value)
 
-/** @param {string} kind @param {any} given works, and last perhaps options @returns {any} */
+const WORK = 'a function, a Task, a generator, or something to wait for'
+
+/** @param {string} kind @param {any} given works, and options as the last argument @returns {any} */
 function callOfAll(kind, given) {
   const last = given.at(-1)
-  const hasOptions = typeof last === 'object' && last !== null && Object.hasOwn(last, 'scheduler') && !isWork(last)
+  const hasOptions = typeof last === 'object' && last !== null && !isWork(last) &&
+    (Object.hasOwn(last, 'scheduler') || Object.hasOwn(last, 'signal'))
   const works = hasOptions ? given.slice(0, -1) : given
   works.forEach((/** @type {any} */ work, /** @type {number} */ index) => {
     if (isWork(work)) return
-    const error = check.wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
+    const error = check.wrongType(`works[${index}]`, WORK, work)
     if (works.length === 1 && Array.isArray(work)) error.message += `: write ${kind}(...works)`
     throw error
   })
   if (kind === 'race' && works.length === 0) {
     throw new TypeError('works must not be empty, or the race would never end')
   }
-  const options = hasOptions ? check.options(last, ACTING) : {}
-  kept.group ??= new Group('par', [], hasFailed)
-  return new Call(`${kind}()`, parent => together(kind, works, parent), options)
+  const options = hasOptions ? check.options(last, CALL) : {}
+  keep(blankGroup)
+  return new Call(`${kind}()`, parent => together(kind, works, options.signal, parent), options)
 }
 
-/** What may be done together. @typedef {Work | PromiseLike<unknown> | { scheduler: Scheduler }} Member */
+/** An argument of `par` and `race`. @typedef {Work | PromiseLike<unknown> | CallOptions} Member */
 /**
  * @template {readonly Member[]} W
- * @typedef {{ [I in keyof W]: (W[I] | ((job: Job) => unknown)) & (W[I] extends PromiseLike<any> | { scheduler: Scheduler }
- *   ? unknown : Taking<W[I], []>) }} Members
+ * @typedef {{ [I in keyof W]:
+ *   (W[I] | (() => unknown))
+ *   & (W[I] extends PromiseLike<any> | CallOptions ? unknown : Taking<W[I], []>) }} Members
  */
-/** @template {readonly unknown[]} W @typedef {W extends readonly [...infer Works, { scheduler: Scheduler }] ? Works : W} WorksIn */
+/**
+ * @template {readonly unknown[]} W
+ * @typedef {W extends readonly [...infer Works, infer Last]
+ *   ? Last extends Work | PromiseLike<unknown> ? W : Last extends CallOptions ? Works : W : W} WorksIn
+ */
 /** @template {readonly unknown[]} W @typedef {{ -readonly [I in keyof W]: ResultOf<W[I]> }} Results */
 /**
  * @template {readonly unknown[]} W
- * @typedef {{ [I in keyof W]: { index: I extends `${infer N extends number}` ? N : number, value: ResultOf<W[I]> }
- * }[number]} Winner
+ * @typedef {{ [I in keyof W]: {
+ *   index: I extends `${infer N extends number}` ? N : number, value: ResultOf<W[I]>
+ * } }[number]} Winner
  */
 
 /**
- * Does several things at once, each as a job of its own, and waits for all of them (Communicating Generators
- * 2.2; occam's PAR). When one fails or is cancelled, or the caller is, the others are cancelled; only when
- * they have ended, `finally` blocks included, it fails: with that error, or with an AggregateError of all
- * when cleaning up failed too.
+ * Runs several works as jobs, and waits for all of them (occam's PAR; Communicating Generators 2.2). If a
+ * work fails or is cancelled, or the caller is cancelled, the other jobs are cancelled. When they have ended,
+ * `finally` blocks included, the call fails: with this error, or with an AggregateError if other works failed
+ * too.
  *
  * ```js
- * const [left, right] = yield par(sort(a), sort(b)) // of generator functions; or par(() => sort(a), ...)
+ * const [left, right] = yield par(() => sort(a), () => sort(b)) // sort is a generator function
  * ```
  *
  * @template {readonly Member[]} const W
- * @param {Members<W>} works functions, Tasks and generators become jobs with the caller's deadline, priority and reservation
- *   where a Task has none of its own; waitables, jobs and promises are waited for. Last of all may come
- *   `{ scheduler }`: where they run when it is awaited outside jobs; default `rt`
+ * @param {Members<W>} works functions, Tasks and generators become jobs with the caller's deadline, priority
+ *   and reservation, where a Task has none of its own; waitables, jobs and promises are waited for. The last
+ *   argument can be `{ scheduler, signal }`, the options of other calls
  * @returns {Awaitable<Results<WorksIn<W>>>} the results, in order
- * @throws {TypeError} naming the work that is none
+ * @throws {TypeError} if a work has the wrong type
  */
 export function par(...works) {
   return callOfAll('par', works)
 }
 
 /**
- * Does several things at once, and waits for the first that is over, which decides: with its result, or with
- * its error. The others are cancelled, and it waits until they have ended, `finally` blocks included.
+ * Runs several works as jobs, and waits for the first that ends: its result or error is the outcome. The
+ * other jobs are cancelled, and the call waits until they have ended, `finally` blocks included.
+ *
+ * ```js
+ * const { index, value } = yield race(() => search(left), () => search(right))
+ * ```
  *
  * @template {readonly Member[]} const W
- * @param {W extends readonly [] ? ['at least one'] : Members<W>} works as for `par`, at least one
+ * @param {W extends readonly [] ? ['at least one'] : Members<W>} works the works, as for `par`; at least one
  * @returns {Awaitable<Winner<WorksIn<W>>>}
- * @throws {TypeError} naming the work that is none
+ * @throws {TypeError} if a work has the wrong type, or there is none
  */
 export function race(...works) {
   return callOfAll('race', works)
 }
+
+// -------------------------------------------------------------------------------------------------- 7 checks
+
+/** @param {unknown} value @returns {value is number} */
+const isCount = value => Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0
+const permitCount = /* @__PURE__ */ check.number('an integer >= 0', isCount)
+const partyCount = /* @__PURE__ */ check.number('an integer >= 1', value => isCount(value) && value > 0)
+const bufferSize = /* @__PURE__ */ check.number('an integer >= 0 or Infinity',
+  value => value === Infinity || isCount(value))
+const anyNumber = /* @__PURE__ */ check.number('a number', value => !Number.isNaN(value))
+
+/** @param {string} name @param {unknown} fn the code of a job */
+const checkWork = (name, fn) => check.refuseAsyncGenerator(name, check.callable(name, fn), fn)
+/** @param {CallOptions} options @returns {WaitOptions | undefined} */
+const signalOf = ({ signal }) => signal === undefined ? undefined : { signal }
+
+const SIGNAL = /* @__PURE__ */ (() => ({ signal: check.signal }))()
+const NAMED = /* @__PURE__ */ (() => ({ name: check.text }))()
+const CALL = /* @__PURE__ */ (() => ({ scheduler: check.scheduler, signal: check.signal }))()
+const RESOURCE = /* @__PURE__ */ (() => ({ ...NAMED, ceiling: anyNumber }))()
+const CHANNEL = /* @__PURE__ */ (() => ({ ...NAMED, overflow: check.among('block', 'drop', 'slide') }))()
+const CHOICE = /* @__PURE__ */ (() => ({ ...CALL, fair: check.flag }))()
+const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 'action'))()

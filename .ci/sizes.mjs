@@ -15,10 +15,12 @@ const IMPORTS = [
   ['sync.mjs', '{ Channel, choice, par, race }'],
   ['addons/adopt.mjs', '{ adopt }'],
   ['addons/connect.mjs', '{ connect }'],
+  ['addons/deadlock.mjs', '{ reportDeadlocks }'],
   ['addons/preemptify.mjs', '{ preemptify }'],
   ['addons/preemptify/runtime.mjs', '{ support, budget }'],
   ['addons/reservations.mjs', '{ Reservation }'], ['addons/reservations.mjs', '{ interrupt }'],
   ['addons/schedulable.mjs', '{ schedulable }'],
+  ['addons/scheduler.mjs', '{ scheduler }'],
   ['addons/shared.mjs', '{ SharedMutex }'],
   ['addons/workers.mjs', '{ Workers }']
 ]

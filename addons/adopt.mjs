@@ -27,11 +27,11 @@
  * @module adopt
  */
 
-import { RELEASED, apply, follow, releaseOf, scriptAddress } from '../alarms.mjs'
-import { Task, seam } from '../rt.mjs'
+import { apply, releaseOf, scriptAddress, startsJob } from '../alarms.mjs'
+import { Task, extend } from '../rt.mjs'
 /** @import { Job, Scheduler } from '../rt.mjs' */
 
-const { Waitable, check, here } = seam
+const { Waitable, Waiter, check, here, protocol } = extend
 const { elsewhere, flag, options: checked, text, wrongType } = check
 
 /**
@@ -159,8 +159,7 @@ class Call extends Waitable {
   /** What the function returned. @type {any} */
   value = undefined
   isWaiting = false
-  /** Called when it has ended, for the queue where it was; unless that was at once. */
-  woken = () => {}
+  isQueued = false
 
   /** @param {Invocation} invocation @param {number} absoluteDeadline @param {number} priority */
   constructor(invocation, absoluteDeadline, priority) {
@@ -172,10 +171,8 @@ class Call extends Waitable {
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
   }
-  // The queue that it is in is that of calls, which it leaves when it has ended.
   get isRanked() { return false }
-  undo() {}
-  refresh() {}
+  get isExternal() { return true } // a task of the platform wakes it
 
   /** Neither waits for its turn nor, in a scheduler that is paused, for its first dispatch. */
   get hasBegun() { return !this.isWaiting && this.made?.started !== undefined }
@@ -188,7 +185,7 @@ class Call extends Waitable {
 /** The calls of a page's callbacks, as jobs. */
 class Calls {
   isReleased = false
-  /** By their reservation; each in order of eligibility, equals as they came. @type {Map<any, any>} */
+  /** The calls that have not ended, by reservation, in order of eligibility; equals as they came. @type {Map<any, Call[]>} */
   #queues = new OwnMap()
   /** Those that have not ended where they began. @type {WeakMap<Job, Call>} */
   #calls = new OwnWeakMap()
@@ -211,7 +208,7 @@ class Calls {
     const { console, reportError } = target
     this.scheduler = scheduler
     this.fail = reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
-    this.#unwatch = seam.stalling(scheduler, (job, ms) => {
+    this.#unwatch = extend.onStall(scheduler, (job, ms) => {
       const row = this.#callOf(job)?.invocation.row
       if (row === undefined) return
       const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
@@ -247,7 +244,7 @@ class Calls {
 
   /** A script that made a frame long, and was no callback of ours. @param {any} script PerformanceScriptTiming */
   tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
-    if ([import.meta.url, scriptAddress(), seam.url].includes(sourceURL)) return
+    if ([import.meta.url, scriptAddress(), extend.url].includes(sourceURL)) return
     const where = `${sourceURL}:${sourceCharPosition}`
     const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
     this.#add(row, duration)
@@ -272,7 +269,7 @@ class Calls {
    */
   enter(invocation, rule = {}) {
     const { row, fn, self, args, event, called } = invocation
-    if (this.isReleased || seam.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
+    if (this.isReleased || extend.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
@@ -280,7 +277,7 @@ class Calls {
     const call = new Call(invocation, release + deadline, priority)
     const queue = this.#queueOf(reservation)
     let { isWhole = false } = invocation
-    const waits = call.isWaiting = queue.first !== null && scheduler.policy.compare(queue.first, /** @type {any} */ (call)) <= 0
+    const waits = call.isWaiting = queue.length > 0 && scheduler.policy.compare(queue[0], call) <= 0
     if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
     const { stalls } = row
     /** @type {any} */
@@ -293,21 +290,20 @@ class Calls {
     }
     this.#begun = call
     if (waits || scheduler.paused) spawn()
-    else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
+    else extend.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
     if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
       isWhole = true
-      seam.run(scheduler, () => job, Infinity)
+      extend.run(scheduler, () => job, Infinity)
     }
-    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job) // by all of its steps
-    if (end.enlist(call)) {
+    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.stall(job) // by all of its steps
+    if (end.enlist(new Waiter(null, () => this.#leave(queue, call, end)))) {
       this.#count(call)
       if (end.isFulfilled) return call.value
       throw end.outcome
     }
-    call.woken = () => this.#leave(queue, call, end)
     this.#calls.set(job, call)
-    queue.push(call)
+    this.#insert(queue, call)
     if (event !== undefined) this.#keepPlace(event)
     if (waits && latest) this.#replace(fn, call)
     const { owner } = invocation
@@ -318,8 +314,8 @@ class Calls {
       this.#makeWay(queue, call)
       if (job.finished !== undefined) return
       call.isWaiting = false
-      seam.run(scheduler, () => job, isWhole ? Infinity : undefined)
-      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job)
+      extend.run(scheduler, () => job, isWhole ? Infinity : undefined)
+      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.stall(job)
       if (end.isFulfilled) return call.value
     }
   }
@@ -339,8 +335,8 @@ class Calls {
   #start(call) {
     call.isWaiting = false
     const { fn, self, args } = call.invocation
-    const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
-    const body = isAsync ? fn : seam.preemptible(fn)
+    const isAsync = startsJob(fn) // its rest is the platform's
+    const body = isAsync ? fn : extend.preemptible(fn)
     const result = apply(body, self, args)
     if (body !== fn) return this.#end(call, result)
     call.value = result
@@ -369,18 +365,26 @@ class Calls {
     return this.#begun?.made === job ? this.#begun : this.#calls.get(job)
   }
 
-  /** @param {any} reservation */
+  /** @param {any} reservation @returns {Call[]} */
   #queueOf(reservation) {
-    const queue = this.#queues.get(reservation) ?? new seam.Heap((/** @type {any} */ a, /** @type {any} */ b) =>
-      this.scheduler.policy.compare(a, b) || a.made.id - b.made.id)
+    const queue = this.#queues.get(reservation) ?? []
     this.#queues.set(reservation, queue)
     return queue
+  }
+
+  /** @param {Call[]} queue @param {Call} call the youngest of its equals */
+  #insert(queue, call) {
+    const { policy } = this.scheduler
+    let place = queue.length
+    while (place > 0 && policy.compare(call, queue[place - 1]) < 0) place--
+    queue.splice(place, 0, call)
+    call.isQueued = true
   }
 
   /**
    * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
    *
-   * @param {any} queue @param {Call} call
+   * @param {Call[]} queue @param {Call} call
    */
   #makeWay(queue, call) {
     const { scheduler } = this
@@ -388,19 +392,20 @@ class Calls {
       this.#event = call.invocation.event
       this.#until = scheduler.now() + scheduler.round
     }
-    while (call.queue !== null && queue.first !== call) { // its listener may be removed meanwhile
-      const { first } = queue
+    while (call.isQueued && queue[0] !== call) { // its listener may be removed meanwhile
+      const [first] = queue
       const left = this.#until - scheduler.now()
       if (!(left > 0)) break
       first.wake()
-      seam.run(scheduler, () => first.made, left)
-      if (queue.first === first) break // it waits for something else
+      extend.run(scheduler, () => /** @type {Job} */ (first.made), left)
+      if (queue[0] === first) break // it waits for something else
     }
   }
 
-  /** @param {any} queue @param {Call} call @param {any} end */
+  /** @param {Call[]} queue @param {Call} call @param {any} end */
   #leave(queue, call, end) {
-    queue.remove(call)
+    queue.splice(queue.indexOf(call), 1)
+    call.isQueued = false
     const { owner } = call.invocation
     const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
     others.delete(call)
@@ -408,7 +413,7 @@ class Calls {
     if (call.hasBegun) this.#count(call)
     if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
     // In a task of its own, so that the microtasks of this one come before.
-    if (queue.first?.isWaiting) this.scheduler.host.post(() => queue.first?.wake())
+    if (queue[0]?.isWaiting) this.scheduler.host.post(() => queue[0]?.wake())
   }
 
   /** @param {Call} call */
@@ -551,7 +556,7 @@ class Realm {
         const [event] = args
         begin()
         if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
-        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
+        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= extend.answers(given))
         const self = object ?? this
         const answer = calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
         return answer // not in one: WebKit takes a function that calls last from the stack, where `nested` looks for it
@@ -662,7 +667,7 @@ function adoptListeners(realm) {
       apply(native, self, [type, entry, options])
       if (known !== undefined || signal?.aborted) return
       apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-      if (signal) follow(signal, aborting(new WeakRef(entry)))
+      if (signal) extend.onAbort(signal, aborting(new WeakRef(entry)))
       const abort = () => (listeners.get(listener) ?? entry) === entry && realm.forget(listeners, listener) // else it was added anew since
       const restore = () => {
         apply(remove, at, [type, entry, options])
@@ -758,7 +763,7 @@ function rulesOf(scheduler, rules = {}) {
     check.knownOptions(rule, known, where)
     const { deadline, priority, reservation } = checked(rule, known)
     new Task(/** @type {any} */ (() => {}), { deadline, priority, reservation })
-    if (reservation?.[seam.protocol].needsMain || (reservation?.scheduler ?? scheduler) !== scheduler) {
+    if (reservation?.[protocol].needsMain || (reservation?.scheduler ?? scheduler) !== scheduler) {
       throw new TypeError(`${where}.reservation must be a Reservation, or io.for(main), of the scheduler of the jobs`)
     }
     return rule
@@ -808,7 +813,7 @@ const aborting = entry => () => { entry.deref()?.abort() }
 const realms = new WeakSet()
 
 /** @param {any} fn */
-const isOthers = fn => typeof fn === 'function' && !seam.ours.has(fn)
+const isOthers = fn => typeof fn === 'function' && !extend.isInternal(fn)
 
 /** @param {string} type @param {any} at @returns {(rule: EventRule) => boolean} */
 const fits = (type, at) => ({ type: types, target: wanted }) => (types === undefined || [types].flat().includes(type)) &&

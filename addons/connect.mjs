@@ -7,8 +7,7 @@
  *
  * Words:
  * - frame: a message of the protocol, an array. The comment at VERSION explains the protocol
- * - wire: one end of an external channel, the exchange behind an ExternalChannel. It has a peer, the other
- *   end
+ * - wire: one end of an external channel, an ExternalChannel. It has a peer, the other end
  * - link: the wires of one endpoint
  * - session: a link over one endpoint after another. It numbers its frames, and keeps them until they are
  *   acknowledged
@@ -27,17 +26,17 @@
  * @module connect
  */
 
-import { seam } from '../rt.mjs'
-import { Channel, ChannelError, End, Exchange, NOTHING, decide, sideOf, take } from '../sync.mjs'
+import { extend } from '../rt.mjs'
+import { Channel, ChannelError, End, NOTHING, withSignal } from '../sync.mjs'
 import {
   NONE, bytesOf, decoding, encoded, isBytes, isCount, joined, kindOf, unpacked
 } from './internal/bytes.mjs'
 import { Transport, anArray, transferring } from './internal/endpoints.mjs'
-import { outside } from './internal/outside.mjs'
 import { PROTOCOL, isLife, lifeOfThread, randomId, whenReleased } from './internal/threads.mjs'
-/** @import { Awaitable, Job, Scheduler } from '../rt.mjs' */
+/** @import { Awaitable, Scheduler } from '../rt.mjs' */
+/** @import { WaitOptions } from '../sync.mjs' */
 
-const { Queue, check, here } = seam
+const { WaitQueue, check, here } = extend
 
 /**
  * A channel to another thread, process or machine: both sides connect the same name over their ends of one
@@ -67,19 +66,20 @@ const { Queue, check, here } = seam
  * browsers send no event for it; so not in pages without a secure context, nor across origins. Node sends
  * events; but none for a BroadcastChannel. A peer that hangs is no dead one: use a timeout.
  *
- * A function as the endpoint makes a channel that outlives it: when one ends, or is silent, the function opens the
- * next, after a pause that grows. What was sent and not received is sent again, so every message arrives once and in
- * order, whatever is cut; `send` and `close` just take longer. Such endpoints are not yours: they are closed when they
- * are replaced, and after the last channel. The other side has such a function too, or `accept`s what is opened.
- * Channels fail when the other side is silent for `timeout` (the `reason` is 'timeout') or does not know the session,
- * since it was started anew ('restarted').
+ * A function as the endpoint makes a channel that outlives it: when one ends, or is silent, the function
+ * opens the next, after a pause that grows. What was sent and not received is sent again, so every message
+ * arrives once and in order, whatever is cut; `send` and `close` just take longer. Such endpoints are not
+ * yours: they are closed when they are replaced, and after the last channel. The other side has such a
+ * function too, or `accept`s what is opened. Channels fail when the other side is silent for `timeout` (the
+ * `reason` is 'timeout') or does not know the session, since it was started anew ('restarted').
  *
  * ```js
  * const lines = connect(() => new WebSocket(url), 'lines')
  * ```
  *
  * @template [T=unknown]
- * @param {any} endpoint or a function that returns the next one, a promise of it, or null when there is none now
+ * @param {any} endpoint or a function that returns the next one, a promise of it, or null when there is none
+ *   now
  * @param {string} name up to 1000 characters
  * @param {SessionOptions} [options] of the first channel over a function
  * @returns {ExternalChannel<T>} the same one while it is open
@@ -91,23 +91,24 @@ export function connect(endpoint, name, options = {}) {
   check.options(options, SESSION)
   const known = links.get(endpoint)
   const link = known === undefined || known.isFree ? linkOver(endpoint, options) : known
-  const wire = link.connect(name)
-  return wire.channel ??= new ExternalChannel(wire)
+  return link.connect(name)
 }
 
 /**
- * The side that does not open endpoints: finds out which session an endpoint belongs to, by the first it says. One that
- * goes on gets it; with one that begins `work` is called.
+ * The side that does not open endpoints: finds out which session an endpoint belongs to, by the first it
+ * says. One that goes on gets it; with one that begins `work` is called.
  *
  * ```js
  * server.on('connection', socket => accept(socket, session => hub.join(connect(session, 'say'))))
  * ```
  *
- * Who knows the random number of a session, of 52 bits, can take it over: carry it over what others cannot read.
+ * Who knows the random number of a session, of 52 bits, can take it over: carry it over what others cannot
+ * read.
  *
- * @param {any} endpoint as those of `connect`; it is closed when another one takes its place, or the session ends
- * @param {(session: any) => void} work gets an endpoint for `connect`, which lasts as long as the session; of a side that
- *   keeps none, `endpoint` itself
+ * @param {any} endpoint as those of `connect`; it is closed when another one takes its place, or the session
+ *   ends
+ * @param {(session: any) => void} work gets an endpoint for `connect`, which lasts as long as the session; of
+ *   a side that keeps none, `endpoint` itself
  * @param {SessionOptions} [options]
  * @throws {TypeError | RangeError} naming the parameter
  */
@@ -120,7 +121,10 @@ export function accept(endpoint, work, options = {}) {
 
 const SESSION = { timeout: check.positive, heartbeat: check.interval, retry: check.interval, scheduler: check.scheduler }
 
-/** @param {any} endpoint or a function that opens it @param {SessionOptions} options @throws {TypeError | RangeError} */
+/**
+ * @param {any} endpoint or a function that opens it @param {SessionOptions} options
+ * @throws {TypeError | RangeError}
+ */
 function linkOver(endpoint, options) {
   if (typeof endpoint !== 'function') return new Link(endpoint, new FrameTransport(endpoint))
   const session = new Session(endpoint, options)
@@ -129,42 +133,7 @@ function linkOver(endpoint, options) {
   return session
 }
 
-const TRANSFER = { transfer: anArray }
-
-/**
- * One end of a channel between threads, processes or machines. It is used like any other channel, with these
- * differences: what one end sends, receivers at the other end get, so that both may send; `offer` succeeds
- * when all that was sent before has been received, and then its message waits at the other end.
- *
- * @template [T=unknown]
- * @extends {Channel<T>}
- */
-class ExternalChannel extends Channel {
-  /** @type {Wire} */
-  #wire
-
-  /** @internal @param {any} wire */
-  constructor(wire) {
-    super(wire)
-    this.#wire = wire
-  }
-  /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
-  get rejected() { return this.#wire.link.rejected }
-
-  /**
-   * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
-   *   transferred, are transferred where the endpoint can: the message itself, or its elements or properties.
-   *   The sender has them no more.
-   * @param {{ transfer?: any[] }} [options] `transfer`: exactly what to transfer; `[]` copies
-   * @returns {Awaitable<void>} over when it has been received; fails with a ChannelError when the other side
-   *   closes or dies before, with a DataCloneError when it cannot be cloned
-   * @throws {TypeError} when `transfer` is no array
-   */
-  send(message, options = {}) {
-    const { transfer } = check.options(options, TRANSFER)
-    return Object.assign(this.#wire.newEnd(true, message), { transfer })
-  }
-}
+const SEND = { transfer: anArray, signal: check.signal }
 
 // --------------------------------------------------------------------------------------------- the protocol
 
@@ -203,10 +172,10 @@ class ExternalChannel extends Channel {
  * `channel.rejected` counts them. Messages on the same endpoint that are no frames are left to others.
  *
  * An endpoint that clones what it carries gets frames as they are. Any other one gets their bytes
- * (internal/bytes.mjs) after 'rt.mjs', the version, and a byte that is 0: all in one message while they are few,
- * else each buffer in messages of its own; as a text in base64 where bytes do not survive. Which of these it is
- * shows at the HELLO, which goes out as it is but to sockets.
- * The first message tells how long those are that follow; one of another length ends the frame, and is looked at by itself.
+ * (internal/bytes.mjs) after 'rt.mjs', the version, and a byte that is 0: all in one message while they are
+ * few, else each buffer in messages of its own; as a text in base64 where bytes do not survive. Which of
+ * these it is shows at the HELLO, which goes out as it is but to sockets. The first message tells how long
+ * those are that follow; one of another length ends the frame, and is looked at by itself.
  */
 const VERSION = 1
 
@@ -233,27 +202,74 @@ const UNREADABLE = /* @__PURE__ */ Symbol('unreadable')
 
 // ------------------------------------------------------------------------------------------ channels: wires
 
-const OutsideEnd = /* @__PURE__ */ outside(End, false)
+/** Sends a message to the peer: it takes time, so it goes out when it is entered. */
+class ExternalSend extends End {
+  /** @param {ExternalChannel<any>} channel @param {any} message @param {any[] | undefined} transfer */
+  constructor(channel, message, transfer) {
+    super(channel, true, message)
+    this.external = channel
+    this.transfer = transfer
+  }
+  get commits() { return this.external.mayCommit }
+  try() {
+    const { closing } = this.external
+    return closing !== null && this.reject(closing)
+  }
+  enter() {
+    this.external.enterSend(this, this.waiter)
+  }
+  leave() {
+    super.leave()
+    this.external.withdraw(this)
+  }
+}
 
-/** One end of an external channel. */
-class Wire extends Exchange {
+/** Receives a message of the peer. */
+class ExternalReceive extends End {
+  /** @param {ExternalChannel<any>} channel */
+  constructor(channel) {
+    super(channel, false, undefined)
+    this.external = channel
+  }
+  enter() {
+    super.enter(null)
+    this.external.announce()
+  }
+  leave() {
+    super.leave()
+    if (!this.external.closed) this.external.announce()
+  }
+}
+
+/**
+ * One end of a channel between threads, processes or machines. It is used like any other channel, with these
+ * differences: what one end sends, receivers at the other end get, so that both may send; `offer` succeeds
+ * when all that was sent before has been received, and then its message waits at the other end.
+ *
+ * @template [T=unknown]
+ * @extends {Channel<T>}
+ */
+class ExternalChannel extends Channel {
+  /** @internal */
   id = randomId()
-  /** The other end; 0 as long as it has not been heard. */
+  /** @internal the other end; 0 as long as it has not been heard */
   peer = 0
-  /** What the other end's thread holds. */
+  /** @internal the lock that the other end's thread holds */
   life = ''
   /** Whether the other end has been heard since. */
   #isAnswered = false
-  /** What users have. @type {any} */
-  channel = null
 
   // Out:
   /** Sends of choices, which must not go out before they are decided. */
-  #guards = new Queue()
+  #guards = new WaitQueue()
   /** Whether a guard was the last to go. */
   #wasGuard = false
   #sent = 0
-  /** While the last of that is out; null in it when nobody waits for the answer. @type {{ send: End | null } | null} */
+  /**
+   * While the last of that is out; null in it when nobody waits for the answer.
+   *
+   * @type {{ send: ExternalSend | null } | null}
+   */
   #flight = null
   #isAsking = false
   /** Whether somebody waits at the other end. */
@@ -268,20 +284,44 @@ class Wire extends Exchange {
   /** What it has been told. */
   #saidWanted = false
 
-  /** @param {Link} link @param {string} name */
+  /** @internal @param {Link} link @param {string} name */
   constructor(link, name) {
-    super(0, 'block', name)
+    super(0, { name })
+    /** @internal */
     this.link = link
   }
 
   get length() { return this.#held?.kept ? 1 : 0 }
-  /** @param {boolean} isSender @param {any} [message] @returns {End} */
-  newEnd(isSender, message) {
-    return new OutsideEnd(this, isSender, message)
+  /** @internal */
+  get isExternal() { return true }
+  /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
+  get rejected() { return this.link.rejected }
+
+  /**
+   * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
+   *   transferred, are transferred where the endpoint can: the message itself, or its elements or properties.
+   *   The sender has them no more.
+   * @param {{ transfer?: any[], signal?: AbortSignal }} [options] `transfer`: exactly what to transfer; `[]`
+   *   copies. `signal`: ends the wait
+   * @returns {Awaitable<void>} over when it has been received; fails with a ChannelError when the other side
+   *   closes or dies before, with a DataCloneError when it cannot be cloned
+   * @throws {TypeError} when `transfer` is no array
+   */
+  send(message, options = {}) {
+    const { transfer, signal } = check.options(options, SEND)
+    const send = new ExternalSend(this, message, transfer)
+    if (signal !== undefined) send.signal = signal
+    return /** @type {any} */ (send)
   }
+  /** @param {WaitOptions} [options] @returns {Awaitable<T>} */
+  receive(options) {
+    return withSignal(new ExternalReceive(this), options)
+  }
+
+  /** @internal */
   get isConnected() { return this.peer !== 0 && this.link.isOpen }
 
-  /** @param {number} to who has said hello; 0 when nobody has */
+  /** @internal @param {number} to who has said hello; 0 when nobody has */
   hello(to) {
     const { link } = this
     link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe()])
@@ -292,7 +332,10 @@ class Wire extends Exchange {
     this.link.send([PROTOCOL, VERSION, kind, this.peer, ...rest])
   }
 
-  /** An end of this name is there. @param {number} from @param {string} life @param {boolean} isAnswer to our own hello */
+  /**
+   * @internal an end of this name is there @param {number} from @param {string} life
+   * @param {boolean} isAnswer to our own hello
+   */
   meet(from, life, isAnswer) {
     const { link } = this
     if (this.peer === from) {
@@ -311,7 +354,7 @@ class Wire extends Exchange {
     }
   }
 
-  /** @param {any[]} frame addressed to it @returns {boolean} whether it was one that could come */
+  /** @internal @param {any[]} frame addressed to it @returns {boolean} whether it was one that could come */
   handle([, , kind, , number, flag, content]) {
     if (this.peer === 0 && kind !== REFUSE) return false
     switch (kind) {
@@ -338,7 +381,7 @@ class Wire extends Exchange {
         return true
       case CLOSE:
         if (number !== this.peer || flag !== 0 && flag !== 1) return false
-        this.ended('was closed by the other side', flag === 0 || content === UNREADABLE ? undefined : content)
+        this.end('was closed by the other side', flag === 0 || content === UNREADABLE ? undefined : content)
         return true
       case REFUSE:
         if (!this.link.isBroadcast || this.#isAnswered) return false
@@ -350,14 +393,15 @@ class Wire extends Exchange {
 
   // --- out
 
-  /** Sends what may go out. */
+  /** @internal sends what may go out */
   pump() {
     while (this.isConnected && this.#flight === null) {
       const mayGuard = this.#isWanted && this.#guards.size > 0
       const isGuard = mayGuard && (this.senders.size === 0 || !this.#wasGuard)
-      const send = take(isGuard ? this.#guards : this.senders)
+      const queue = isGuard ? this.#guards : this.senders
+      const send = /** @type {ExternalSend | null} */ (queue.shift())
       if (send === null) break
-      if (isGuard) decide(send)
+      if (isGuard) send.commit()
       this.#wasGuard = isGuard
       this.#launch(send)
     }
@@ -370,16 +414,16 @@ class Wire extends Exchange {
     this.#tell(ASK)
   }
 
-  /** @param {End} send */
+  /** @param {ExternalSend} send */
   #launch(send) {
     try {
-      this.#post(send.message, send, /** @type {any} */ (send).transfer)
+      this.#post(send.message, send, send.transfer)
     } catch (error) {
       send.fail(error)
     }
   }
 
-  /** @param {any} message @param {End | null} send @param {any[]} [transfer] */
+  /** @param {any} message @param {ExternalSend | null} send @param {any[]} [transfer] */
   #post(message, send, transfer) {
     const frame = [PROTOCOL, VERSION, DATA, this.peer, this.#sent + 1, send === null ? 1 : 0, message]
     this.#flight = { send }
@@ -392,7 +436,10 @@ class Wire extends Exchange {
     }
   }
 
-  /** @param {{ send: End | null }} flight @param {boolean} wanted @param {unknown} problem @returns {true} */
+  /**
+   * @param {{ send: ExternalSend | null }} flight @param {boolean} wanted @param {unknown} problem
+   * @returns {true}
+   */
   #done({ send }, wanted, problem) {
     this.#flight = null
     this.#isWanted = wanted
@@ -402,20 +449,9 @@ class Wire extends Exchange {
     return true
   }
 
-  /**
-   * @param {End} send
-   * @param {object | null} group the choice that tries it, if one does
-   * @returns {boolean}
-   */
-  trySend(send, group) {
-    if (this.closed !== null) {
-      send.fail(this.closed)
-      return true
-    }
-    if (this.#flight !== null) return this.#flight.send === send
-    if (!this.isConnected || group !== null && !this.#isWanted) return false
-    this.#launch(send)
-    return true
+  /** @internal whether a branch of a choice commits if it is entered now @returns {boolean} */
+  get mayCommit() {
+    return this.closing === null && this.#flight === null && this.isConnected && this.#isWanted
   }
 
   /**
@@ -424,9 +460,9 @@ class Wire extends Exchange {
    * @param {any} message @returns {boolean}
    */
   offer(message) {
-    if (this.closed !== null || this.#flight !== null || !this.isConnected) return false
+    if (this.closing !== null || this.#flight !== null || !this.isConnected) return false
     this.#post(message, null)
-    return this.closed === null
+    return this.closing === null
   }
 
   // --- in
@@ -438,7 +474,7 @@ class Wire extends Exchange {
       this.#finish('unreadable')
       return false
     }
-    const receive = take(this.receivers)
+    const receive = this.receivers.shift()
     if (receive === null) {
       this.#held = { message, kept }
       return true
@@ -455,7 +491,10 @@ class Wire extends Exchange {
     this.#tell(DONE, this.#received, this.#saidWanted, ...problem)
   }
 
-  /** Says whether somebody waits to receive, to an end that asks and does not know. @param {boolean} [isWanted] */
+  /**
+   * @internal says whether somebody waits to receive, to an end that asks and does not know
+   * @param {boolean} [isWanted]
+   */
   announce(isWanted = this.#held === null && this.receivers.size > 0) {
     if (!this.#isAsked || isWanted === this.#saidWanted || this.link.isFull) return
     this.#saidWanted = isWanted
@@ -467,39 +506,36 @@ class Wire extends Exchange {
     if (this.#held === null) return NOTHING
     const { message } = this.#held
     this.#held = null
-    if (this.closed === null) this.#finish()
+    if (this.closing === null) this.#finish()
     return message
   }
 
   poll() {
     // Who polls will do so again: a choice at the other end may send to it.
-    if (this.#held === null && this.closed === null) this.announce(true)
+    if (this.#held === null && this.closing === null) this.announce(true)
     return super.poll()
   }
 
   // --- both
 
-  /** @param {End} end @param {Job | null} job */
-  enter(end, job) {
-    const queue = end.isSender && end.group !== null ? this.#guards : sideOf(end)
-    queue.push(end, job)
-    if (queue === this.#guards) this.#ask()
-    else if (queue === this.receivers) this.announce()
+  /**
+   * @internal @param {ExternalSend} send @param {any} waiter a choice must not send before it has committed
+   */
+  enterSend(send, waiter) {
+    const queue = waiter.isBranch === true ? this.#guards : this.senders
+    queue.push(send)
+    this.pump()
   }
-
-  /** @param {End} end */
-  withdraw(end) {
-    super.withdraw(end)
-    if (this.#flight?.send === end) {
-      this.#flight.send = null
-      this.#tell(WITHDRAW, this.#sent)
-    }
-    if (!end.isSender && this.closed === null) this.announce()
+  /** @internal @param {ExternalSend} send no longer waited for */
+  withdraw(send) {
+    if (this.#flight?.send !== send) return
+    this.#flight.send = null
+    this.#tell(WITHDRAW, this.#sent)
   }
 
   /** @param {unknown} reason @returns {boolean} */
   close(reason) {
-    if (this.closed !== null) return false
+    if (this.closing !== null) return false
     const { link } = this
     // To 0 before it is connected: its hello may have been heard.
     const frame = [PROTOCOL, VERSION, CLOSE, this.peer, this.id]
@@ -512,23 +548,23 @@ class Wire extends Exchange {
     return super.close(reason)
   }
 
-  /** @param {string} why @param {unknown} [reason] */
+  /** @internal @param {string} why @param {unknown} [reason] */
   lose(why, reason) {
-    this.end(new ChannelError(`${this.name}: ${why}`, reason), true)
+    this.endWith(new ChannelError(`${this.name}: ${why}`, reason), true)
   }
 
-  /** @param {ChannelError} error @param {boolean} failed */
-  end(error, failed) {
-    if (this.closed !== null) return
-    this.closed = error
+  /** @internal @param {ChannelError} error @param {boolean} hasFailed */
+  endWith(error, hasFailed) {
+    if (this.closing !== null) return
+    this.closing = error
     const send = this.#flight?.send
     this.#flight = null
     // The sender learns that it failed, unless it was an offer.
     if (this.#held !== null && !this.#held.kept) this.#held = null
     this.link.forget(this)
     send?.fail(error)
-    this.failAll(this.#guards)
-    super.end(error, failed)
+    for (let guard = this.#guards.shift(); guard !== null; guard = this.#guards.shift()) guard.fail(error)
+    super.endWith(error, hasFailed)
   }
 }
 
@@ -573,9 +609,9 @@ class FrameTransport extends Transport {
 
 /** Carries the channels of one endpoint. */
 class Link {
-  /** @type {Map<string, Wire>} */
+  /** @type {Map<string, ExternalChannel<any>>} */
   #byName = new Map()
-  /** @type {Map<number, Wire>} */
+  /** @type {Map<number, ExternalChannel<any>>} */
   #byId = new Map()
   /** How many arrived while a frame was posted, and have not been looked at. */
   #late = 0
@@ -628,11 +664,11 @@ class Link {
     }
   }
 
-  /** @param {string} name @returns {Wire} */
+  /** @param {string} name @returns {ExternalChannel<any>} */
   connect(name) {
     const known = this.#byName.get(name)
     if (known !== undefined) return known
-    const wire = new Wire(this, name)
+    const wire = new ExternalChannel(this, name)
     this.#byName.set(name, wire)
     this.#byId.set(wire.id, wire)
     if (this.isOver) wire.lose('the other side has gone')
@@ -640,7 +676,7 @@ class Link {
     return wire
   }
 
-  /** @param {Wire} wire */
+  /** @param {ExternalChannel<any>} wire */
   forget(wire) {
     if (!this.#byId.delete(wire.id)) return
     this.#byName.delete(wire.name)
@@ -736,7 +772,7 @@ class Link {
 
   /** @param {any} message */
   receive(message) {
-    if (!posting && this.#late === 0) return seam.event(() => this.#take(message))
+    if (!posting && this.#late === 0) return extend.event(() => this.#take(message))
     this.#late++
     queueMicrotask(() => {
       this.#late--
@@ -761,7 +797,10 @@ class Link {
     if (frame !== null && !this.handle(frame)) this.rejected++
   }
 
-  /** @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing @throws {Error} when it is none */
+  /**
+   * @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing
+   * @throws {Error} when it is none
+   */
   #decode(bytes) {
     const version = bytes[PREFIX.length - 2]
     if (this.#reading === null && version !== VERSION) return [PROTOCOL, version, UNREADABLE]
@@ -788,7 +827,8 @@ class Link {
   /**
    * The other side speaks another version, and is told of it.
    *
-   * @param {number} version @param {Wire[]} wires those that have been met speak ours @param {number | null} to whom
+   * @param {number} version @param {ExternalChannel<any>[]} wires those that have been met speak ours
+   * @param {number | null} to whom
    * @returns {boolean} whether that ends any
    */
   #differ(version, wires, to) {
@@ -821,15 +861,18 @@ class Link {
 // ------------------------------------------------------------------------------------------------- sessions
 
 /**
- * A session is a link over one endpoint after another, and never ends by itself. It numbers frames; its own are:
+ * A session is a link over one endpoint after another, and never ends by itself. It numbers frames; its own
+ * are:
  *
- *   ['rt.mjs', version, JOIN, received, from, to, isAnswer, probe]  first over each endpoint, from both sides; to 0: not known yet
- *   ['rt.mjs', version, NEXT, received, number, 0, frame]           in bytes; numbered from 1, and kept until it has been received
- *   ['rt.mjs', version, HEARD, received, asks]                      asks: whether an answer is due
- *   ['rt.mjs', version, OVER, received]                             all channels have been closed, and everything has been received
+ *   ['rt.mjs', version, JOIN, received, from, to, isAnswer, probe]  first over each endpoint, from both
+ *   sides; to 0: not known yet ['rt.mjs', version, NEXT, received, number, 0, frame]           in bytes;
+ *   numbered from 1, and kept until it has been received ['rt.mjs', version, HEARD, received, asks]
+ *   asks: whether an answer is due ['rt.mjs', version, OVER, received]                             all
+ *   channels have been closed, and everything has been received
  *
- * `received` is how many frames have arrived; `from` and `to` are random numbers that sessions choose when they are made.
- * Who gets a JOIN sends what has not been received. One from another session than before: that side has been started anew.
+ * `received` is how many frames have arrived; `from` and `to` are random numbers that sessions choose when
+ * they are made. Who gets a JOIN sends what has not been received. One from another session than before: that
+ * side has been started anew.
  */
 
 /** After so many frames they are acknowledged, if nothing else says so. */
@@ -842,11 +885,12 @@ const accepted = /* @__PURE__ */ new Map()
 
 /**
  * @typedef {object} SessionOptions times in ms
- * @property {number} [timeout] how long the other side may be silent before channels fail, > 0; default 60 000
+ * @property {number} [timeout] how long the other side may be silent before channels fail, > 0; default 60
+ *   000
  * @property {number} [heartbeat] after so long without a word it is asked for one, and after one more the
  *   endpoint is given up; default 5000, at most a quarter of `timeout`
- * @property {number} [retry] the longest pause before the next endpoint; default 10 000. Pauses grow from 100 by
- *   doubling, and half of each is random
+ * @property {number} [retry] the longest pause before the next endpoint; default 10 000. Pauses grow from 100
+ *   by doubling, and half of each is random
  * @property {Scheduler} [scheduler] whose clock counts; default that of the running job, else `rt`
  */
 
@@ -894,7 +938,7 @@ class Session extends Link {
     this.heartbeat = heartbeat
     this.retry = retry
     // While there is an endpoint, that is what keeps Node alive.
-    const next = () => seam.at(scheduler, scheduler.now() + heartbeat, () => {
+    const next = () => extend.at(scheduler, scheduler.now() + heartbeat, () => {
       this.#beats = next()
       this.#beat()
     }, { ref: false })
@@ -927,7 +971,7 @@ class Session extends Link {
     const { scheduler, retry } = this
     if (this.isOver || this.source === null || this.#pause !== null) return
     const pause = Math.min(retry, 100 * 2 ** this.#attempts++) * (1 + Math.random()) / 2
-    this.#pause = seam.at(scheduler, scheduler.now() + pause, () => this.dial())
+    this.#pause = extend.at(scheduler, scheduler.now() + pause, () => this.dial())
   }
 
   /** @param {FrameTransport} transport */
@@ -1141,10 +1185,16 @@ function treatmentBy(probed) {
   return kindOf(map) === 'Map' ? CLONES : isBytes(bytes) ? TAKES_BYTES : TAKES_TEXT
 }
 
-/** Up to this a frame is one message: RTCDataChannels of all browsers take it, and to copy it costs 8 us, as a message does (Node 20). */
+/**
+ * Up to this a frame is one message: RTCDataChannels of all browsers take it, and to copy it costs 8 us, as a
+ * message does (Node 20).
+ */
 const SHORT = 2 ** 16
 
-/** @param {any[]} frame @param {number} most bytes of a message @returns {Generator<Uint8Array, void>} the messages that carry it */
+/**
+ * @param {any[]} frame @param {number} most bytes of a message
+ * @returns {Generator<Uint8Array, void>} the messages that carry it
+ */
 function* messagesOf(frame, most) {
   const parts = [PREFIX, ...encoded(frame)]
   const isShort = parts.reduce((sum, { length }) => sum + length, 0) <= SHORT
@@ -1174,7 +1224,10 @@ function frameOf({ values: frame, buffers }) {
 /** @param {Uint8Array} bytes @returns {boolean} of whatever version */
 const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].every((_, i) => bytes[i] === PREFIX[i])
 
-/** @param {any} message @returns {Uint8Array | null} what it says in bytes, or in base64; null: neither @throws {DOMException} */
+/**
+ * @param {any} message @returns {Uint8Array | null} what it says in bytes, or in base64; null: neither
+ * @throws {DOMException}
+ */
 const bytesIn = message => isBytes(message) ? bytesOf(message)
   : typeof message !== 'string' || !message.startsWith(TEXT_PREFIX) ? null
     : Uint8Array.from(atob(message), character => character.charCodeAt(0))

@@ -17,7 +17,7 @@
  * @module preemptify
  */
 
-import { seam } from '../rt.mjs'
+import { extend } from '../rt.mjs'
 import { preemptify as preemptifyFunction } from './preemptify/function.mjs'
 import { importModule, isModule } from './preemptify/load.mjs'
 import { isOwnModule } from './preemptify/own.mjs'
@@ -34,7 +34,7 @@ import { twinOf } from './preemptify/runtime.mjs'
  * }}
  */
 function linked() {
-  seam.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
+  extend.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
   return /** @type {any} */ (assign(preemptifyFunction, { source: sourceOfModule, import: importModule, report }))
 }
 const preemptify = /* @__PURE__ */ linked()

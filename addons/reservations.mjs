@@ -6,7 +6,9 @@
  * reservation runs short, frequent work for other reservations, such as the bottom halves of `interrupt`.
  *
  * Words of this file:
- * - account: the books of a reservation, and the hook that the scheduler calls (ReservationHook in rt.mjs)
+ * - account: the books of a reservation, and the hooks of its group (Group in rt.mjs)
+ * - group: the ready jobs of a reservation, which the scheduler queues as one node by the keys of the
+ *   reservation
  * - server: the law by which capacity is used up and comes back; it knows times and amounts, but no jobs
  * - refill: an amount of capacity that comes back at a time
  * - claim: the processor time that a reservation or a task asks for; admission compares claims
@@ -32,15 +34,15 @@
  */
 
 import {
-  Cycle, EventHandler, HANDLING, Source, checkTarget, interruptible, parametersOf
+  Cycle, EventHandler, HANDLING, Handle, InterruptMask, JobSource, checkTarget, parametersOf
 } from '../alarms.mjs'
-import { edf, fp, seam } from '../rt.mjs'
+import { edf, extend, fp } from '../rt.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
-/** @import { Handles, Handling } from '../alarms.mjs' */
-/** @import { Job, Policy, Scheduler, Standing, TaskOptions, Work, Yieldable } from '../rt.mjs' */
+/** @import { Handles, Handling, QueuedEvent, Releasable, ReleaseOptions } from '../alarms.mjs' */
+/** @import { Job, Policy, Scheduler, TaskOptions, Yieldable } from '../rt.mjs' */
 /** @import { CriticalSection, Sums, TaskParameters } from './schedulable.mjs' */
 
-const { check, here, parameters: TASK } = seam
+const { check, here, parameters: TASK } = extend
 const {
   among, callable, duration, elsewhere, finite, interval, number, options: checked, text, wrongType
 } = check
@@ -51,7 +53,7 @@ const fraction = /* @__PURE__ */ number('a number from 0 to 1', value => value >
 const positiveFraction = /* @__PURE__ */ number('a number > 0 and <= 1', value => value > 0 && value <= 1)
 
 /** What reservations of both kinds have. */
-class Reserved {
+class Reserved extends Handle {
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor. */
@@ -66,6 +68,14 @@ class Reserved {
   get depletions() { return accountOf(this).server.depletions }
   /** How often capacity came back. @returns {number} */
   get replenishments() { return accountOf(this).server.replenishments }
+
+  /**
+   * Gives the share of the processor back, so that other reservations can be admitted. Jobs of the
+   * reservation still run by it.
+   *
+   * @returns {boolean} `true` if the share was promised
+   */
+  cancel() { return commitmentsOf(this.scheduler).claims.delete(accountOf(this)) }
 }
 
 /** @typedef {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth'} Kind */
@@ -96,22 +106,23 @@ const IO_CAPACITY = { utilization: elsewhere, capacity: elsewhere, period: elsew
 const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
 
 /**
- * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned with
- * it run by its standing as long as something remains, and cannot take more from others than that; what others do
- * cannot take it from them, if the set was admitted (`admit`).
+ * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned
+ * with it run by its standing as long as something remains, and cannot take more from others than that; what
+ * others do cannot take it from them, if the set was admitted (`admit`).
  *
- * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's deadline. Among each
- * other its jobs rank by their own keys, and equals take turns. What remains is found at every budget; the overrun of the last one is charged to
- * the next replenishment, and a critical section is finished on credit.
+ * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's
+ * deadline. Among each other its jobs rank by their own keys, and equals take turns. What remains is found at
+ * every budget; the overrun of the last one is charged to the next replenishment, and a critical section is
+ * finished on credit.
  */
 export class Reservation extends Reserved {
   /**
-   * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?: string,
-   *   scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at all; `period`: ms, > 0;
-   *   `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp, 'constant-bandwidth' under edf; `priority`:
-   *   default the rate, 1 / period; `depleted`: what its jobs do when nothing remains: run after all others
-   *   ('background', default), 'wait' for the replenishment, or have the server's deadline 'postpone'd
-   *   (constant-bandwidth only); `name`: for traces and errors
+   * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?:
+   *   string, scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at
+   *   all; `period`: ms, > 0; `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp,
+   *   'constant-bandwidth' under edf; `priority`: default the rate, 1 / period; `depleted`: what its jobs do
+   *   when nothing remains: run after all others ('background', default), 'wait' for the replenishment, or
+   *   have the server's deadline 'postpone'd (constant-bandwidth only); `name`: for traces and errors
    * @throws {TypeError | RangeError} naming the parameter
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
@@ -129,7 +140,7 @@ export class Reservation extends Reserved {
     among('background', 'wait', ...isRankedByDeadline ? ['postpone'] : [])('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
     const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
-    Object.defineProperty(this, seam.protocol, { value: account })
+    Object.defineProperty(this, extend.protocol, { value: account })
   }
 
   get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
@@ -139,9 +150,9 @@ export class Reservation extends Reserved {
   get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
 
   /**
-   * Changes it, while jobs run by it or not. More capacity is there at once, as far as the bandwidth has earned what was
-   * used before; what is taken away is what would have come last. With a capacity of 0 its jobs stop, until it has some
-   * again; what they have used comes back meanwhile.
+   * Changes it, while jobs run by it or not. More capacity is there at once, as far as the bandwidth has
+   * earned what was used before; what is taken away is what would have come last. With a capacity of 0 its
+   * jobs stop, until it has some again; what they have used comes back meanwhile.
    *
    * @param {{ capacity?: number, period?: number, priority?: number }} options
    * @returns {this}
@@ -158,22 +169,23 @@ export class Reservation extends Reserved {
 }
 
 /**
- * A share of the processor for short, frequent work that is done for others: the bottom halves of events (Qduino II-A:
- * an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the reservation that it works for, and uses
- * no more than its utilization whichever that is. With a period of its own it has the priority of that rate.
+ * A share of the processor for short, frequent work that is done for others: the bottom halves of events
+ * (Qduino II-A: an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the reservation that
+ * it works for, and uses no more than its utilization whichever that is. With a period of its own it has the
+ * priority of that rate.
  *
  * Work for it: `interrupt(target, type, handler, { io, capacity, period })`;
  * `spawn(work, { reservation: io.for(main) })`; or, in a job that has a reservation,
  * `spawn(work, { reservation: io })`.
  */
 export class IoReservation extends Reserved {
-  #mask = interruptible(() => accountOf(this).turn({ isMasked: !this.isOn }))
+  #mask = new InterruptMask(() => accountOf(this).turn({ isMasked: !this.isOn }))
 
   /**
-   * @param {{ utilization?: number, capacity?: number, period?: number, depleted?: 'background' | 'wait', name?: string,
-   *   scheduler?: Scheduler }} options `utilization`: > 0 and <= 1, or 0 = off; or `capacity`, ms per period, 0 = off, and
-   *   `period`, ms, > 0; `depleted`: default 'wait', since events in the background would take what is left over at any
-   *   rate
+   * @param {{ utilization?: number, capacity?: number, period?: number, depleted?: 'background' | 'wait',
+   *   name?: string, scheduler?: Scheduler }} options `utilization`: > 0 and <= 1, or 0 = off; or `capacity`,
+   *   ms per period, 0 = off, and `period`, ms, > 0; `depleted`: default 'wait', since events in the
+   *   background would take what is left over at any rate
    * @throws {TypeError | RangeError} naming the parameter
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
@@ -183,7 +195,7 @@ export class IoReservation extends Reserved {
     const scheduler = here(options)
     const claim = claimOfIo(name, options)
     const account = new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy))
-    Object.defineProperty(this, seam.protocol, { value: account })
+    Object.defineProperty(this, extend.protocol, { value: account })
   }
 
   /** Whether events are handled. */
@@ -192,14 +204,19 @@ export class IoReservation extends Reserved {
   get drops() { return this.#mask.drops }
 
   /** Handles events again, first those that were held back. */
-  interrupts = this.#mask.interrupts
+  interrupts() {
+    this.#mask.interrupts()
+  }
   /**
-   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost. Its
-   * share remains promised to it.
+   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on
+   * are lost. Its share remains promised to it.
    *
+   * @param {{ drop?: boolean }} [options]
    * @throws {TypeError} naming the parameter
    */
-  noInterrupts = this.#mask.noInterrupts
+  noInterrupts(options) {
+    this.#mask.noInterrupts(options)
+  }
 
   /**
    * What `reservation` is to be where the work is done for `main`.
@@ -212,12 +229,12 @@ export class IoReservation extends Reserved {
     if (!(main instanceof Reservation)) throw wrongType('main', 'a Reservation', main)
     if (main.scheduler !== this.scheduler) throw new TypeError(`main must be of the scheduler of ${this.name}`)
     const account = /** @type {IoAccount} */ (accountOf(this))
-    return { [seam.protocol]: account.delegateOf(accountOf(main)) }
+    return { [extend.protocol]: account.delegateOf(accountOf(main)) }
   }
 
   /**
-   * Changes its share (Qduino II-C: interruptsVcpu), as a utilization, which leaves its period, or as a capacity and a
-   * period; 0 turns it off.
+   * Changes its share (Qduino II-C: interruptsVcpu), as a utilization, which leaves its period, or as a
+   * capacity and a period; 0 turns it off.
    *
    * @param {{ utilization?: number, capacity?: number, period?: number }} options
    * @returns {this}
@@ -234,12 +251,15 @@ export class IoReservation extends Reserved {
 // -------------------------------------------------------------------------------------------------- accounts
 
 /** @param {any} reservation @returns {Account} */
-const accountOf = reservation => reservation?.[seam.protocol]
+const accountOf = reservation => reservation?.[extend.protocol]
 
 /** Stands for an entry where nothing is to be replenished. */
 const NEVER = { time: Infinity, ref: false, cancel: () => true }
 
-/** The books of a reservation, and what the scheduler sees of it (see ReservationHook in rt.mjs). */
+/**
+ * The books of a reservation. The account is also the hook that the scheduler finds in the reservation
+ * (`groupFor`, `level`), and the hooks of the group (`arrives`, `departs`, `drain`, `detach`).
+ */
 class Account {
   /** @type {Set<Job>} */
   jobs = new Set()
@@ -251,12 +271,8 @@ class Account {
   used = 0
   /** Whether it is off whatever is promised. */
   isMasked = false
-  /**
-   * How its jobs rank in the foreground; null while it is depleted. Never changed in place.
-   *
-   * @type {Standing | null}
-   */
-  #granted = null
+  /** The keys of the group: see `Group.change`. @type {Keys | undefined} */
+  keys = undefined
   /** @type {{ readonly time: number, readonly ref: boolean, cancel(): boolean }} */
   #entry = NEVER
   #replenish
@@ -268,7 +284,7 @@ class Account {
   constructor(scheduler, server, claim, depleted, isRankedByDeadline) {
     this.scheduler = scheduler
     this.policy = scheduler.policy
-    this.pool = seam.pool(scheduler)
+    this.group = extend.group(scheduler, this)
     this.server = server
     this.claim = claim
     this.name = claim.name
@@ -313,8 +329,8 @@ class Account {
     this.update()
   }
 
-  /** @param {Job} job @param {Scheduler} scheduler */
-  attach(job, scheduler) {
+  /** @param {Job} job that is released @param {Scheduler} scheduler */
+  groupFor(job, scheduler) {
     if (scheduler !== this.scheduler) {
       throw new TypeError(`reservation must be of the scheduler of its jobs, but ${this.name} is not`)
     }
@@ -322,19 +338,23 @@ class Account {
       throw new TypeError(`reservation must be made for the policy ${scheduler.policy.name}, ` +
         `but ${this.name} was made under ${this.policy.name}`)
     }
+    if (this.jobs.size === 0) this.server.expectJobs(scheduler.now())
     this.jobs.add(job)
     this.update()
+    return this.group
   }
 
   /** @param {Job} job */
   detach(job) {
     this.jobs.delete(job)
-    this.rest(job, this.scheduler.now())
+    this.departs(job, this.scheduler.now())
   }
 
   /** @param {Job} job @param {number} time */
-  ready(job, time) {
+  arrives(job, time) {
     const { busy, server } = this
+    this.#replenishBefore(time)
+    if (!this.jobs.has(job)) return // an observer of the replenishment has cancelled it
     busy.add(job)
     if (!server.isAwake) {
       server.isAwake = true
@@ -343,8 +363,22 @@ class Account {
     this.update()
   }
 
+  /**
+   * Fires a replenishment that is due at this reading of the clock. A job that arrives at the same reading
+   * finds the capacity, whichever entry of the timeline was created first.
+   *
+   * @param {number} time
+   */
+  #replenishBefore(time) {
+    const { time: due } = this.#entry
+    if (due > time) return
+    this.#entry.cancel()
+    extend.emit(this.scheduler, 'replenish', null, { reservation: this.name, due })
+    this.#replenish(time)
+  }
+
   /** @param {Job} job @param {number} time */
-  rest(job, time) {
+  departs(job, time) {
     const { busy, server } = this
     if (busy.delete(job) && busy.size === 0) {
       server.isAwake = false
@@ -353,48 +387,58 @@ class Account {
     this.update()
   }
 
-  /** @param {Job} job @returns {Standing | null} */
-  standing(job) {
-    return this.#granted ?? (this.isOff || this.depleted !== 'background' ? null : seam.background(job))
-  }
-
-  /** @param {Job} job @param {number} ms @param {number} time @param {Standing} standing */
-  charge(job, ms, time, standing) {
-    if (ms === 0 || standing.band < 0) return
+  /** @param {Job} job @param {number} ms @param {number} time @param {boolean} isBackground */
+  drain(job, ms, time, isBackground) {
+    if (ms === 0 || isBackground) return
     this.used += ms
     if (this.isOff) return
     const { server } = this
     const { depletions } = server
     server.consume(ms, time, !this.jobs.has(job))
     this.update()
-    // Of jobs that have to stop the scheduler tells itself.
+    // The scheduler reports jobs that have to stop.
     if (server.depletions === depletions || this.depleted === 'wait') return
     const reservation = this.name
-    seam.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
-    if (this.depleted === 'postpone') seam.emit(this.scheduler, 'replenish', null, { reservation, due: time })
+    extend.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
+    if (this.depleted === 'postpone') extend.emit(this.scheduler, 'replenish', null, { reservation, due: time })
   }
 
-  /** After anything that the server did: its jobs get their new standing, and the next replenishment is waited for. */
+  /** Passes the state of the server on: to the group, and to the timeline. */
   update() {
     const { server, isDepleted, isRankedByDeadline, claim: { priority } } = this
     const absoluteDeadline = isRankedByDeadline ? server.deadline : Infinity
-    const before = this.#granted
-    if (isDepleted) this.#granted = null
-    else if (before === null || before.job.priority !== priority || before.job.absoluteDeadline !== absoluteDeadline) {
-      this.#granted = { band: isRankedByDeadline ? 0 : 1, job: { absoluteDeadline, priority }, payer: this }
+    /** @type {Keys} */
+    const keys = !isDepleted ? { absoluteDeadline, priority, isAbove: !isRankedByDeadline }
+      : this.isOff || this.depleted !== 'background' ? null : 'background'
+    if (!areEqual(keys, this.keys)) {
+      this.keys = keys
+      this.group.change(keys)
     }
-    const isOut = this.isOff || isDepleted && this.depleted !== 'background'
-    if (this.#granted !== before || isOut !== this.pool.isOut) this.pool.refresh(isOut, this.jobs)
     const isIdle = this.isOff || this.jobs.size === 0 && server instanceof Polling
     const time = isIdle ? Infinity : server.next
     const ref = isDepleted && server.isAwake
     if (this.#entry.time === time && this.#entry.ref === ref) return
     this.#entry.cancel()
-    this.#entry = time === Infinity ? NEVER : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
+    this.#entry = time === Infinity ? NEVER : extend.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
   }
 }
 
-/** The books of an I/O reservation: without a period of its own, it takes that and the priority from the most urgent that it works for. */
+/**
+ * The keys of a group: see `Group.change`.
+ *
+ * @typedef {{ absoluteDeadline: number, priority: number, isAbove: boolean } | 'background' | null} Keys
+ */
+
+/** @param {Keys} a @param {Keys | undefined} b */
+function areEqual(a, b) {
+  if (typeof a === 'string' || typeof b === 'string' || !a || !b) return a === b
+  return a.absoluteDeadline === b.absoluteDeadline && a.priority === b.priority
+}
+
+/**
+ * The books of an I/O reservation: without a period of its own, it takes that and the priority from the most
+ * urgent that it works for.
+ */
 class IoAccount extends Account {
   /** Whether its jobs must work for a main reservation, from which it takes priority and period. */
   needsMain = true
@@ -406,32 +450,38 @@ class IoAccount extends Account {
   /** Its jobs work for `main`: what the scheduler attaches them by. @param {Account} main */
   delegateOf(main) {
     const level = this.claim.period < Infinity ? this.level : main.level
-    return { level, payer: this, attach: (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.attach(job, scheduler, main) }
+    const groupFor = (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.groupFor(job, scheduler, main)
+    return { level, groupFor }
   }
 
   /** @param {Job} job */
   mainOf(job) { return /** @type {Account} */ (this.#mains.get(job)) }
 
-  /** @param {Job} job @param {Scheduler} scheduler @param {Account | null} [main] default: that of the running job */
-  attach(job, scheduler, main = scheduler.current && accountOf(seam.payer(scheduler.current))?.mainOf(scheduler.current)) {
+  /**
+   * @param {Job} job @param {Scheduler} scheduler
+   * @param {Account | null} [main] default: that of the running job
+   */
+  groupFor(job, scheduler, main = mainOfRunning(scheduler)) {
     if (!main) {
       throw new TypeError(`reservation must be given as io.for(main) where the running job has none: ` +
         `${this.name} takes priority and period from the reservation that it works for`)
     }
     this.#mains.set(job, main)
-    super.attach(job, scheduler)
+    return super.groupFor(job, scheduler)
   }
 
   /** @param {Job} job @param {number} time */
-  ready(job, time) {
-    this.#serve(job, this.busy.has(job) ? 0 : 1, time)
-    super.ready(job, time)
+  arrives(job, time) {
+    const isNew = !this.busy.has(job)
+    this.#serve(job, isNew ? 1 : 0, time)
+    super.arrives(job, time)
+    if (isNew && !this.busy.has(job)) this.#serve(job, -1, time) // cancelled by an observer
   }
 
   /** @param {Job} job @param {number} time */
-  rest(job, time) {
+  departs(job, time) {
     this.#serve(job, this.busy.has(job) ? -1 : 0, time)
-    super.rest(job, time)
+    super.departs(job, time)
   }
 
   /** @param {Job} job @param {number} more @param {number} time */
@@ -454,6 +504,12 @@ class IoAccount extends Account {
   }
 }
 
+/** The account that the running job works for. @param {Scheduler} scheduler @returns {Account | null} */
+function mainOfRunning({ current }) {
+  const account = current === null ? undefined : extend.groupOf(current)?.hooks
+  return account instanceof Account ? account.mainOf(/** @type {Job} */ (current)) : null
+}
+
 // --------------------------------------------------------------------------------------------------- servers
 
 /** Less capacity than this, in ms, is none. */
@@ -462,7 +518,8 @@ const SPECK = 1e-6
 const MOST_REFILLS = 32
 
 /**
- * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor schedulers:
+ * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor
+ * schedulers:
  *
  *   wake(time, since)   somebody has work again; the work has been there `since`
  *   consume(ms, time, isLent)  it was done in the foreground, until `time`; by somebody else if `isLent`
@@ -471,9 +528,9 @@ const MOST_REFILLS = 32
  *   resize(claim, time) to a capacity > 0; a server that is off is idle, and left as it is
  *   resume(time)        it was off, and somebody has work: what it may do begins now
  *
- * It may run in the foreground while something remains; at `next` capacity comes back, Infinity when all of it is there.
- * `remaining` falls below 0 when the last budget outlasts it: a debt that the next replenishments pay, so that none of it is
- * forgiven.
+ * It may run in the foreground while something remains; at `next` capacity comes back, Infinity when all of
+ * it is there. `remaining` falls below 0 when the last budget outlasts it: a debt that the next
+ * replenishments pay, so that none of it is forgiven.
  *
  * Each law overrides these, `spend` for what is consumed, and `refill` for a replenishment.
  */
@@ -496,6 +553,8 @@ class Server {
   get isDepleted() { return this.remaining < SPECK }
   get bandwidth() { return this.capacity / this.period }
 
+  /** The first job is attached. @param {number} _time */
+  expectJobs(_time) {}
   /** @param {number} _time @param {number} _since */
   wake(_time, _since) {}
   /** @param {number} _time */
@@ -524,14 +583,15 @@ class Server {
 /**
  * Capacity that comes back at a time.
  *
- * @typedef {{ time: number, amount: number, due: number }} Refill `time`: Infinity of what a resize has taken away; `due`: when
- *   it would come if nothing had been resized, to less or to a bandwidth that has to earn it first
+ * @typedef {{ time: number, amount: number, due: number }} Refill `time`: Infinity of what a resize has taken
+ *   away; `due`: when it would come if nothing had been resized, to less or to a bandwidth that has to earn
+ *   it first
  */
 
 /**
- * A server by fixed priority. Its capacity is a list of refills in order of time. Each piece that is used comes back at a time
- * of its own; the amounts that come always sum to the capacity, so it is not amplified; an overrun is taken from the refill
- * that is to come.
+ * A server by fixed priority. Its capacity is a list of refills in order of time. Each piece that is used
+ * comes back at a time of its own; the amounts that come always sum to the capacity, so it is not amplified;
+ * an overrun is taken from the refill that is to come.
  */
 class Refilled extends Server {
   next = Infinity
@@ -557,7 +617,8 @@ class Refilled extends Server {
     this.#owedAt(time, ms)
     for (let left = ms; left > 0;) {
       const [first] = refills
-      // Of what is to come within a period, each capacity more puts all off by that: after a night in one budget, not one by one.
+      // Of what is to come within a period, each capacity more puts all off by that: after a night in one
+      // budget, not one by one.
       const rounds = left > ms - 2 * this.capacity ? 0 : Math.floor(left / this.capacity) - 1
       const coming = rounds > 0 ? refills.filter(({ time }) => time < Infinity) : []
       if (rounds > 0 && first.time > used && coming[coming.length - 1].time < first.time + this.period) {
@@ -567,8 +628,9 @@ class Refilled extends Server {
         }
         left -= rounds * this.capacity
       }
-      // Where four periods have passed without any use, the page was stopped: more important work cannot be the reason, unless
-      // priorities are not by rate. What was missed is not made up for, at the expense of others.
+      // Where four periods have passed without any use, the page was stopped: more important work cannot be
+      // the reason, unless priorities are not by rate. What was missed is not made up for, at the expense of
+      // others.
       if (first.time + 4 * this.period <= used) first.time = used
       const { time: began, amount } = first
       const taken = Math.min(amount, left)
@@ -654,9 +716,10 @@ class Refilled extends Server {
 }
 
 /**
- * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had both
- * work and capacity, so it interferes with others no more than a periodic task. With the corrections by Stanovich, Baker,
- * Wang, Harbour 2010: each piece that is used comes back a period after its own refill, so none is premature.
+ * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had
+ * both work and capacity, so it interferes with others no more than a periodic task. With the corrections by
+ * Stanovich, Baker, Wang, Harbour 2010: each piece that is used comes back a period after its own refill, so
+ * none is premature.
  */
 class Sporadic extends Refilled {
   get isMoving() { return true }
@@ -682,9 +745,9 @@ class Sporadic extends Refilled {
 }
 
 /**
- * The deferrable server (Strosnider, Lehoczky, Sha 1995): its capacity is restored at the start of every period
- * and is kept while there is no work. It may be used at the end of one period and again at the start of the
- * next: a jitter of period - capacity.
+ * The deferrable server (Strosnider, Lehoczky, Sha 1995): its capacity is restored at the start of every
+ * period and is kept while there is no work. It may be used at the end of one period and again at the start
+ * of the next: a jitter of period - capacity.
  */
 class Deferrable extends Refilled {
   /** The starts of its periods. */
@@ -713,8 +776,8 @@ class Deferrable extends Refilled {
 }
 
 /**
- * The polling server: at the start of each period it has its capacity if there is work, and loses what it has when
- * there is none. It interferes like a periodic task; work that comes just after the poll waits a period.
+ * The polling server: at the start of each period it has its capacity if there is work, and loses what it has
+ * when there is none. It interferes like a periodic task; work that comes just after the poll waits a period.
  */
 class Polling extends Deferrable {
   /** Whether the latest poll found work, which has not ended since. */
@@ -727,9 +790,13 @@ class Polling extends Deferrable {
   get isExpecting() { return true }
   get isDepleted() { return !this.#isServing || super.isDepleted }
 
+  /** Passes the polls that were left out while there were no jobs. @param {number} time */
+  expectJobs(time) {
+    if (this.next <= time) this.refill(time)
+  }
+
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    if (this.next <= time) this.refill(time) // nobody has polled, since there were no jobs
     // Work that is noticed at the same reading of the clock as the poll was there.
     this.#isServing = this.cycle.timeOf(this.cycle.indexAt(time)) === since || this.#polled === time
   }
@@ -748,9 +815,10 @@ class Polling extends Deferrable {
 }
 
 /**
- * The constant-bandwidth server (Abeni, Buttazzo 1998): jobs are ranked by its deadline. Work that uses the capacity up
- * gets it back at the price of a deadline one period later, at once ('postpone') or when the deadline has come (the
- * hard variant). In any interval it uses at most its bandwidth, capacity / period, of the deadlines inside.
+ * The constant-bandwidth server (Abeni, Buttazzo 1998): jobs are ranked by its deadline. Work that uses the
+ * capacity up gets it back at the price of a deadline one period later, at once ('postpone') or when the
+ * deadline has come (the hard variant). In any interval it uses at most its bandwidth, capacity / period, of
+ * the deadlines inside.
  */
 class ConstantBandwidth extends Server {
   get next() { return this.isDepleted ? this.deadline : Infinity }
@@ -798,8 +866,8 @@ class ConstantBandwidth extends Server {
 
   /** @param {Claim} claim @param {number} time */
   resize({ wcet: capacity, period }, time) {
-    // Until the deadline that others have been promised, what the old bandwidth gives until now and the new one from now
-    // on; the deadline comes sooner where that is more than the capacity.
+    // Until the deadline that others have been promised, what the old bandwidth gives until now and the new
+    // one from now on; the deadline comes sooner where that is more than the capacity.
     const left = this.deadline - time
     const owed = left * this.bandwidth - this.remaining
     this.capacity = capacity
@@ -815,11 +883,11 @@ class ConstantBandwidth extends Server {
 }
 
 /**
- * PIBS, the priority inheritance bandwidth preserving server of Quest (Danish, Li, West 2011): short, frequent work under
- * a bound of its utilization. Its period is its own, or else that of the reservation it works for, and its capacity the
- * utilization's share of it. After every use of `u` ms it is eligible again u / utilization after that use began: one time to remember,
- * where a sporadic server would break its capacity into pieces. It may be used at the end of one period and again at the
- * start of the next.
+ * PIBS, the priority inheritance bandwidth preserving server of Quest (Danish, Li, West 2011): short,
+ * frequent work under a bound of its utilization. Its period is its own, or else that of the reservation it
+ * works for, and its capacity the utilization's share of it. After every use of `u` ms it is eligible again u
+ * / utilization after that use began: one time to remember, where a sporadic server would break its capacity
+ * into pieces. It may be used at the end of one period and again at the start of the next.
  */
 class PIBS extends Server {
   #eligible = -Infinity
@@ -835,8 +903,8 @@ class PIBS extends Server {
   }
 
   /**
-   * Work for one of a shorter period comes by its standing, so also what is left of a use must not exceed what that may
-   * take; a longer period is that of the next use.
+   * Work for one of a shorter period comes by its standing, so also what is left of a use must not exceed
+   * what that may take; a longer period is that of the next use.
    *
    * @param {number} period @param {number} time
    */
@@ -901,7 +969,9 @@ class PIBS extends Server {
   }
 }
 
-/** @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>} */
+/**
+ * @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>}
+ */
 const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 'constant-bandwidth': ConstantBandwidth }
 
 // ------------------------------------------------------------------------------------------------- admission
@@ -921,7 +991,10 @@ const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 
  * @property {Required<CriticalSection>[]} [sections] of a task
  */
 
-/** @param {{ name: string, kind: Kind, capacity: any, period: any, priority?: number }} reservation @returns {Claim} */
+/**
+ * @param {{ name: string, kind: Kind, capacity: any, period: any, priority?: number }} reservation
+ * @returns {Claim}
+ */
 function claimOfReservation({ name, kind, capacity, period, priority: own }) {
   checkCapacity(capacity, period)
   const priority = own === undefined ? 1 / period : finite('priority', own)
@@ -930,7 +1003,8 @@ function claimOfReservation({ name, kind, capacity, period, priority: own }) {
 
 /**
  * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options
- * @param {{ period: number, priority: number }} [before] those of a utilization; by default, of the reservation it works for
+ * @param {{ period: number, priority: number }} [before] those of a utilization; by default, of the
+ *   reservation it works for
  * @returns {Claim}
  */
 function claimOfIo(name, { utilization, capacity, period }, { period: own, priority } = { period: Infinity, priority: 0 }) {
@@ -967,8 +1041,8 @@ const isBursty = ({ of, kind }) => of === 'I/O' || kind === 'deferrable'
 const NOISE = 1e-9
 
 /**
- * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`: whether it sees to
- * it that all get in time what they were promised.
+ * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`:
+ * whether it sees to it that all get in time what they were promised.
  *
  * @typedef {{ policy: Policy, claims: Map<object, Claim>, share: number, guarantees: boolean }} Commitments
  */
@@ -1060,21 +1134,23 @@ function isSchedulable(claims, policy, share) {
  */
 
 /**
- * Promises processor time: from now on what was admitted gets its time, as far as the schedule decides that, and
- * what asks for more than is left is refused. Before the first call, reservations are refused only where all of them
- * exceed the processor.
+ * Promises processor time: from now on what was admitted gets its time, as far as the schedule decides that,
+ * and what asks for more than is left is refused. Before the first call, reservations are refused only where
+ * all of them exceed the processor.
  *
- * The test. Under edf, utilizations add up to the share at most (Liu, Layland 1973; Abeni, Buttazzo 1998). Under fp and
- * rm, Qduino equation 1: `sum(C / T) + sum((2 - U) U) <= n (2^(1/n) - 1)` times the share, where the second sum is of
- * what may be used at the end of a period and again at the start of the next: I/O and deferrable reservations. Where
- * priorities are not rate monotonic, and where there are tasks, whose wcet, period and deadline are known, it is that of
- * `schedulable`, exact but for those two kinds.
+ * The test. Under edf, utilizations add up to the share at most (Liu, Layland 1973; Abeni, Buttazzo 1998).
+ * Under fp and rm, Qduino equation 1: `sum(C / T) + sum((2 - U) U) <= n (2^(1/n) - 1)` times the share, where
+ * the second sum is of what may be used at the end of a period and again at the start of the next: I/O and
+ * deferrable reservations. Where priorities are not rate monotonic, and where there are tasks, whose wcet,
+ * period and deadline are known, it is that of `schedulable`, exact but for those two kinds.
  *
- * @param {Iterable<Claimant> | Claimant} set reservations and I/O reservations; tasks with `wcet`, `period` and `deadline`
- *   (default: the period); or objects like those that they are made of. Reservations count, named or not
- * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1, default the one in
- *   force, at first 1; pages should give what the browser leaves, about 0.85
- * @returns {Readonly<Sums> & { cancel(): boolean }} `cancel` takes back what was promised to the tasks of this call
+ * @param {Iterable<Claimant> | Claimant} set reservations and I/O reservations; tasks with `wcet`, `period`
+ *   and `deadline` (default: the period); or objects like those that they are made of. Reservations count,
+ *   named or not
+ * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1,
+ *   default the one in force, at first 1; pages should give what the browser leaves, about 0.85
+ * @returns {Readonly<Sums> & { cancel(): boolean }} `cancel` takes back what was promised to the tasks of
+ *   this call
  * @throws {AdmissionError} when that is more than there is; nothing has changed then
  * @throws {TypeError | RangeError} naming the parameter
  */
@@ -1094,12 +1170,8 @@ export function admit(set, options = {}) {
   const committed = commitmentsOf(scheduler)
   const sums = commit(scheduler, claims, { share: share ?? committed.share, guarantees: true })
   const tasks = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
-  return Object.freeze({ ...sums, cancel: () => tasks.filter(task => committed.claims.delete(task)).length > 0 })
-}
-
-/** Nothing will use it any more. @param {Reservation} reservation */
-function retire(reservation) {
-  commitmentsOf(reservation.scheduler).claims.delete(accountOf(reservation))
+  const cancel = () => tasks.filter(task => committed.claims.delete(task)).length > 0
+  return Object.freeze(Object.assign(new Handle(), sums, { cancel }))
 }
 
 // ---------------------------------------------------------------------------------------- handlers and loops
@@ -1124,12 +1196,12 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  * feed.noInterrupts() // holds messages back until feed.interrupts()
  * ```
  *
- * @template {Work} W @template {Event} [E=Event] @template [V=Event]
+ * @template {Releasable} W @template {Event} [E=Event] @template [V=Event]
  * @param {EventTarget} target
  * @param {string} type
  * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
  *   with the return value of `before` or `bottomHalf`, unless that is undefined
- * @param {TaskOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
+ * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
  *   capture?: boolean, signal?: AbortSignal, capacity?: number, period?: number, kind?: Kind,
  *   depleted?: Depleted, io?: IoReservation, bottomHalf?: (event: V) => unknown, size?: number }} [options]
  *   the options of `on`, and: `capacity`, `period`, `kind`, `priority`, `depleted`: the parameters of the
@@ -1142,15 +1214,16 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  */
 export function interrupt(target, type, task, options = {}) {
   checkTarget(target, type)
-  const { capacity, kind, depleted, io, bottomHalf } = checked(options, INTERRUPT)
+  const { capacity, kind, depleted, io, bottomHalf, size = Infinity } = checked(options, INTERRUPT)
   if (io !== undefined && !(io instanceof IoReservation)) throw wrongType('io', 'an IoReservation', io)
   if (bottomHalf !== undefined && io === undefined) throw new TypeError('bottomHalf needs an io, which does it')
   const isReserved = capacity !== undefined
   if (!isReserved && (kind !== undefined || depleted !== undefined)) {
     throw new TypeError('kind and depleted are those of a reservation, which needs a capacity and a period')
   }
+  const excess = isReserved || io !== undefined || size < Infinity ? 'queue' : undefined
   const source = isReserved
-    ? reservedSource('interrupt', 'task', task, options) : new Source('task', task, options)
+    ? reservedSource('interrupt', 'task', task, options, excess) : new JobSource('task', task, options, excess)
   if (io !== undefined) {
     if (io.scheduler !== source.scheduler) throw new TypeError('io must be of the scheduler of the handler')
     if (!isReserved && !(source.parameter('reservation') instanceof Reservation)) {
@@ -1166,60 +1239,82 @@ export function interrupt(target, type, task, options = {}) {
 
 /** Runs bottom halves between `raised` and `delivered`; gives the reservation back after the last job. */
 class InterruptHandler extends EventHandler {
+  /** The job that runs bottom halves. @type {Job | null} */
+  #bottomHalf = null
+  /** Number of jobs of the handler that have not ended. */
+  #living = 0
+
   /**
-   * @param {Source} source @param {any} options those of `interrupt`
+   * @param {JobSource} source @param {any} options those of `interrupt`
    * @param {Reservation | null} own the reservation that `interrupt` made for this handler
    */
   constructor(source, options, own) {
-    const { io, bottomHalf } = options
-    const isReserved = own !== null
-    const isSerial = isReserved || io !== undefined
-    super(source, options, { reservation: own, isSerial, isTracked: isReserved })
+    super(source, options, own ?? undefined)
     this.own = own
-    this.io = io
-    this.bottomHalf = bottomHalf
+    this.io = options.io
+    this.bottomHalf = options.bottomHalf
   }
 
   get drops() { return this.io?.drops || super.drops }
 
   deliver() {
-    const { io, source } = this
+    const { io, source: { scheduler } } = this
     if (io === undefined) return super.deliver()
-    const name = `${source.parameter('name')}, bottom half`
-    return source.scheduler.spawn(this.#bottomHalves(), { name, reservation: io.for(this.reservation) })
+    if (!this.mask.isOn || this.raised.size === 0 || this.#bottomHalf !== null) return
+    const name = `${this.source.parameter('name')}, bottom half`
+    const job = scheduler.spawn(this.#bottomHalves(), { name, reservation: io.for(this.reservation) })
+    this.#bottomHalf = job
+    extend.ended(job, () => {
+      this.#bottomHalf = null
+      this.deliver()
+      this.settled()
+    })
+  }
+
+  /** @param {QueuedEvent} event */
+  start(event) {
+    const job = super.start(event)
+    if (job === null || this.own === null) return job
+    this.#living++
+    extend.ended(job, () => {
+      this.#living--
+      this.settled()
+    })
+    return job
   }
 
   /** @returns {Generator<any, void, any>} */
   *#bottomHalves() {
-    const { bottomHalf, delivered, mask, raised } = this
+    const { bottomHalf, mask, raised } = this
     while (mask.isOn && raised.size > 0) {
-      const { args, release } = raised.shift()
+      const { args, release } = /** @type {QueuedEvent} */ (raised.shift())
       let found = bottomHalf && (yield* resultOf(bottomHalf, args))
       if (typeof found?.next === 'function' || typeof found?.then === 'function') found = yield found
       if (this.isCancelled) return void this.dropped++
-      delivered.push({ args: found === undefined ? args : [found], release })
+      this.handle({ args: found === undefined ? args : [found], release })
       yield
     }
   }
 
   /** After the last job, gives the reservation back. */
   settled() {
-    const { own, raised, delivered } = this
-    if (own === null || !this.isOver || this.isHearing || this.waiting > 0 || delivered.busy > 0) return
-    if (raised.busy === 0 || this.isCancelled) retire(own)
+    const { own } = this
+    if (own === null || !this.isOver || this.isHearing || this.waiting > 0 || this.#living > 0) return
+    if (this.#bottomHalf === null || this.isCancelled) own.cancel()
   }
 }
 
 /**
- * A loop with a reservation of its own (Qduino II-C: `loop(id, C, T)`): `body` again and again, in `capacity` ms of every
- * `period`. Any number of them; what one does disturbs no other. It is not paced: a body that is to wait does so, as by
- * `yield sleep(ms)`.
+ * A loop with a reservation of its own (Qduino II-C: `loop(id, C, T)`): `body` again and again, in `capacity`
+ * ms of every `period`. Any number of them; what one does disturbs no other. It is not paced: a body that is
+ * to wait does so, as by `yield sleep(ms)`.
  *
- * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function, or a function that returns something to wait for
- * @param {TaskOptions & { capacity: number, period: number, kind?: Kind, depleted?: Depleted, signal?: AbortSignal }}
- *   options those of the reservation and of its job
- * @returns {{ cancel(reason?: unknown): boolean, readonly job: Job, readonly reservation: Reservation }} `cancel` ends
- *   the loop; so does an error in the body. Its capacity is free again then
+ * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function,
+ *   or a function that returns something to wait for
+ * @param {TaskOptions & { capacity: number, period: number, kind?: Kind, depleted?: Depleted, signal?:
+ *   AbortSignal }} options those of the reservation and of its job
+ * @returns {{ cancel(reason?: unknown): boolean, readonly job: Job, readonly reservation: Reservation }}
+ *   `cancel` ends the loop; so does an error in the body. Its capacity is free again then
  * @throws {TypeError | RangeError} naming the parameter
  * @throws {AdmissionError} when the processor has not that much left
  */
@@ -1236,27 +1331,30 @@ export function loop(body, options) {
   }
   return withReservation(source, name, options, reservation => {
     const job = source.scheduler.spawn(run, { ...source.given, name, signal, reservation })
-    seam.ended(job, () => { retire(reservation) })
-    return { cancel: reason => job.cancel(reason), job, reservation }
+    extend.ended(job, () => { reservation.cancel() })
+    const cancel = (/** @type {unknown} */ reason) => job.cancel(reason)
+    return Object.assign(new Handle(), { cancel, job, reservation })
   })
 }
 
 /**
- * Of work with a reservation of its own, whose period it is, and not that of the jobs.
+ * The source of jobs with their own reservation. The period in the options is that of the reservation.
  *
  * @param {string} by @param {string} name @param {any} work @param {any} options
+ * @param {'queue'} [excess] the default
  */
-function reservedSource(by, name, work, options) {
+function reservedSource(by, name, work, options, excess) {
   const { period, reservation, ...given } = parametersOf(options)
   if (reservation !== undefined) throw new TypeError(`reservation is made by ${by}(), of capacity and period`)
-  return new Source(name, work, given)
+  return new JobSource(name, work, { ...given, excess: options.excess }, excess)
 }
 
 /**
  * Makes the reservation, and what runs by it; or neither.
  *
  * @template T
- * @param {Source} source @param {string} name @param {any} options @param {(reservation: Reservation) => T} make
+ * @param {JobSource} source @param {string} name @param {any} options
+ * @param {(reservation: Reservation) => T} make
  * @returns {T}
  */
 function withReservation({ scheduler }, name, { capacity, period, kind, depleted, priority }, make) {
@@ -1264,14 +1362,18 @@ function withReservation({ scheduler }, name, { capacity, period, kind, depleted
   try {
     return make(reservation)
   } catch (error) {
-    retire(reservation)
+    reservation.cancel()
     throw error
   }
 }
 
-/** What a function returns, by its twin if it has one. @param {any} fn @param {any[]} args @returns {Generator<any, any, any>} */
+/**
+ * What a function returns, by its twin if it has one.
+ *
+ * @param {any} fn @param {any[]} args @returns {Generator<any, any, any>}
+ */
 function* resultOf(fn, args) {
-  const body = seam.preemptible(fn)
+  const body = extend.preemptible(fn)
   const result = body(...args)
   return body === fn ? result : yield result
 }
@@ -1281,15 +1383,15 @@ function* resultOf(fn, args) {
  *
  *   (T_h - C_h) + (T_io - C_io) + (ceil(b / C_io) - 1) T_io + (b mod C_io), the remainder taken in (0, C_io]
  *
- * It holds plus one budget (and, with an I/O reservation, one budget / utilization), in an admitted set, for reservations
- * that none of higher standing holds up and an event that comes when the previous ones have been handled. Where others
- * may hold them up, each blackout `T - C` may be twice as long (Shin, Lee 2003). The time until the browser calls the
- * listener is not in it.
+ * It holds plus one budget (and, with an I/O reservation, one budget / utilization), in an admitted set, for
+ * reservations that none of higher standing holds up and an event that comes when the previous ones have been
+ * handled. Where others may hold them up, each blackout `T - C` may be twice as long (Shin, Lee 2003). The
+ * time until the browser calls the listener is not in it.
  *
  * @param {object} options
  * @param {{ capacity: number, period: number }} options.handler the reservation that the handler runs by
- * @param {{ capacity: number, period: number } | { utilization: number }} [options.io] the I/O reservation that delivers
- *   the event, by default none; with a utilization alone, it has the handler's period
+ * @param {{ capacity: number, period: number } | { utilization: number }} [options.io] the I/O reservation
+ *   that delivers the event, by default none; with a utilization alone, it has the handler's period
  * @param {number} [options.bottomHalf] ms of work between listener and handler, default 0
  * @returns {number} ms; Infinity where a capacity is 0
  * @throws {TypeError | RangeError} naming the parameter

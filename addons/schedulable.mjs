@@ -6,13 +6,13 @@
  * @module schedulable
  */
 
-import { edf, fp, seam } from '../rt.mjs'
+import { edf, fp, extend } from '../rt.mjs'
 /** @import { Policy } from '../rt.mjs' */
 
 const {
   duration, finite, interval, knownOptions, notNegative, outOfRange, policy: policyOf, positive, record, unchecked,
   wrongType
-} = seam.check
+} = extend.check
 
 /**
  * What `schedulable` has to know of a task: a Task has it, and so may any object. Times in ms.
@@ -78,7 +78,7 @@ const SUM = 10
  */
 export function schedulable(tasks, options = {}) {
   const { policy = edf } = knownOptions(options, unchecked('policy'))
-  const isByDeadline = policyOf(policy).compare === edf.compare
+  const isByDeadline = policyOf('policy', policy).compare === edf.compare
   if (!isByDeadline && policy.compare !== fp.compare) {
     throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
   }

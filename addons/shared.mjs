@@ -27,16 +27,15 @@
  * @module shared
  */
 
-import { seam } from '../rt.mjs'
-import { Mutex, Semaphore, Supply, Turn } from '../sync.mjs'
+import { extend } from '../rt.mjs'
+import { Mutex, Semaphore, Supply, Turn, withSignal } from '../sync.mjs'
 import { decoding, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
-import { outside } from './internal/outside.mjs'
 import { identified, thisThread, whenEnded } from './internal/threads.mjs'
-/** @import { Awaitable, Job } from '../rt.mjs' */
-/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
-/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+/** @import { Awaitable } from '../rt.mjs' */
+/** @import { PermitsMaker, SupplyHooks, WaitOptions } from '../sync.mjs' */
+/** @typedef {InstanceType<typeof extend.WaitQueue>} WaitQueue */
 
-const { check } = seam
+const { check } = extend
 
 // ---------------------------------------------------------------------------------------------------- locks
 
@@ -67,7 +66,9 @@ export class SharedMutex extends Mutex {
     const { name, buffer } = check.options(options, SHARED_LOCK)
     /** @type {any} */
     let permits
-    super({ name }, (count, give, queue) => permits = new Permits(MUTEX, count, buffer, give, queue))
+    /** @type {PermitsMaker} */
+    const permitsOf = (count, hooks, queue) => permits = new Permits(MUTEX, count, buffer, hooks, queue)
+    super({ name }, permitsOf)
     this.#permits = permits
   }
 
@@ -105,7 +106,9 @@ export class SharedSemaphore extends Semaphore {
     const { name, buffer } = check.options(options, SHARED_LOCK)
     /** @type {any} */
     let own
-    super(permits, { name }, (count, give) => own = new Permits(SEMAPHORE, count, buffer, give))
+    /** @type {PermitsMaker} */
+    const permitsOf = (count, hooks) => own = new Permits(SEMAPHORE, count, buffer, hooks)
+    super(permits, { name }, permitsOf)
     this.#permits = own
   }
 
@@ -133,31 +136,51 @@ export class SharedSemaphore extends Semaphore {
 
 // -------------------------------------------------------------------------- supplies: what threads wait for
 
-const OutsideTurn = /* @__PURE__ */ outside(Turn, true)
+/**
+ * A turn that another thread can serve. Nothing in this thread shows it, so a timer keeps Node alive while
+ * the turn waits.
+ */
+class OutsideTurn extends Turn {
+  /** @type {any} */
+  #timer
+
+  get isExternal() { return true }
+  enter() {
+    super.enter()
+    if (!this.isSettled) this.#timer = setInterval(() => {}, 2 ** 30)
+  }
+  leave() {
+    super.leave()
+    clearInterval(this.#timer)
+  }
+  /** @param {any} [value] */
+  wake(value) {
+    super.wake(value)
+    clearInterval(this.#timer)
+  }
+  /** @param {unknown} error */
+  fail(error) {
+    super.fail(error)
+    clearInterval(this.#timer)
+  }
+}
 
 /** Those that will be told. @type {Set<Watch>} */
 const listening = /* @__PURE__ */ new Set()
 
 /** What there is of something in shared memory, of which a word changes when there is more. */
 class Watch extends Supply {
-  /**
-   * @param {Memory} memory @param {number} word @param {(turn: Waitable, job: Job | null) => void} give
-   * @param {Queue} [queue]
-   */
-  constructor(memory, word, give, queue) {
-    super(give, queue)
+  /** @param {Memory} memory @param {number} word @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
+  constructor(memory, word, hooks, queue) {
+    super(hooks, queue)
     this.words = memory.words
     this.word = word
     this.buffer = memory.buffer
   }
 
-  /**
-   * @param {{ name: string }} place @param {string} action @param {boolean} [isForSection]
-   * @param {(turn: Turn, job: Job | null) => void} [ask]
-   * @returns {any} what waits for one
-   */
-  turn(place, action, isForSection, ask = this.request) {
-    return new OutsideTurn(place, action, ask, isForSection)
+  /** @param {string} name @param {boolean} [isForSection] @returns {any} */
+  turn(name, isForSection) {
+    return new OutsideTurn(this, name, isForSection)
   }
 
   listen() {
@@ -172,14 +195,16 @@ class Watch extends Supply {
       if (Atomics.load(this.words, this.word) !== seen) Atomics.notify(this.words, this.word)
       value.then(() => {
         listening.delete(this)
-        seam.event(() => this.listen())
+        extend.event(() => this.listen())
       })
     }
   }
   /** A thread has ended. @param {number} _owner */
   takeBack(_owner) {}
 
-  /** Tells all threads, if any has waited since: to tell nobody takes a lock of the engine, and 20 to 100 ns. */
+  /**
+   * Tells all threads, if any has waited since: to tell nobody takes a lock of the engine, and 20 to 100 ns.
+   */
   changed() {
     if (Atomics.load(this.words, WAITING) === 0) return
     Atomics.store(this.words, WAITING, 0)
@@ -192,7 +217,10 @@ class Watch extends Supply {
   }
 }
 
-/** @param {...any} wait words, which of them, and what it is @returns {{ async: boolean, value: any }} over when it has changed */
+/**
+ * @param {...any} wait words, which of them, and what it is
+ * @returns {{ async: boolean, value: any }} over when it has changed
+ */
 function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
   if (waitAsync !== undefined) return waitAsync(...wait)
@@ -209,25 +237,28 @@ function changeOf(...wait) {
 
 // -------------------------------------------------------------------------------------------------- permits
 
-// What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a thread.
+// What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a
+// thread.
 const FREE = 1
 /** Changes when a permit has become free. */
 const RELEASES = 3
 const MOST_PERMITS = 1024
 
 /**
- * Permits that threads take from each other, a word for each. No step changes more than one, so a thread may end after any.
+ * Permits that threads take from each other, a word for each. No step changes more than one, so a thread may
+ * end after any.
  */
 class Permits extends Watch {
   isShared = true
 
   /**
-   * @param {number} layout @param {number} count how many there are at first @param {SharedArrayBuffer | undefined} buffer
-   * @param {(turn: Waitable, job: Job | null) => void} give @param {Queue} [queue]
+   * @param {number} layout @param {number} count how many there are at first
+   * @param {SharedArrayBuffer | undefined} buffer
+   * @param {SupplyHooks} hooks @param {WaitQueue} [queue]
    */
-  constructor(layout, count, buffer, give, queue) {
+  constructor(layout, count, buffer, hooks, queue) {
     const memory = new Memory(layout, layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS), 0, buffer)
-    super(memory, RELEASES, give, queue)
+    super(memory, RELEASES, hooks, queue)
     this.most = memory.count
     for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1
     identified().then(() => { if (listening.has(this)) this.tell() })
@@ -249,7 +280,8 @@ class Permits extends Watch {
   /**
    * Changes the first that it can.
    *
-   * @param {(owner: number) => boolean} mayChange @param {number} owner @param {number} [isAbandoned] default: as it was
+   * @param {(owner: number) => boolean} mayChange @param {number} owner
+   * @param {number} [isAbandoned] default: as it was
    */
   #change(mayChange, owner, isAbandoned) {
     for (let at = HEADER; at < this.words.length; at += KIND) {
@@ -392,9 +424,14 @@ export class Latest {
     return this.#store.get(place)
   }
 
-  /** @returns {Awaitable<T>} what has been written and not read here; else what will be written next */
-  receive() {
-    return this.#supply.turn({ name: 'latest' }, '.receive()')
+  /**
+   * Returns the value that has been written and not read here, or waits for the next write.
+   *
+   * @param {WaitOptions} [options]
+   * @returns {Awaitable<T>}
+   */
+  receive(options) {
+    return withSignal(this.#supply.turn('latest.receive()'), options)
   }
 }
 
@@ -473,9 +510,9 @@ export class Ring {
     return value
   }
 
-  /** @returns {Awaitable<T>} the oldest value, once there is one */
-  receive() {
-    return this.#supply.turn({ name: 'ring' }, '.receive()')
+  /** Returns the oldest value, or waits for one. @param {WaitOptions} [options] @returns {Awaitable<T>} */
+  receive(options) {
+    return withSignal(this.#supply.turn('ring.receive()'), options)
   }
 }
 
@@ -490,8 +527,8 @@ const NAMES = /** @type {Record<number, string>} */ ({
 })
 
 /**
- * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value, count of values,
- * words of control; then per value its kind, and from an even word on its bytes.
+ * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value,
+ * count of values, words of control; then per value its kind, and from an even word on its bytes.
  */
 const HEADER = 10
 const KIND = 2
@@ -534,7 +571,8 @@ class Store extends Memory {
   doubles = new Float64Array(this.buffer)
 
   /**
-   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value @param {number} [number] beside it
+   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value
+   * @param {number} [number] beside it
    * @throws {RangeError | DOMException} when it takes too many bytes, or has none
    */
   put(index, value, number = 0) {
@@ -614,8 +652,8 @@ function sharedMemory(layout, bytes) {
  */
 
 /**
- * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
- *   the buffer
+ * @param {number} layout @param {any} count of values @param {any} options
+ * @param {any} first parameter, which may be the buffer
  * @returns {Store | Local}
  */
 function storeOf(layout, count, options, first) {
@@ -626,12 +664,13 @@ function storeOf(layout, count, options, first) {
 }
 
 /**
- * @param {Store | Local} store @param {number} word that changes with each value @param {() => boolean} hasNext
+ * @param {Store | Local} store @param {number} word that changes with each value
+ * @param {() => boolean} hasNext
  * @param {() => any} read
  */
 function supplyOf(store, word, hasNext, read) {
-  const give = (/** @type {Waitable} */ turn) => turn.wake(read())
-  const supply = store instanceof Store ? new Watch(store, word, give) : new Supply(give)
+  const hooks = { give: read }
+  const supply = store instanceof Store ? new Watch(store, word, hooks) : new Supply(hooks)
   supply.take = hasNext
   return supply
 }

@@ -25,8 +25,8 @@
  * @module workers
  */
 
-import { DeadlineError, DeadlockError, Job, Scheduler, edf, fp, rm, seam } from '../rt.mjs'
-import { ChannelError, OwnershipError } from '../sync.mjs'
+import { DeadlineError, DeadlockError, Job, Scheduler, edf, extend, fp, rm } from '../rt.mjs'
+import { ChannelError, OwnershipError, withSignal } from '../sync.mjs'
 import { ERRORS, NONE, cannotClone, isCount, kindOf } from './internal/bytes.mjs'
 import {
   CLONED, Transport, anArray, platformKindOf, transferablesIn, transferring
@@ -36,16 +36,15 @@ import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mj
 /** @import { ArgumentsOf, Awaitable, JobOptions, Policy, ResultOf } from '../rt.mjs' */
 /** @import { TaskOptions, TraceRecord } from '../rt.mjs' */
 /** @import { TaskParameters } from './schedulable.mjs' */
-/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
-/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+/** @typedef {InstanceType<typeof extend.Waitable>} Waitable */
 
 export { AdmissionError }
 
-const { Elsewhere, Heap, Queue, Waitable, check, here } = seam
+const { Heap, Waitable, Waiter, WaitQueue, check, here } = extend
 
 /**
- * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With half as much, workers
- * that share their cores with this thread run dry before it is heard.
+ * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With
+ * half as much, workers that share their cores with this thread run dry before it is heard.
  */
 const BUSY = 10
 const MOST = 64
@@ -56,11 +55,13 @@ const GRACE = 1000
  * @typedef {object} WorkersOptions
  * @property {number} [size] how many workers; default: as many as there are cores
  * @property {Policy} [policy] of their schedulers: `edf` (default), `fp` or `rm`
- * @property {boolean | number} [admit] the share of each worker that may be promised, > 0 and <= 1; default true, which is 1;
- *   false: nothing is promised, nor refused
- * @property {boolean | number} [restart] how often a job is started again whose worker has gone; default 0, true is 3
+ * @property {boolean | number} [admit] the share of each worker that may be promised, > 0 and <= 1; default
+ *   true, which is 1; false: nothing is promised, nor refused
+ * @property {boolean | number} [restart] how often a job is started again whose worker has gone; default 0,
+ *   true is 3
  * @property {number} [limit] of jobs that have not ended; default 16384
- * @property {boolean} [preemptify] whether the works are to be preemptified as `preemptify.import` does; default false
+ * @property {boolean} [preemptify] whether the works are to be preemptified as `preemptify.import` does;
+ *   default false
  * @property {number} [slice] ms, of their schedulers
  * @property {number} [round] ms
  * @property {number | 'auto'} [budget] points
@@ -68,36 +69,41 @@ const GRACE = 1000
 /**
  * Options of one job in a worker.
  *
- * @typedef {Pick<TaskOptions, 'name' | 'deadline' | 'priority' | 'period' | 'wcet' | 'budget' | 'miss' | 'onMiss' | 'onOverrun' |
- *   'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }} RemoteOptions `scheduler`: where the
- *   job is known; `transfer`: exactly what of the arguments to transfer; `restart`: instead of that of all
+ * @typedef {Pick<TaskOptions, 'name' | 'deadline' | 'priority' | 'period' | 'wcet' | 'budget' | 'miss' |
+ *   'onMiss' | 'onOverrun' | 'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }}
+ *   RemoteOptions `scheduler`: where the job is known; `transfer`: exactly what of the arguments to transfer;
+ *   `restart`: instead of that of all
  */
 
 /**
- * Workers, each with a scheduler of its own, and jobs that run there: partitioned scheduling, on Web Workers or the threads of
- * Node.
+ * Workers, each with a scheduler of its own, and jobs that run there: partitioned scheduling, on Web Workers
+ * or the threads of Node.
  *
  * ```js
  * const workers = new Workers(new URL('works.mjs', import.meta.url))
  * const picture = await workers.spawn('render', { deadline: 100 }, scene)
  * ```
  *
- * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited, cancelled, and moved by
- * its deadline or priority like others. What it does with its cancellation is waited for. Its times, cost and misses are those
- * of the worker, known some 20 ms later while it lives. Arguments and results are cloned; buffers of 64 KiB and more, and what
- * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties. An
- * outcome that is no object, of a job without a deadline, is told when the round of its worker is over, with all that have ended in
- * it: one that dies before that has lost them.
+ * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited,
+ * cancelled, and moved by its deadline or priority like others. What it does with its cancellation is waited
+ * for. Its times, cost and misses are those of the worker, known some 20 ms later while it lives. Arguments
+ * and results are cloned; buffers of 64 KiB and more, and what can only be transferred, as a MessagePort to
+ * `connect` by, are transferred: it, or what it has as elements or properties. An outcome that is no object,
+ * of a job without a deadline, is told when the round of its worker is over, with all that have ended in it:
+ * one that dies before that has lost them.
  *
- * A job that declares wcet and period goes to the first worker where it and all like it will meet their deadlines, by what
- * `schedulable` says; others are not counted. That time is kept until its period is over, for the next job with the same
- * parameters first, which is not released before. Everything else goes to the worker that will be free for it first, by
- * what works have cost so far, and waits here while all have enough to do.
+ * A job that declares wcet and period goes to the first worker where it and all like it will meet their
+ * deadlines, by what `schedulable` says; others are not counted. That time is kept until its period is over,
+ * for the next job with the same parameters first, which is not released before. Everything else goes to the
+ * worker that will be free for it first, by what works have cost so far, and waits here while all have enough
+ * to do.
  *
- * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again, which those are not that were given
- * what cannot be cloned; the next job begins with another worker. Idle workers do not keep Node alive.
+ * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again, which those are
+ * not that were given what cannot be cloned; the next job begins with another worker. Idle workers do not
+ * keep Node alive.
  *
- * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type: `Workers<typeof works>`, of its namespace
+ * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type:
+ *   `Workers<typeof works>`, of its namespace
  */
 export class Workers {
   #options
@@ -106,20 +112,20 @@ export class Workers {
   /** Jobs that have not ended. @type {Set<Remote>} */
   #all = new Set()
   /** Those that no worker has yet. @type {InstanceType<typeof Heap<any>>} */
-  #held
+  #held = new Heap()
   /** What works have cost lately, ms. @type {Map<string, number>} */
   #costs = new Map()
   /** @type {Set<(record: any) => void>} */
   #observers = new Set()
-  /** @type {Queue} */
-  #waiters = new Queue()
+  #waiters = new WaitQueue()
   #spawned = 0
   #isTelling = false
   #isClosed = false
 
   /**
-   * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory; or a function that
-   *   makes a worker, or another endpoint, at whose other side `Workers.serve` is called: in bundles
+   * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory;
+   *   or a function that makes a worker, or another endpoint, at whose other side `Workers.serve` is called:
+   *   in bundles
    * @param {WorkersOptions} [options]
    * @throws {TypeError | RangeError} naming the parameter
    */
@@ -131,7 +137,6 @@ export class Workers {
     const address = isMade ? '' : addressOf(url)
     const source = { url: address, preemptify, settings: { ...settings, policy: policy.name } }
     this.#options = { policy, share: Number(admit), restart, limit, source, make: isMade ? url : makeWorker }
-    this.#held = new Heap((a, b) => policy.compare(a.job, b.job) || a.id - b.id)
     this.#sites = Array.from({ length: size }, () => new Site())
     try {
       for (const site of this.#sites) this.#start(site)
@@ -163,14 +168,20 @@ export class Workers {
     const { signal, onMiss, onOverrun, ...given } = parameters
     const scheduler = here({ scheduler: wanted })
     const priority = policy.priority?.({ deadline: Infinity, priority: 0, period: Infinity, ...given }) ?? given.priority
-    const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart))
+    const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart), onOverrun)
     this.#all.add(remote)
     try {
       const release = this.#admit(remote, given.release ?? scheduler.now())
-      const job = /** @type {any} */ (scheduler.spawn(/** @type {any} */ (remote), { name, ...parameters, priority, release }))
-      if (release > scheduler.now()) remote.state = 'pending'
-      if (job.state === 'cancelled') this.#refuse(remote, undefined)
-      else this.#place(remote)
+      const { deadline, period, miss } = given
+      const options = { name: given.name ?? name, deadline, period, miss, priority, release, signal, onMiss }
+      const job = remote.local = /** @type {any} */ (extend.spawn(scheduler, () => {}, options, [], remote.admit))
+      if (job.state === 'cancelled') {
+        this.#refuse(remote, undefined)
+      } else {
+        remote.rekeyed(job)
+        extend.ended(job, () => this.#forget(remote))
+        this.#place(remote)
+      }
       return job
     } catch (error) {
       this.#refuse(remote, error)
@@ -191,16 +202,16 @@ export class Workers {
   /**
    * Waits until another job may be spawned, which is to be done at once: nothing is kept for who has waited.
    *
+   * @param {{ signal?: AbortSignal }} [options] `signal`: ends the wait
    * @returns {Awaitable<void>}
    */
-  ready() {
-    return /** @type {any} */ (new Room(
-      (room, job) => this.#all.size < this.#options.limit ? room.wake() : this.#waiters.push(room, job)))
+  ready(options) {
+    return withSignal(new Room(() => this.#all.size < this.#options.limit, this.#waiters), options)
   }
 
   /**
-   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the jobs, those that
-   * works spawn among them, and with the index of the worker, `worker`, in each record.
+   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the
+   * jobs, those that works spawn among them, and with the index of the worker, `worker`, in each record.
    *
    * @param {(record: TraceRecord & { worker: number }) => void} fn
    * @returns {() => void} ends it
@@ -208,7 +219,7 @@ export class Workers {
   observe(fn) {
     const observers = this.#observers
     const scheduler = here()
-    const observer = (/** @type {any} */ record) => seam.call(scheduler, 'observer', fn, record)
+    const observer = (/** @type {any} */ record) => extend.callUser(scheduler, 'observer', fn, record)
     const tell = () => { for (const { line } of this.#sites) line?.say('observe', [observers.size > 0]) }
     check.callable('fn', fn)
     observers.add(observer)
@@ -244,17 +255,18 @@ export class Workers {
     const { cancel = false } = check.options(options, { cancel: check.flag })
     this.#isClosed = true
     const all = [...this.#all]
-    const ended = Promise.all(all.map(({ job }) => new Promise(resolve => seam.ended(job, () => resolve(undefined)))))
+    const ended = Promise.all(all.map(({ local }) => new Promise(resolve => extend.ended(local, () => resolve(undefined)))))
     if (cancel) {
       all[0]?.scheduler.host.after(GRACE, () => { for (const site of this.#sites) this.#lose(site, 'closed') }, { ref: false })
-      for (const { job } of all) job.cancel()
+      for (const { local } of all) local.cancel()
     }
     await ended
     for (const site of this.#sites) end(site)
   }
 
   /**
-   * Where periodic tasks would go, one after the other: first fit, which is best in order of falling utilization.
+   * Where periodic tasks would go, one after the other: first fit, which is best in order of falling
+   * utilization.
    *
    * @param {readonly TaskParameters[]} tasks
    * @param {Pick<WorkersOptions, 'size' | 'policy' | 'admit'>} [options]
@@ -283,7 +295,10 @@ export class Workers {
     labour(() => works, endpoint, here({ scheduler }))
   }
 
-  /** @param {Remote} remote @param {number} time @returns {number} when it may be released @throws {AdmissionError} */
+  /**
+   * @param {Remote} remote @param {number} time @returns {number} when it may be released
+   * @throws {AdmissionError}
+   */
   #admit(remote, time) {
     const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
     if (this.#options.share === 0 || wcet === Infinity || period === Infinity) return time
@@ -293,20 +308,29 @@ export class Workers {
 
   /** @param {Remote} remote */
   #place(remote) {
-    const { promised, job, args, transfer } = remote
+    const { promised, local, args, transfer } = remote
     const unique = remote.restarts > 0 ? (transfer ?? transferablesIn(args)).find(one => !CLONED.includes(kindOf(one))) : undefined
     if (unique !== undefined) Object.assign(remote, { unique: platformKindOf(unique), restarts: 0 })
     const { restarts } = remote
     const { first } = this.#held
-    const isBehind = first !== null && this.#options.policy.compare(first.job, job) <= 0
-    const site = promised?.site ?? (isBehind ? null : this.#siteFor(job))
+    const isBehind = first !== null && this.#options.policy.compare(first.local, local) <= 0
+    const site = promised?.site ?? (isBehind ? null : this.#siteFor(local))
     if (restarts > 0 || site === null) [remote.args, remote.transfer] = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
     if (restarts > 0) remote.transfer = NONE // for the next worker there is to be one, too
     if (site !== null) this.#send(remote, site)
-    else this.#held.push(remote)
+    else this.#hold(remote)
+  }
+  /** @param {Remote} remote */
+  #hold(remote) {
+    const { absoluteDeadline, priority } = remote.local
+    const isByDeadline = this.#options.policy === edf
+    remote.rank = { band: 0, key: isByDeadline ? absoluteDeadline : -priority, tie: isByDeadline ? -priority : 0, comparison: null }
+    this.#held.insert(remote)
   }
 
-  /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
+  /**
+   * @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held
+   */
   #siteFor(job) {
     const { policy } = this.#options
     let least = BUSY
@@ -316,10 +340,10 @@ export class Workers {
       let count = 0
       let ms = 0
       for (const other of site.jobs.values()) {
-        if (policy.compare(other.job, job) > 0) continue
+        if (policy.compare(other.local, job) > 0) continue
         count++
         // Of what has taken longer than was expected, as much again.
-        ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.job.cost)
+        ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.local.cost)
       }
       if (count >= MOST || ms > least || ms === least && free !== null && site.jobs.size >= free.jobs.size) continue
       least = ms
@@ -330,21 +354,21 @@ export class Workers {
 
   /** @param {Remote} remote @param {Site} site @param {boolean} [wasHeld] */
   #send(remote, site, wasHeld = false) {
-    const { id, name, given, args, transfer, job } = remote
+    const { id, name, given, args, transfer, local } = remote
     remote.site = site
     site.jobs.set(id, remote)
     if (site.line === null && !this.#start(site)) return // it is lost as others are
     const { line } = site
     if (site.jobs.size === 1) line?.endpoint.ref?.()
-    const options = { ...given, release: job.release }
+    const options = { ...given, release: local.release }
     transferring(args, transfer, chosen => line?.say('start', [id, name, options, args], chosen, wasHeld))
   }
 
   #sendHeld() {
     for (let first = this.#held.first; first !== null; first = this.#held.first) {
-      const site = this.#siteFor(first.job)
+      const site = this.#siteFor(first.local)
       if (site === null) return
-      this.#held.remove(first)
+      this.#held.delete(first)
       this.#attempt(first, () => this.#send(first, site, true))
     }
   }
@@ -385,18 +409,20 @@ export class Workers {
     ended: (site, [id, state, outcome, isTold, missed, counts]) => {
       const remote = site.jobs.get(id)
       if (remote === undefined) return
-      const { name, activation } = remote
+      const { name } = remote
       if (counts) this.#costs.set(name, ((this.#costs.get(name) ?? counts.cost) * 3 + counts.cost) / 4)
       if (missed) remote.tell('onMiss')
+      remote.accounts = counts ?? null
       this.#finish(remote, state, state === 'done' ? outcome : restored(outcome), isTold)
-      Object.assign(activation, counts)
       this.#sendHeld()
     },
     status: (site, [changed, stats, records]) => {
       site.stats = stats
       for (const [id, state, counts] of changed) {
         const remote = site.jobs.get(id)
-        if (remote !== undefined) Object.assign(remote, { state }) && Object.assign(remote.activation, counts)
+        if (remote === undefined) continue
+        remote.shownState = state
+        extend.setAccounts(remote.local, counts)
       }
       this.#sendHeld()
       for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: this.#sites.indexOf(site) })
@@ -408,18 +434,35 @@ export class Workers {
     const { promised, scheduler, site, id } = remote
     if (!this.#all.delete(remote)) return
     remote.args = NONE
-    if (remote.queue !== null) this.#held.remove(remote)
+    if (remote.queue !== null) this.#held.delete(remote)
     if (site?.jobs.delete(id) && site.jobs.size === 0) site.line?.endpoint.unref?.()
     promised?.site.leave(promised, scheduler.now())
     remote.end(state, outcome, isTold)
     this.#tellOfRoom(scheduler)
   }
 
-  /** Who is told need not spawn: if there is room a while later, the next one is, too. @param {Scheduler} scheduler */
+  /**
+   * A job has ended here: after its outcome is known, or because it was cancelled before its release.
+   *
+   * @param {Remote} remote
+   */
+  #forget(remote) {
+    const { site, id, local, accounts } = remote
+    if (accounts !== null) extend.setAccounts(local, accounts)
+    if (!this.#all.has(remote)) return
+    site?.line?.say('cancel', [id, NONE])
+    this.#finish(remote, 'cancelled', undefined)
+  }
+
+  /**
+   * Who is told need not spawn: if there is room a while later, the next one is, too.
+   *
+   * @param {Scheduler} scheduler
+   */
   #tellOfRoom(scheduler) {
     if (this.#all.size >= this.#options.limit) return
     this.#waiters.shift()?.wake()
-    if (this.#waiters.first === null || this.#isTelling) return
+    if (this.#waiters.size === 0 || this.#isTelling) return
     this.#isTelling = true
     scheduler.host.after(REPORT, () => {
       this.#isTelling = false
@@ -427,7 +470,12 @@ export class Workers {
     }, { ref: true })
   }
 
-  /** A worker has gone. @param {Site} site @param {string} why @param {unknown} [error] @param {boolean} [isBroken] for others, too */
+  /**
+   * A worker has gone.
+   *
+   * @param {Site} site @param {string} why @param {unknown} [error]
+   * @param {boolean} [isBroken] for others, too
+   */
   #lose(site, why, error, isBroken = false) {
     const { jobs } = site
     site.jobs = new Map()
@@ -440,7 +488,7 @@ export class Workers {
         this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})${rest}`, error))
         continue
       }
-      remote.state = 'ready'
+      remote.shownState = 'ready'
       promised?.site.take(promised, scheduler.now())
       this.#attempt(remote, () => this.#place(remote))
     }
@@ -451,15 +499,13 @@ export class Workers {
   #far = {
     cancel: (/** @type {Remote} */ remote, /** @type {unknown} */ reason) => {
       const { site, id } = remote
-      remote.isCancelled = true
       if (site === null) return this.#finish(remote, 'cancelled', reason)
       site.line?.say('cancel', [id, portable(reason)])
     },
     change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
-      remote.given[key] = value
       if (remote.queue === null) return remote.site?.line?.say('change', [remote.id, key, value])
-      this.#held.remove(remote)
-      this.#held.push(remote)
+      this.#held.delete(remote)
+      this.#hold(remote)
       this.#sendHeld()
     }
   }
@@ -475,43 +521,118 @@ function end(site) {
 
 /** Waits until another job may be spawned. */
 class Room extends Waitable {
-  /** @param {(room: Room, job: Job | null) => void} ask wakes the waiter, or queues it */
-  constructor(ask) {
+  /** @param {() => boolean} hasRoom @param {InstanceType<typeof WaitQueue>} queue */
+  constructor(hasRoom, queue) {
     super()
-    this.ask = ask
+    this.hasRoom = hasRoom
+    this.queue = queue
   }
   get name() { return 'workers.ready()' }
   get handsOver() { return true }
-  /** @param {Job | null} job */
-  begin(job) {
-    this.ask(this, job)
+  try() {
+    return this.hasRoom() && this.fulfill()
+  }
+  enter() {
+    this.queue.push(this)
   }
 }
 
-/** A job in a worker. */
-class Remote extends Elsewhere {
+/**
+ * A job in a worker. The local job waits for it from its release on, never starts, and ends with it. It is a
+ * node of the heap of held jobs, too.
+ */
+class Remote extends Waitable {
+  /** The job here. @type {any} */
+  local = null
   /** @type {Site | null} */
   site = null
   /** @type {Slot | null} */
   promised = null
   isCancelled = false
-  /** Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that. */
+  /** @type {unknown} */
+  reason = undefined
+  /**
+   * Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that.
+   */
   unique = ''
+  /** Its deadline and priority, as its worker knows them. @type {Record<string, number> | null} */
+  keys = null
+  /** What its worker says of its times and cost, once it has ended. @type {any} */
+  accounts = null
+  /** @type {any} */
+  rank = null
+  /** @type {any} */
+  queue = null
+  slot = 0
+  /** @type {any} */
+  before = null
+  /** @type {any} */
+  after = null
 
   /**
-   * @param {any} far of Elsewhere @param {Scheduler} scheduler @param {number} id @param {string} name of the work
+   * @param {any} far what is done to jobs here @param {Scheduler} scheduler @param {number} id
+   * @param {string} name of the work
    * @param {any} given options that go there @param {any[]} args @param {any[] | undefined} transfer
    * @param {number} restarts how often it may still be started again
+   * @param {((job: Job) => void) | undefined} onOverrun
    */
-  constructor(far, scheduler, id, name, given, args, transfer, restarts) {
-    super(far)
+  constructor(far, scheduler, id, name, given, args, transfer, restarts, onOverrun) {
+    super()
+    this.far = far
     this.scheduler = scheduler
-    this.id = id
+    this.id = this.seq = id
     this.name = name
     this.given = given
     this.args = args
     this.transfer = transfer
     this.restarts = restarts
+    this.onOverrun = onOverrun
+    /** The state of the local job while it waits. @type {Job['state']} */
+    this.shownState = 'ready'
+  }
+
+  get isExternal() { return true }
+
+  /** Called at the release of the local job. @param {Job} job @returns {Waitable} */
+  admit = job => {
+    this.local = job
+    this.rekeyed(job) // it may have been changed while it was pending
+    return this
+  }
+
+  /** @param {unknown} reason */
+  cancel(reason) {
+    this.isCancelled = true
+    this.reason = reason
+    this.far.cancel(this, reason)
+  }
+  /** @param {Job} job its deadline or priority may have changed */
+  rekeyed({ deadline, priority }) {
+    const { keys, given, far } = this
+    this.keys = { deadline, priority }
+    for (const [key, value] of Object.entries(this.keys)) {
+      if (keys === null || keys[key] === value) continue
+      given[key] = value
+      far.change(this, key, value)
+    }
+  }
+  /** @param {'onMiss' | 'onOverrun'} event */
+  tell(event) {
+    const { onOverrun, local, scheduler } = this
+    if (event === 'onMiss') extend.miss(local)
+    else if (onOverrun !== undefined) extend.callUser(scheduler, event, onOverrun, local)
+  }
+  /**
+   * @param {Job['state']} state @param {unknown} outcome
+   * @param {boolean} [isTold] whether it knew of its cancellation
+   */
+  end(state, outcome, isTold = false) {
+    const { local } = this
+    if (local === null || local.finished !== undefined) return
+    const hasCancelled = state === 'cancelled' && !this.isCancelled // by itself, or at its deadline
+    if (hasCancelled) local.cancel(outcome)
+    if (this.isCancelled && (state === 'cancelled' || state === 'done' && !isTold)) extend.finish(local, this.reason, true)
+    else extend.finish(local, outcome, state !== 'done')
   }
 }
 
@@ -522,9 +643,9 @@ class Remote extends Elsewhere {
 /**
  * Time of a processor that is promised, once in every period: to one job after the other.
  *
- * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot `isBusy`: a job has it;
- *   `isPast`: since its job ended there was a time without any promised job; `until`: when its period is over; `before`: both, before
- *   its last job had it
+ * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot
+ *   `isBusy`: a job has it; `isPast`: since its job ended there was a time without any promised job; `until`:
+ *   when its period is over; `before`: both, before its last job had it
  */
 
 const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
@@ -532,8 +653,9 @@ const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
 const usedBy = tasks => tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
 
 /**
- * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the test together, and no two
- * jobs of a slot are closer than its period: so they are what was tested. A slot is taken anew, or given up, only after that.
+ * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the
+ * test together, and no two jobs of a slot are closer than its period: so they are what was tested. A slot is
+ * taken anew, or given up, only after that.
  */
 class Site {
   /** @type {Slot[]} */
@@ -637,8 +759,9 @@ class Line extends Transport {
 
   /**
    * @param {string} kind @param {any[]} content @param {any[]} [transfer]
-   * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread, which takes the core of
-   *   another one where there are few. Nobody changes it meanwhile, and nothing of it is refused
+   * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread,
+   *   which takes the core of another one where there are few. Nobody changes it meanwhile, and nothing of it
+   *   is refused
    */
   say(kind, content, transfer = NONE, mayWait = false) {
     if (!mayWait) {
@@ -656,12 +779,13 @@ class Line extends Transport {
   /**
    * Hears the other side, until it has gone: each pair is an act of that name.
    *
-   * @param {(kind: string, content: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
+   * @param {(kind: string, content: any[]) => void} act
+   * @param {(why: string, error?: unknown) => void} [gone]
    */
   hear(act, gone = () => {}) {
     this.#gone = gone
     const receive = (/** @type {any} */ message) => {
-      if (Array.isArray(message) && message[0] === WORK) seam.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
+      if (Array.isArray(message) && message[0] === WORK) extend.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
     }
     this.listen({ receive, gone, closeUnreadable: () => gone('a message could not be read') })
   }
@@ -677,10 +801,17 @@ class Line extends Transport {
   }
 }
 
-/** A clone takes 20 to 30 us in Node. @param {any} value @returns {boolean} whether it is cloned as what it is */
+/**
+ * A clone takes 20 to 30 us in Node.
+ *
+ * @param {any} value @returns {boolean} whether it is cloned as what it is
+ */
 const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
 
-/** @param {any[]} values @param {any[]} [given] @returns {[any[], any[]]} them as they are now, and what of that to transfer */
+/**
+ * @param {any[]} values @param {any[]} [given]
+ * @returns {[any[], any[]]} them as they are now, and what of that to transfer
+ */
 function snapshot(values, given) {
   if (given === undefined && values.every(isConstant)) return [values, NONE]
   return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
@@ -778,11 +909,15 @@ function labour(load, endpoint, scheduler) {
     isReporting = true
   }
 
-  /** @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job] @param {boolean} [isTold] */
+  /**
+   * @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job]
+   * @param {boolean} [isTold]
+   */
   function ended(id, state, outcome, job, isTold = false) {
     const entry = /** @type {any} */ (jobs.get(id))
     jobs.delete(id)
-    // A Map keeps what it had, in old tables, until all is collected: of 4000 jobs of 1 ms 3 instead of 11 MB become old.
+    // A Map keeps what it had, in old tables, until all is collected: of 4000 jobs of 1 ms 3 instead of 11 MB
+    // become old.
     if (entry) entry.job = null
     const result = state === 'done' ? outcome : portable(outcome)
     // What others may change does not wait for them, and what cannot be cloned is refused here.
@@ -825,7 +960,7 @@ function labour(load, endpoint, scheduler) {
         jobs.set(id, entry)
         const end = /** @type {Waitable} */ (Waitable.of(job))
         const woken = () => ended(id, job.state, end.outcome, job, entry.isTold)
-        if (end.enlist({ job: null, woken })) woken()
+        if (end.enlist(new Waiter(null, woken))) woken()
       } catch (error) {
         ended(id, 'failed', error)
       }
@@ -873,10 +1008,12 @@ const CREW = {
 }
 const SPAWNED = {
   deadline: check.positive, priority: check.finite, period: check.positive, wcet: check.notNegative, release: check.finite,
-  transfer: anArray, restart: /* @__PURE__ */ orFlag(restartCount),
-  .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'budget', 'miss', 'onMiss', 'onOverrun', 'signal')
+  budget: check.points, onOverrun: check.callable, transfer: anArray, restart: /* @__PURE__ */ orFlag(restartCount),
+  .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'miss', 'onMiss', 'signal')
 }
-/** @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too */
+/**
+ * @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too
+ */
 const timesOf = restart => restart === true ? 3 : Number(restart)
 /** @returns {number} */
 const countOfCores = () => globalThis.navigator?.hardwareConcurrency ??
@@ -917,7 +1054,10 @@ function workerAt(address) {
   return new Worker(isElsewhere ? blobOf(script) : address, { type: 'module' })
 }
 
-/** Does nothing but where a worker begins with this module. Bundlers leave it out, and with it all that only workers need. */
+/**
+ * Does nothing but where a worker begins with this module. Bundlers leave it out, and with it all that only
+ * workers need.
+ */
 function beginAsWorker() {
   const address = import.meta.url ?? '' // bundles that are no modules have none
   if (!/\/addons\/workers[.]mjs(?:[?#]|$)/.test(address)) return

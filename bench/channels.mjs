@@ -1,6 +1,7 @@
 import { Scheduler } from '../rt.mjs'
 import { Channel, choice, par } from '../sync.mjs'
 import { barChart, lineChart, picture } from './support-chart.mjs'
+import { byHand, commsTime, sequential } from './support-comms.mjs'
 import {
   figure, find, heading, measure, printRows, ratio, synchronousHost, table, target
 } from './support.mjs'
@@ -11,66 +12,12 @@ heading('what channels, creation and yields cost (Communicating Generators, figu
 
 const cycles = 10_000
 
-/** What channels cost at least: generators, a first-in-first-out queue of them, and a slot for who waits. */
-class Slot {
-  waiting = null
-}
-const give = (slot, message) => ({ slot, gives: true, message })
-const take = slot => ({ slot, gives: false, message: undefined })
-
-function byHand() {
-  const [a, b, c, d] = [new Slot(), new Slot(), new Slot(), new Slot()]
-  const queue = new Array(8)
-  let first = 0
-  let size = 0
-  const push = (process, input) => {
-    process.input = input
-    queue[(first + size++) & 7] = process
-  }
-  const works = [
-    function* () { for (yield give(a, 0); ;) yield give(a, yield take(b)) },
-    function* () {
-      for (;;) {
-        const message = yield take(a)
-        yield give(c, message)
-        yield give(d, message)
-      }
-    },
-    function* () { for (;;) yield give(b, (yield take(c)) + 1) },
-    function* () { for (let i = 0; i < cycles; i++) yield take(d) }
-  ]
-  for (const work of works) push({ generator: work(), input: undefined, message: undefined }, undefined)
-  for (;;) {
-    const process = queue[first]
-    first = (first + 1) & 7
-    size--
-    const step = process.generator.next(process.input)
-    if (step.done) return
-    const { slot, gives, message } = step.value
-    const other = slot.waiting
-    if (other === null) {
-      process.message = message
-      slot.waiting = process
-      continue
-    }
-    slot.waiting = null
-    push(other, gives ? message : undefined)
-    push(process, gives ? undefined : other.message)
-  }
-}
-
 function* sends(channel, message) {
   yield channel.send(message)
 }
 
 const deltas = {
-  *sequential(a, c, d) {
-    for (;;) {
-      const message = yield a.receive()
-      yield c.send(message)
-      yield d.send(message)
-    }
-  },
+  sequential,
   *parallel(a, c, d) {
     for (;;) {
       const message = yield a.receive()
@@ -85,33 +32,15 @@ const deltas = {
   }
 }
 
-/** Runs the four processes until the consumer has had its messages. */
-async function commsTime(scheduler, delta, size) {
-  const [a, b, c, d] = Array.from({ length: 4 }, () => new Channel(size))
-  const others = [
-    scheduler.spawn(function* () { for (yield a.send(0); ;) yield a.send(yield b.receive()) }),
-    scheduler.spawn(() => delta(a, c, d)),
-    scheduler.spawn(function* () { for (;;) yield b.send((yield c.receive()) + 1) })
-  ]
-  const consumer = scheduler.spawn(function* () {
-    let message
-    for (let i = 0; i < cycles; i++) message = yield d.receive()
-    return message
-  })
-  if (await consumer !== cycles - 1) throw new Error(`the last message was not ${cycles - 1}`)
-  for (const job of others) job.cancel()
-  await scheduler.idle()
-}
-
 const onEventLoop = new Scheduler()
 const process = (name, delta, size = 0) =>
-  ({ name, operations: cycles, run: () => commsTime(onEventLoop, delta, size), async: true })
+  ({ name, operations: cycles, run: () => commsTime(onEventLoop, cycles, delta, size), async: true })
 
 let fired = 0
 const timer = setInterval(() => { fired++ }, 1)
 console.log(`### CommsTime: four processes, four communications a cycle, ${figure(cycles)} cycles a run\n`)
 const began = performance.now()
-const floor = { name: 'generators and a queue by hand', operations: cycles, run: byHand }
+const floor = { name: 'generators and a queue by hand', operations: cycles, run: () => byHand(cycles) }
 // Alone, as in a program that does nothing else: beside others, the compiler expects more kinds of things.
 const comms = await measure([floor, process('sequential Delta', deltas.sequential)], { time: 150 })
 const others = await measure([
@@ -129,7 +58,7 @@ await picture('csp-figure-8', barChart({
   groups: [...comms, ...others.slice(1)].map(({ name, median }) => ({ label: name, bars: [{ name: 'us', value: median / 1000 }] }))
 }))
 target(name, find(comms, name).median / 1000, { most: 0.9, unit: ' us per cycle' })
-target(`${name}, times that by hand`, ratio(comms, name, 'generators and a queue by hand'), { most: 3.2 })
+target(`${name}, times that by hand`, ratio(comms, name, 'generators and a queue by hand'), { most: 3.5 })
 target('a timer of 1 ms fired meanwhile, times per second', fired / took * 1000, { least: 50 })
 
 // ---------------------------------------------------------------------------------------------------- choice
@@ -152,11 +81,41 @@ function choosing(name, guards) {
   }
 }
 
+/** As `choosing`, but two senders are always waiting. */
+function meeting(name, guards) {
+  const host = synchronousHost()
+  const scheduler = new Scheduler({ host })
+  return {
+    name,
+    operations: choices,
+    run() {
+      const channels = [new Channel(), new Channel()]
+      const senders = channels.map(channel => scheduler.spawn(function* () { for (;;) yield channel.send(1) }))
+      const job = scheduler.spawn(function* () {
+        for (let i = 0; i < choices; i++) yield guards(channels)
+        for (const sender of senders) sender.cancel()
+      })
+      host.drain()
+      if (job.state !== 'done') throw new Error(`${name}: the job is ${job.state}`)
+    }
+  }
+}
+
+const two = ([one, other]) => [{ receive: one }, { receive: other }]
+console.log('\n### choice between two channels with waiting senders\n')
+const met = await measure([
+  meeting('receive', ([one]) => one.receive()),
+  meeting('choice', channels => choice(two(channels))),
+  meeting('choice, fair', channels => choice(two(channels), { fair: true }))
+])
+printRows('way to receive', 'ns per message', met)
+target('a choice of two to one receive', ratio(met, 'choice', 'receive'), { most: 2.3 })
+
 console.log('\n### choice between two channels with messages\n')
 printRows('way to receive', 'ns per message', await measure([
   choosing('receive', ([one]) => one.receive()),
-  choosing('choice', ([one, other]) => choice([{ receive: one }, { receive: other }])),
-  choosing('choice, fair', ([one, other]) => choice([{ receive: one }, { receive: other }], { fair: true })),
+  choosing('choice', channels => choice(two(channels))),
+  choosing('choice, fair', channels => choice(two(channels), { fair: true })),
   choosing('choice, with an action', ([receive]) => choice([{ receive, action: message => message }])),
   choosing('choice, with a timeout', ([receive]) => choice([{ receive }, { timeout: 5 }]))
 ]))

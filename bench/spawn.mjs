@@ -37,20 +37,23 @@ function batchOf(name, { scheduler, host }, spawn) {
   }
 }
 
-function eventually(name, schedule) {
-  const run = () => new Promise(resolve => {
-    let left = batch
-    const work = () => {
-      if (--left === 0) resolve()
-    }
-    for (let i = 0; i < batch; i++) schedule(work)
-  })
-  return { name, operations: batch, run, async: true }
-}
+/** Schedules the same function `times` times; resolves when it has run so often. */
+const allRun = (schedule, times) => new Promise(resolve => {
+  let left = times
+  const work = () => {
+    if (--left === 0) resolve()
+  }
+  for (let i = 0; i < times; i++) schedule(work)
+})
+
+const eventually = (name, schedule) =>
+  ({ name, operations: batch, run: () => allRun(schedule, batch), async: true })
 
 heading('what it costs to spawn, run and settle a job that does nothing', 'CPU time')
 
 const onDefaultHost = new Scheduler()
+const onHost = 'function, on the default host'
+const byRt = work => onDefaultHost.spawn(work)
 const deadline = { deadline: 100 }
 const task = new Task(nothingToYield, { scheduler: byDeadline.scheduler })
 
@@ -76,13 +79,16 @@ const rows = await measure([
     job.then(nothing)
     return job
   }),
-  eventually('function, on the default host', work => onDefaultHost.spawn(work)),
+  eventually(onHost, byRt),
   eventually('setImmediate', work => setImmediate(work)),
   ...react === undefined ? [] : [eventually('React scheduler', byReact)]
 ])
 printRows('job', 'us per job', rows, 1000)
 for (const name of ['function', 'generator function', 'generator function, deadline']) {
   target(`spawn, run and settle: ${name}`, find(rows, name).median / 1000, { most: 0.3, unit: ' us' })
+}
+if (react !== undefined) {
+  target(`batches of ${figure(batch)}, to React's scheduler`, ratio(rows, onHost, 'React scheduler'), { most: 0.8 })
 }
 
 // The hold model of priority queues: whoever leaves the queue is replaced by one that is due a random while
@@ -242,3 +248,22 @@ const atOnce = standings.map(({ name, policy, options }) => {
   return [name, median(spawned), median(run), median(spawned.map((cost, turn) => cost + run[turn]))]
 })
 table(['standing', 'spawn, us per job', 'run and settle', 'together'], atOnce)
+
+console.log("\n### 100 000 functions at once on the default host, beside React's scheduler\n")
+
+const hosts = { 'rt.mjs': byRt, setImmediate, ...react === undefined ? {} : { 'React scheduler': byReact } }
+const costs = Object.fromEntries(Object.keys(hosts).map(name => [name, []]))
+for (let turn = -2; turn < 9; turn++) {
+  for (const [name, schedule] of Object.entries(hosts)) {
+    globalThis.gc?.()
+    const started = cpuTime()
+    await allRun(work => schedule(work), many)
+    if (turn >= 0) costs[name].push((cpuTime() - started) * 1000 / many)
+  }
+}
+table(['scheduler', 'us per job, median', 'least', 'largest'],
+  Object.entries(costs).map(([name, all]) => [name, median(all), Math.min(...all), Math.max(...all)]))
+if (react !== undefined) {
+  const ratios = costs['rt.mjs'].map((cost, turn) => cost / costs['React scheduler'][turn])
+  target('100 000 at once, to React\'s scheduler', median(ratios), { most: 1.6 })
+}

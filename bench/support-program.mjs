@@ -50,10 +50,8 @@ process.exit(0)
 async function asJob(main, size, options, host = attentiveHost()) {
   const scheduler = new Scheduler({ ...settings, host })
   const adoption = isAdopted ? adopt(globalThis, { scheduler, warn: false }) : null
-  // Jobs of async functions are called with the job first.
-  const isAsync = main[Symbol.toStringTag] === 'AsyncFunction'
   try {
-    const result = await scheduler.spawn(isAsync ? preemptify(main) : main, options, size)
+    const result = await scheduler.spawn(main, options, size)
     return { result, host, ...scheduler.stats() }
   } finally {
     adoption?.release()

@@ -13,12 +13,10 @@ export async function measure(url, passes) {
   const program = await preemptify.import(url)
   const scheduler = new Scheduler(native.scheduler)
   const { full } = native.sizes
-  // Jobs of async functions are called with the job first.
-  const work = program.main[Symbol.toStringTag] === 'AsyncFunction' ? preemptify(program.main) : program.main
   const ways = [
     ['native', () => native.main(full)],
     ['plain', () => program.main(full)],
-    ['job', () => scheduler.spawn(work, undefined, full)]
+    ['job', () => scheduler.spawn(program.main, undefined, full)]
   ]
   const costs = { native: [], plain: [], job: [] }
   for (let pass = 0; pass < passes; pass++) {

@@ -91,26 +91,28 @@ const exported = suite('exports')
 
 /** The exports that the contract names. */
 const EXPORTS = {
-  'rt.mjs': ['DeadlineError', 'DeadlockError', 'Job', 'Scheduler', 'Task', 'TaskController', 'budget', 'defaultHost',
-    'edf', 'fp', 'rm', 'rt'],
-  'alarms.mjs': ['Alarm', 'AsyncEvent', 'TimeoutError', 'after', 'at', 'every', 'frames', 'nextPeriod', 'on', 'periodic',
-    'sleep', 'sporadic', 'timeout', 'until'],
+  'rt.mjs': ['DeadlineError', 'DeadlockError', 'Job', 'Scheduler', 'Task', 'budget', 'defaultHost', 'edf',
+    'fp', 'rm', 'rt'],
+  'alarms.mjs': ['Alarm', 'AsyncEvent', 'TimeoutError', 'after', 'at', 'events', 'every', 'frames', 'nextPeriod', 'on',
+    'periodic', 'sleep', 'sporadic', 'timeout', 'until'],
   'sync.mjs': ['Barrier', 'Channel', 'ChannelError', 'DeadlockError', 'Mutex', 'OwnershipError', 'Resource', 'Semaphore',
     'choice', 'nonPreemptive', 'par', 'race'],
   'addons/adopt.mjs': ['adopt'],
   'addons/connect.mjs': ['accept', 'connect'],
+  'addons/deadlock.mjs': ['reportDeadlocks'],
   'addons/preemptify.mjs': ['isModule', 'isOwnModule', 'preemptify'],
   'addons/reservations.mjs': ['AdmissionError', 'IoReservation', 'Reservation', 'admit', 'interrupt', 'loop', 'worstCaseDelay'],
   'addons/schedulable.mjs': ['AdmissionError', 'schedulable'],
+  'addons/scheduler.mjs': ['TaskController', 'scheduler', 'schedulerOf'],
   'addons/shared.mjs': ['Latest', 'Ring', 'SharedMutex', 'SharedSemaphore'],
   'addons/workers.mjs': ['AdmissionError', 'Workers']
 }
 /** Exports for other modules of the project, marked `@internal`. */
 const INTERNAL = {
-  'rt.mjs': ['seam'],
-  'alarms.mjs': ['Cycle', 'EventHandler', 'HANDLING', 'RELEASED', 'Source', 'apply', 'checkTarget', 'follow',
-    'interruptible', 'parametersOf', 'releaseOf', 'scriptAddress'],
-  'sync.mjs': ['End', 'Exchange', 'NOTHING', 'Supply', 'Turn', 'decide', 'sideOf', 'take'],
+  'rt.mjs': ['extend'],
+  'alarms.mjs': ['Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply', 'checkTarget',
+    'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob'],
+  'sync.mjs': ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal'],
   'addons/schedulable.mjs': ['demandOf', 'percent']
 }
 

@@ -30,7 +30,7 @@ test('the first example runs as it is, the urgent job first', async () => {
 
 /** Of each recipe: how it begins, what it takes for granted, and what it must have done. @type {[string, string, string, unknown][]} */
 const recipes = [
-  ['const scheduler = rt', 'const rows = [1, 2], done = []; const render = row => done.push(row), save = () => done.push("saved")', 'done',
+  ['import { scheduler }', 'const rows = [1, 2], done = []; const render = row => done.push(row), save = () => done.push("saved")', 'done',
     [1, 2, 'saved']],
   ['on(field', `const shown = [], show = text => shown.push(text), field = Object.assign(new EventTarget(), { value: "x" })
     const search = function* (text) { yield; return text + "!" }, buildIndex = function* () { yield; shown.push("index") }`,

@@ -18,7 +18,7 @@
  *    made, runs no code of the sender, and changes no prototype.
  */
 
-import { seam } from '../../rt.mjs'
+import { extend } from '../../rt.mjs'
 
 /** @param {unknown} value @returns {value is number} whether it is a length or a number of things */
 export const isCount = value => Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0
@@ -209,4 +209,4 @@ export function joined(chunks) {
 
 /** @param {unknown} value */
 export const cannotClone = value =>
-  new DOMException(`${seam.check.describe(value)} could not be cloned`, 'DataCloneError')
+  new DOMException(`${extend.check.describe(value)} could not be cloned`, 'DataCloneError')

@@ -14,7 +14,7 @@
  * 2. A value is transferred only if the caller lists it, or if copying it is expensive or impossible.
  */
 
-import { seam } from '../../rt.mjs'
+import { extend } from '../../rt.mjs'
 import { NONE, kindOf } from './bytes.mjs'
 
 /**
@@ -31,7 +31,7 @@ export class Transport {
     const has = (/** @type {string} */ method) => typeof endpoint?.[method] === 'function'
     const way = ['postMessage', 'send', 'emit'].find(has)
     const refuse = (/** @type {string} */ wanted) => {
-      throw seam.check.wrongType('endpoint', wanted, endpoint)
+      throw extend.check.wrongType('endpoint', wanted, endpoint)
     }
     if (way === undefined || !has('addEventListener') && !has('on')) {
       refuse('an object with postMessage, send or emit, and with addEventListener or on')
@@ -75,7 +75,7 @@ export class Transport {
     const { endpoint } = this
     const [add, ...removals] = this.isEventTarget ? ['addEventListener', 'removeEventListener'] : ['on', 'off', 'removeListener']
     const remove = removals.find(name => endpoint[name])
-    seam.ours.add(listener)
+    extend.markInternal(listener)
     endpoint[add](type, listener)
     this.#endings.push(() => remove && endpoint[remove](type, listener))
   }
@@ -160,5 +160,5 @@ export const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
 
 /** @param {string} name @param {unknown} value @throws {TypeError} if it is no array */
 export function anArray(name, value) {
-  if (!Array.isArray(value)) throw seam.check.wrongType(name, 'an array', value)
+  if (!Array.isArray(value)) throw extend.check.wrongType(name, 'an array', value)
 }

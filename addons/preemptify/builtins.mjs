@@ -6,7 +6,7 @@
  * ECMA-262 leaves the comparisons of a sort to implementations: this one is a merge sort.
  */
 
-import { budget, seam } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import {
   NATIVE, NO_ARGUMENTS, append, apply, cut, defineProperty, endsWith, engine, exec, floor,
   generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds, isArray, isConstructor,
@@ -15,7 +15,7 @@ import {
 import { begun, construct, entryOf, generatorOf, pending, recordOf, run, stamp, suspended } from './run.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
 
-const { counts, interrupt } = seam
+const { counts, interrupt } = extend
 
 const MOST_ELEMENTS = 2 ** 53 - 1
 

@@ -5,7 +5,7 @@
  * function must be handed in by `evaluate`, `scope` or `calls`.
  */
 
-import { budget, seam } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember } from './calls.mjs'
 import {
   BODY_EDGE, STATEMENT_EDGE, enclose, inOrder, insert, optimisations, prefixFor, print, range, replace, seek
@@ -30,7 +30,7 @@ import { names } from './scopes.mjs'
 /** @import { Pieces } from './edits.mjs' */
 /** @import { Twin } from './run.mjs' */
 
-const { callable, knownOptions, unchecked, wrongType } = seam.check
+const { callable, knownOptions, unchecked, wrongType } = extend.check
 
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {

@@ -6,7 +6,7 @@
  * module hooks rewrite the modules whose URL ends with a mark, and mark the modules that these import.
  */
 
-import { budget, seam } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import {
   blobOf, door, importError, moduleHost, modules, nameIn, neededBy, readModule, rewriteModule
 } from './blobs.mjs'
@@ -21,7 +21,7 @@ import { isOwnModule } from './own.mjs'
 import { runtime, support } from './runtime.mjs'
 /** @import { Loaded } from './blobs.mjs' */
 
-const { options: optionsOf, wrongType } = seam.check
+const { options: optionsOf, wrongType } = extend.check
 
 /**
  * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it. Other imports of

@@ -5,7 +5,7 @@
  * deeply there is only the twin, and a stub runs it to completion for plain calls.
  */
 
-import { seam } from '../../rt.mjs'
+import { extend } from '../../rt.mjs'
 import { isCollected, isMember, isPreempted, isPrivate, keyOf } from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
@@ -26,7 +26,7 @@ import { isStrictBody, names } from './scopes.mjs'
 /** @import { Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
 
-const { among, options: optionsOf, text, wrongType } = seam.check
+const { among, options: optionsOf, text, wrongType } = extend.check
 
 /** How much longer than its source a text may become, and as far as it is counted. */
 const MOST_GROWTH = 3.99

@@ -2,7 +2,7 @@
  * addons/preemptify/report.mjs: `preemptify.report`: the parts of a program that cannot be preempted, and why.
  */
 
-import { seam } from '../../rt.mjs'
+import { extend } from '../../rt.mjs'
 import { kindOf, targetOf } from './calls.mjs'
 import { isHuge, isInnermost, planModule } from './plan.mjs'
 import { NO_SOURCE, append, find, matches, pick, sort, sourceOf } from './primordials.mjs'
@@ -11,7 +11,7 @@ import { lineAt, linesOf, read } from './read.mjs'
 import { names } from './scopes.mjs'
 /** @import { Plan } from './calls.mjs' */
 
-const { callable, options: optionsOf } = seam.check
+const { callable, options: optionsOf } = extend.check
 
 const REPORT_OPTIONS = { type: kind }
 

@@ -12,13 +12,13 @@
  *   driving     how many plain calls run twins to completion; loops then never end their budget in place
  */
 
-import { budget, seam } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import {
   NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, engine, getPrototypeOf, isArray,
   isConstructor, isObject, joined, next, pop, reflectConstruct, splice, takeLast, throwInNext
 } from './primordials.mjs'
 
-const { ROOM, Suspended, checkpoint, counts } = seam
+const { ROOM, Suspended, checkpoint, counts } = extend
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 export const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })

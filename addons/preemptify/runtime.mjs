@@ -6,7 +6,7 @@
  * functions plainly until this module is loaded. When it is loaded, rt.mjs learns to find twins.
  */
 
-import { budget, seam } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
 import { apply, define, getPrototypeOf, reflectDefine } from './primordials.mjs'
 import {
@@ -121,7 +121,7 @@ export { budget }
 
 /** Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in. */
 function linkScheduler() {
-  seam.link({ twinOf: fn => {
+  extend.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
   } })

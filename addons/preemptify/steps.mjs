@@ -6,7 +6,7 @@
  * runs to its end.
  */
 
-import { budget, seam } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
   next, reflectConstruct, reflectDefine, returnFromNext, throwInNext
@@ -14,7 +14,7 @@ import {
 import { Failure, begun, construct, entryOf, generators, pending, rethrow, run, stamping, suspended } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
-const { counts } = seam
+const { counts } = extend
 
 // What a twin of a generator function makes is told apart from no other generator, and belongs to it by its prototype. While
 // a twin asks it for a step, it yields its Steps where that is to be preempted: whoever asked yields the rest of the step

@@ -1,19 +1,21 @@
 // An example of each export, run in the page and in the tests: what they log is what the comment says.
 import { adopt } from '../../addons/adopt.mjs'
 import { accept, connect } from '../../addons/connect.mjs'
+import { reportDeadlocks } from '../../addons/deadlock.mjs'
 import { isModule, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 import {
   IoReservation, Reservation, admit, interrupt, loop, worstCaseDelay
 } from '../../addons/reservations.mjs'
 import { AdmissionError, schedulable } from '../../addons/schedulable.mjs'
+import { TaskController, scheduler, schedulerOf } from '../../addons/scheduler.mjs'
 import { Latest, Ring, SharedMutex, SharedSemaphore } from '../../addons/shared.mjs'
 import { Workers } from '../../addons/workers.mjs'
 import {
-  Alarm, AsyncEvent, TimeoutError, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic,
+  Alarm, AsyncEvent, TimeoutError, after, at, events, every, frames, nextPeriod, on, periodic, sleep, sporadic,
   timeout, until
 } from '../../alarms.mjs'
 import {
-  DeadlineError, DeadlockError, Job, Scheduler, Task, TaskController, budget, defaultHost, edf, fp, rm, rt
+  DeadlineError, DeadlockError, Job, Scheduler, Task, budget, defaultHost, edf, fp, rm, rt
 } from '../../rt.mjs'
 import {
   Barrier, Channel, ChannelError, Mutex, OwnershipError, Resource, Semaphore, choice, nonPreemptive, par, race
@@ -42,6 +44,19 @@ export const examples = {
     // → high, low, 2
   },
 
+  async 'Scheduler.spawn'(log) {
+    const counter = {
+      count: 0,
+      *add(n) {
+        for (let i = 0; i < n; i++, yield) this.count++
+        return this.count
+      }
+    }
+    log(await rt.spawn([counter, 'add'], { deadline: 100 }, 3)) // a method
+    log(await rt.spawn(async (a, b) => a + b, { deadline: 100 }, 2, 3))
+    // → 3, 5
+  },
+
   async Task(log) {
     class Count extends Task {
       *run(n) {
@@ -68,6 +83,18 @@ export const examples = {
     await job.catch(({ name }) => log(name))
     log(job.state)
     // → true, ready, tidied up, AbortError, cancelled
+  },
+
+  async 'Job.cancel'(log) {
+    const job = rt.spawn(async () => {
+      const { signal } = rt.current // for all that takes one: fetch(url, { signal })
+      signal.onabort = () => log('aborted')
+      await sleep(1000, { signal })
+    })
+    await sleep(5)
+    job.cancel() // with `using job = ...`, at the end of the block
+    await job.catch(({ name }) => log(name))
+    // → aborted, AbortError
   },
 
   async budget(log) {
@@ -152,10 +179,28 @@ export const examples = {
     // → true, [2,8]
   },
 
+  async scheduler(log) {
+    const task = scheduler.postTask(async () => {
+      log('one')
+      await scheduler.yield()
+      log('two')
+    })
+    scheduler.postTask(() => log('background'), { priority: 'background' })
+    await task
+    await rt.idle()
+    // → one, two, background
+  },
+
+  async schedulerOf(log) {
+    const core = new Scheduler({ policy: fp, round: 2 })
+    log(await schedulerOf(core).postTask(() => 42), core.stats().jobs)
+    // → 42, 1
+  },
+
   async TaskController(log) {
     const controller = new TaskController({ priority: 'background' })
-    const task = rt.postTask(() => log('first'), { signal: controller.signal })
-    rt.postTask(() => log('second'))
+    const task = scheduler.postTask(() => log('first'), { signal: controller.signal })
+    scheduler.postTask(() => log('second'))
     controller.setPriority('user-blocking')
     await task
     await rt.idle()
@@ -190,6 +235,14 @@ export const examples = {
     const results = await Promise.allSettled([rt.spawn(take(left, right)), rt.spawn(take(right, left))])
     log(results.some(({ reason }) => reason instanceof DeadlockError))
     // → true
+  },
+
+  async reportDeadlocks(log) {
+    const core = new Scheduler()
+    reportDeadlocks(core)
+    core.spawn(function* () { yield new Channel().receive() }, { name: 'reader' })
+    await core.idle().catch(({ message }) => log(message))
+    // → deadlock: nothing can wake reader
   },
 
   async after(log) {
@@ -273,7 +326,7 @@ export const examples = {
   },
 
   async sporadic(log) {
-    const save = sporadic(function* save(text) { log(text) }, { interarrival: 1000, excess: 'drop' })
+    const save = sporadic(function* save(text) { log(text) }, { interarrival: 1000, late: 'drop' })
     save('first')
     log(save('too early'))
     await rt.idle()
@@ -300,6 +353,18 @@ export const examples = {
     await rt.idle()
     handling.cancel()
     // → SHOUT
+  },
+
+  async events(log) {
+    const target = new EventTarget()
+    const keys = events(target, 'key')
+    target.dispatchEvent(new Event('key'))
+    await rt.spawn(function* () {
+      const { type } = yield keys
+      log(type)
+    })
+    keys.cancel()
+    // → key
   },
 
   async adopt(log) {

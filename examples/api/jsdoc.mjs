@@ -18,7 +18,7 @@ const tagNames = /(?<![\w`'])@(param|property|returns|throws|template|typedef|ty
 export const MODULES = [
   'rt', 'alarms', 'sync',
   'addons/preemptify', 'addons/adopt', 'addons/schedulable', 'addons/reservations', 'addons/shared',
-  'addons/connect', 'addons/workers'
+  'addons/connect', 'addons/workers', 'addons/scheduler', 'addons/deadlock'
 ]
 
 /**

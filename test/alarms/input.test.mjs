@@ -1,11 +1,12 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, seam } from '../../rt.mjs'
+import { Scheduler, Task, extend } from '../../rt.mjs'
 import {
-  Alarm, AsyncEvent, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
+  Alarm, AsyncEvent, after, at, events, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
 } from '../../alarms.mjs'
 import {
-  COUNT, INTERVAL, JOB_OPTIONS, ON_OPTIONS, TARGET, WORK, assertKind, generate, given, oneOf, testCalls, world
+  COUNT, INTERVAL, JOB_OPTIONS, ON_OPTIONS, RELEASE_OPTIONS, TARGET, WORK, generate, given, oneOf, testCalls,
+  world
 } from '../support/alarm-calls.mjs'
 import {
   BOOLEAN, DURATION, NOT_NEGATIVE, SCHEDULER, SIGNAL, STRING, assertRefusal, errorOf, isNumber, throws
@@ -16,6 +17,12 @@ import { abortListeners } from '../support/world.mjs'
 const DELAY = NOT_NEGATIVE
 const WHEN = { wants: 'a number > -Infinity', takes: value => isNumber(value) && value > -Infinity, range: true }
 const AWAITED = { wants: 'a promise, a job or a waitable', takes: value => value instanceof Promise }
+
+const SIZE = {
+  wants: 'an integer >= 0 or Infinity',
+  takes: value => value === Infinity || Number.isSafeInteger(value) && value >= 0,
+  range: true
+}
 
 const ALARM_OPTIONS = { ref: BOOLEAN, signal: SIGNAL }
 
@@ -41,7 +48,7 @@ testCalls({
     call: (here, { task = generate, options }) => periodic(task, options({ ...given(here), period: 5 })),
     parameters: { task: WORK },
     options: {
-      ...ALARM_OPTIONS, ...JOB_OPTIONS, period: INTERVAL, phase: DURATION, count: COUNT
+      ...ALARM_OPTIONS, ...RELEASE_OPTIONS, period: INTERVAL, phase: DURATION, count: COUNT
     }
   },
   sporadic: {
@@ -50,12 +57,12 @@ testCalls({
       return sporadic(task, options({ ...rest, interarrival: 5 }))
     },
     parameters: { task: WORK },
-    options: { ...JOB_OPTIONS, interarrival: INTERVAL, excess: oneOf('defer', 'drop', 'queue', 'skip', 'replace', 'abort') }
+    options: { ...RELEASE_OPTIONS, interarrival: DURATION, late: oneOf('defer', 'drop') }
   },
   frames: {
     call: (here, { task = generate, options }) => frames(task, options(given(here))),
     parameters: { task: WORK },
-    options: { ...JOB_OPTIONS, signal: SIGNAL }
+    options: { ...RELEASE_OPTIONS, signal: SIGNAL }
   },
   on: {
     call: (here, own) => {
@@ -76,23 +83,36 @@ testCalls({
       return here.event.handle(task, options(rest))
     },
     parameters: { task: WORK },
-    options: JOB_OPTIONS
+    options: RELEASE_OPTIONS
+  },
+  events: {
+    call: (here, own) => {
+      const { target = here.target, type = 'ping', options } = own
+      return events('target' in own ? own.target : target, type, options({ size: 5, signal: here.signal }))
+    },
+    parameters: { target: TARGET, type: STRING },
+    options: { size: SIZE, overflow: oneOf('block', 'drop', 'slide'), signal: SIGNAL }
+  },
+  'events().receive': {
+    call: ({ queue }, { options }) => queue.receive(options({})),
+    parameters: {},
+    options: { signal: SIGNAL }
   },
   sleep: {
     call: (here, { ms = 5, options }) => sleep(ms, options({ scheduler: here.scheduler })),
     parameters: { ms: DELAY },
-    options: { scheduler: SCHEDULER }
+    options: { scheduler: SCHEDULER, signal: SIGNAL }
   },
   until: {
     call: (here, { time = 5, options }) => until(time, options({ scheduler: here.scheduler })),
     parameters: { time: WHEN },
-    options: { scheduler: SCHEDULER }
+    options: { scheduler: SCHEDULER, signal: SIGNAL }
   },
   timeout: {
     call: (here, own) => timeout('ms' in own ? own.ms : 5, 'awaited' in own ? own.awaited : sleep(9),
       own.options({ scheduler: here.scheduler })),
     parameters: { ms: DELAY, awaited: AWAITED },
-    options: { scheduler: SCHEDULER }
+    options: { scheduler: SCHEDULER, signal: SIGNAL, cancel: BOOLEAN }
   },
   'new AsyncEvent': {
     call: (here, { options }) => new AsyncEvent(options({ scheduler: here.scheduler })),
@@ -112,12 +132,10 @@ wrong('periodic: without a period of its own, or its task\'s, there is none', ()
   assertRefusal(here, () => periodic(new Task(generate)), RangeError, `${message} Infinity`)
 })
 
-wrong('sporadic: options are required, and the interarrival time in them', () => {
-  const here = world()
-  const act = /** @type {any} */ (sporadic)
-  assertRefusal(here, () => act(generate), TypeError, 'options must be an object, got undefined')
-  assertRefusal(here, () => act(generate, {}), TypeError,
-    'interarrival must be a finite number > 0, got undefined')
+wrong('sporadic: without options, each call releases a job', () => {
+  const { scheduler } = world()
+  const release = sporadic(generate, { scheduler })
+  assert.equal([release(), release()].map(job => job?.state), ['ready', 'ready'])
 })
 
 wrong('count is a whole number, or none', () => {
@@ -167,7 +185,7 @@ wrong('timeout: jobs, promises, thenables and waitables are', () => {
   for (const awaited of [
     scheduler.spawn(generate), Promise.resolve(), { then() {} }, sleep(1), timeout(1, sleep(1))
   ]) {
-    assert.instance(timeout(5, awaited), seam.Waitable)
+    assert.instance(timeout(5, awaited), extend.Waitable)
   }
 })
 

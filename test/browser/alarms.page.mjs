@@ -230,8 +230,8 @@ test('handlers of an asynchronous event run by eligibility', async () => {
   const event = new AsyncEvent({ scheduler })
   const order = []
   for (const deadline of [3000, 1000, 2000]) {
-    event.handle(async (job, value) => {
-      await job.yield()
+    event.handle(async value => {
+      await scheduler.current?.yield()
       order.push([deadline, value])
     }, { deadline })
   }

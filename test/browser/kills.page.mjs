@@ -156,13 +156,13 @@ test('threads ended inside a shared lock, or at any moment, hold up nobody', () 
       if (!staysInside) while (notes[2] < enough) await elapse(1)
       const victim = staysInside ? await Promise.race([...left].map(({ inside }) => inside)) : [...left][0]
       left.delete(victim)
-      let key
-      const waits = staysInside && left.size === 0 && (isMutex ? lock.lock() : lock.acquire()).then(value => { key = value })
+      let held
+      const waits = staysInside && left.size === 0 && (isMutex ? lock.lock() : lock.acquire()).then(value => { held = value })
       victim.worker.terminate()
       if (!waits) continue
       await waits
       ok(lock.abandoned)
-      if (isMutex) lock.unlock(key)
+      if (isMutex) held.unlock()
       else lock.release()
     }
     let isInside = false

@@ -1,3 +1,4 @@
+import { scheduler } from '../../addons/scheduler.mjs'
 import { budget, edf, fp, rt, Scheduler, Task } from '../../rt.mjs'
 import { elapse, equal, ok, rejection, test } from './page.mjs'
 
@@ -156,7 +157,8 @@ test('a failure that nobody handles is reported as the platform reports one', as
 })
 
 test('an async function runs as a job', async () => {
-  const job = rt.spawn(async (job, n) => {
+  const job = rt.spawn(async n => {
+    const job = rt.current
     for (let i = 0; i < n; i++) await job.yield()
     await elapse(1)
     await job.yield()
@@ -177,15 +179,15 @@ test('rt.yield continues in the order of the policy', async () => {
   equal(order, [10_000, 10_000, 10_000, 20_000, 20_000, 20_000])
 })
 
-test('rt.postTask runs by priority, then in order', async () => {
+test('scheduler.postTask runs by priority, then in order', async () => {
   const order = []
   const priorities = ['background', 'user-visible', 'user-blocking', 'background', 'user-blocking', undefined]
   const results = await Promise.all(priorities.map((priority, index) =>
-    rt.postTask(() => (order.push(index), index * 2), { priority })))
+    scheduler.postTask(() => (order.push(index), index * 2), { priority })))
   equal(order, [2, 4, 1, 5, 0, 3])
   equal(results, [0, 2, 4, 6, 8, 10])
   const controller = new AbortController()
-  const task = rt.postTask(() => order.push('aborted'), { signal: controller.signal, delay: 5 })
+  const task = scheduler.postTask(() => order.push('aborted'), { signal: controller.signal, delay: 5 })
   controller.abort()
   equal((await rejection(task)).name, 'AbortError')
 })

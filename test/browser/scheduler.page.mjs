@@ -1,9 +1,21 @@
 // The order of tasks and continuations: of the platform's own scheduler, where there is one, and of ours.
-import * as rt from '../../rt.mjs'
+import { Scheduler } from '../../rt.mjs'
+import { TaskController, scheduler as ours, schedulerOf } from '../../addons/scheduler.mjs'
 import { CASES, isPossible, ourLog } from '../support/scheduler-cases.mjs'
 import { elapse, equal, test } from './page.mjs'
 
-const { TaskSignal, TaskController = rt.TaskController } = globalThis
+const { TaskSignal } = globalThis
+
+/** The TaskController of our own, which engines that have one do not use. */
+async function ownTaskController() {
+  const native = globalThis.TaskController
+  globalThis.TaskController = undefined
+  const { TaskController } = await import('../../addons/scheduler.mjs?own')
+  if (native) globalThis.TaskController = native
+  return TaskController
+}
+
+const OwnTaskController = await ownTaskController()
 const isFirefox = navigator.userAgent.includes('Firefox')
 
 function spin(ms) {
@@ -11,33 +23,34 @@ function spin(ms) {
   while (performance.now() < ends) {}
 }
 
-/** @param {object} scheduler @param {typeof rt.TaskController} TaskController */
-function worldOf(scheduler, TaskController) {
+/** @param {object} scheduler @param {typeof OwnTaskController} Controller */
+function worldOf(scheduler, Controller) {
   const words = []
   return {
-    scheduler, TaskController, TaskSignal: TaskController === rt.TaskController ? undefined : TaskSignal, words, spin,
+    scheduler, TaskController: Controller, TaskSignal: Controller === globalThis.TaskController ? TaskSignal : undefined,
+    words, spin,
     log: word => words.push(String(word)),
     timer: (fn, ms = 0) => { setTimeout(fn, ms) },
     idle: globalThis.requestIdleCallback?.bind(globalThis)
   }
 }
 
-const quick = () => new rt.Scheduler({ slice: 0.1, round: 0.2 })
+const quick = () => schedulerOf(new Scheduler({ slice: 0.1, round: 0.2 }))
 /** For what depends on how much is done in a round: pages share the machine. */
-const unhurried = () => new rt.Scheduler({ slice: Infinity, round: Infinity })
+const unhurried = () => schedulerOf(new Scheduler({ slice: Infinity, round: Infinity }))
 
 const schedulers = [
-  ['ours', () => rt.rt, TaskController], ['ours, short rounds', quick, TaskController],
-  ['ours, and our TaskController', () => rt.rt, rt.TaskController],
+  ['ours', () => ours, TaskController], ['ours, short rounds', quick, TaskController],
+  ['ours, and our TaskController', () => ours, OwnTaskController],
   ...globalThis.scheduler?.yield ? [['the platform\'s', () => globalThis.scheduler, TaskController]] : []
 ]
 
-for (const [whose, schedulerOf, Controller] of schedulers) {
+for (const [whose, make, Controller] of schedulers) {
   const isOurs = whose.startsWith('ours')
   for (const one of CASES) {
     if (!isPossible(one, worldOf(null, Controller))) continue
     test(`${whose}: ${one.name}`, async () => {
-      const world = worldOf(isOurs && one.inRound ? unhurried() : schedulerOf(), Controller)
+      const world = worldOf(isOurs && one.inRound ? unhurried() : make(), Controller)
       await one.run(world)
       const isTold = globalThis.AsyncContext !== undefined
       const native = isFirefox && one.firefox || one
@@ -55,7 +68,7 @@ for (const [whose, schedulerOf, Controller] of schedulers) {
     }
     addEventListener('unhandledrejection', note)
     const controller = new Controller()
-    schedulerOf().postTask(() => {}, { signal: controller.signal })
+    make().postTask(() => {}, { signal: controller.signal })
     controller.abort()
     await elapse(20)
     removeEventListener('unhandledrejection', note)

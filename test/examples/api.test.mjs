@@ -41,12 +41,12 @@ test('what is read is what is written', () => {
   const { comments, signature } = exports.find(({ name }) => name === 'every')
   assert.is(signature, 'every(period, work, options?)')
   const [{ text, tags }] = comments
-  assert.is(text, 'Again and again, at absolute times: it does not drift.')
+  assert.match(text, /^Calls `work` every `period` ms, or releases `work` as a job\./)
   assert.equal(tags.param[0], { name: 'period', type: 'number', text: 'ms, > 0' })
   assert.is(tags.returns[0].type, 'Alarm')
   assert.is(tags.throws[0].type, 'TypeError | RangeError')
   const types = modules[0].types.get('TaskOptions')
-  assert.is(types.comments[0].tags.property.find(({ name }) => name === '[deadline]').text, 'ms after release, > 0; default Infinity')
+  assert.is(types.comments[0].tags.property.find(({ name }) => name === '[deadline]').text, 'ms after the release, > 0; default Infinity')
 })
 
 for (const name in examples) {

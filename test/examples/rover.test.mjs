@@ -219,15 +219,16 @@ pins('what is not wired is refused', () => {
 
 const ways = suite('examples/rover: with reservations and without')
 
-for (const policy of [edf, fp]) {
+for (const [policy, most] of [[edf, 103.3], [fp, 104.6]]) {
   for (const hogs of [0, 1, 8]) {
-    ways(`${policy.name}, reservations, ${hogs} hogs: actuations every 101.4 to 103.3 ms, no hit`, () => {
+    ways(`${policy.name}, reservations, ${hogs} hogs: actuations every 101.4 to ${most} ms, no hit`, () => {
       const { actuations, hits } = driveOn({ way: 'reserved', policy, hogs, obstacles, x: 3, y: 4 }, 60)
       assert.equal(hits, [])
       const intervals = intervalsOf(actuations)
       assert.is(intervals.length, 588)
-      // 100 ms, and 4 or 8 transfers; beside hogs a step of theirs.
-      assert.ok(intervals.every(ms => ms >= 101.4 && ms <= 103.3), range(intervals).join())
+      // 100 ms and 4 or 8 transfers; beside hogs, one of their steps. Under fp both loops have the same rate, so
+      // their transfers take turns when they meet.
+      assert.ok(intervals.every(ms => ms >= 101.4 && ms <= most), range(intervals).join())
       assert.ok(actuations.some(({ distance }) => distance <= 100))
     })
   }
@@ -237,7 +238,7 @@ for (const policy of [edf, fp]) {
       const { actuations } = driveOn({ way: 'turns', policy, hogs, x: 3, y: 4 }, 20)
       return Math.floor(range(intervalsOf(actuations))[1])
     })
-    assert.equal(slowest, [112, 184, 364, 544, 728])
+    assert.equal(slowest, [184, 273, 458, 637, 821])
   })
 }
 
@@ -246,19 +247,19 @@ ways('straight at the wall at 2 m/s beside 6 hogs: with reservations it turns aw
   const hitsOf = (way, hogs) =>
     starts.filter(x => driveOn({ way, hogs, x, y: 4 }, 5).hits.length > 0).length
   const cases = [['reserved', 6], ['turns', 0], ['turns', 6], ['single', 6]]
-  assert.equal(cases.map(([way, hogs]) => hitsOf(way, hogs)), [0, 0, 15, 13])
+  assert.equal(cases.map(([way, hogs]) => hitsOf(way, hogs)), [0, 0, 10, 16])
 })
 
-ways('the wall is noticed at 76 cm with reservations, and by turns when it has been hit', () => {
+ways('the wall is noticed at 79 cm with reservations, and by turns when it has been hit', () => {
   const noticed = way => {
-    const { actuations, hits } = driveOn({ way, hogs: 6, x: 4, y: 4 }, 5)
+    const { actuations, hits } = driveOn({ way, hogs: 6, x: 4.45, y: 4 }, 5)
     const { time, distance } = actuations.find(({ distance }) => distance <= 100)
     const nearest = Math.min(...actuations.map(({ distance }) => distance))
     return { time: rounded(time), distance: rounded(distance), nearest: rounded(nearest), hits }
   }
-  assert.equal(noticed('reserved'), { time: 3756.15, distance: 76.31, nearest: 48.15, hits: [] })
+  assert.equal(noticed('reserved'), { time: 3451.7, distance: 79.04, nearest: 64.65, hits: [] })
   assert.equal(noticed('turns'),
-    { time: 4255.7, distance: 55.55, nearest: 0.57, hits: [{ time: 4227.8, speed: 2 }] })
+    { time: 4237.7, distance: 27.78, nearest: 16.48, hits: [{ time: 4213, speed: 2 }] })
 })
 
 ways('one loop: sensing and its delay are between two actuations', () => {
@@ -299,22 +300,16 @@ ways('an actuation with a reservation goes before the hogs, transfer after trans
 })
 
 ways('an actuation that takes turns gives way to a hog at every transfer', () => {
-  assertTrace(traceOf('turns', 380, 425), `
-    384.35 wake    actuation, preempt hog by=actuation, resume  actuation
-    384.7  block   actuation on=Sleep
-    384.7  wake    actuation
-    384.7  resume  hog
-    394.7  preempt hog by=actuation
-    394.7  resume  actuation
-    395.05 block   actuation on=Sleep, wake    actuation, resume  hog
-    405.05 preempt hog by=actuation, resume  actuation
-    405.4  block   actuation on=Sleep
-    405.4  wake    actuation
-    405.4  resume  hog
-    415.4  preempt hog by=actuation
-    415.4  resume  actuation
-    415.75 block   actuation on=Sleep, wake    actuation, resume  hog
-    425.75 preempt hog by=actuation, resume  actuation, block   actuation on=Sleep, resume  hog`)
+  assertTrace(traceOf('turns', 315, 366), `
+    323.55 preempt hog by=actuation, resume  actuation
+    323.9  block   actuation on=Sleep, wake    actuation, resume  hog
+    333.9  preempt hog by=sensing, resume  sensing
+    334.3  block   sensing on=Sleep, wake    sensing, resume  hog
+    344.3  preempt hog by=actuation, resume  actuation
+    344.65 block   actuation on=Sleep, wake    actuation, resume  hog
+    354.65 preempt hog by=sensing, resume  sensing, block   sensing on=Sleep, resume  hog
+    364.65 preempt hog by=actuation, resume  actuation
+    365    block   actuation on=Sleep, wake    actuation, resume  hog`)
 })
 
 ways('a bump is handled ahead of the hogs within what was promised; by turns behind them', () => {
@@ -332,7 +327,7 @@ ways('a bump is handled ahead of the hogs within what was promised; by turns beh
     return { latest: rounded(Math.max(...delays)), worst: driving.worstDelay }
   }
   assert.equal(latest('reserved'), { latest: 0, worst: 77.2 })
-  assert.equal(latest('turns'), { latest: 62.9, worst: undefined })
+  assert.equal(latest('turns'), { latest: 61.6, worst: undefined })
 })
 
 ways('after a bump it backs off', () => {

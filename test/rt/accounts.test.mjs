@@ -8,7 +8,7 @@ const { performance } = globalThis
 const replaced = { timeOrigin: performance.timeOrigin, now: () => clock.time }
 Object.defineProperty(globalThis, 'performance', { value: replaced, configurable: true })
 const { defaultHost, Scheduler } = await import('../../rt.mjs')
-const { Channel } = await import('../../sync.mjs')
+const { Mailbox } = await import('../support/mailbox.mjs')
 const host = defaultHost()
 Object.defineProperty(globalThis, 'performance', { value: performance, configurable: true })
 
@@ -21,7 +21,7 @@ const TICK = 2 ** -14 // ms; sums of it are exact
  */
 async function pingPong(cost, turns) {
   const scheduler = new Scheduler({ host, round: Infinity })
-  const [there, back] = [new Channel(), new Channel()]
+  const [there, back] = [new Mailbox(), new Mailbox()]
   const took = [0, 0]
   const work = who => {
     const ms = cost() * TICK

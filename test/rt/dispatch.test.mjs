@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, seam } from '../../rt.mjs'
+import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, extend } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
@@ -10,7 +10,7 @@ import { hookOf, world } from '../support/world.mjs'
 const setup = (options, clock) => world({ except: [], host: clock, ...options })
 
 /** Writes a line into the trace: what callbacks do appears in one list with what the scheduler does. */
-const note = (scheduler, of) => seam.emit(scheduler, 'note', null, { of })
+const note = (scheduler, of) => extend.emit(scheduler, 'note', null, { of })
 
 const readings = suite('budget')
 
@@ -108,11 +108,11 @@ readings('what becomes due is noticed when the budget is used up, not before', (
   const { host, scheduler, trace } = setup({ budget: 4, slice: Infinity })
   scheduler.spawn(execute(host, 8), { name: 'long', deadline: 50 })
   scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 10, release: 1 })
-  seam.at(scheduler, 2, () => {})
+  extend.at(scheduler, 2, () => {})
   host.run()
   assertTrace(trace, `
     0 release long, start long
-    4 alarm due=2, release urgent, preempt long by=urgent, start urgent
+    4 release urgent, alarm due=2, preempt long by=urgent, start urgent
     5 finish urgent, round start=0, resume long
     9 finish long, round start=5`)
 })
@@ -121,53 +121,52 @@ readings.run()
 
 const reading = suite('at one reading of the clock')
 
-reading('first the end, then replenishments, alarms, releases and misses; last, who goes on', () => {
+reading('first the job ends, then due entries fire by time, equal ones by creation; last, the choice', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
   const replenish = time => {
-    seam.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
+    extend.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
   }
   scheduler.spawn(execute(host, 1), { name: 'least', deadline: 100 })
   scheduler.spawn(execute(host, 10, 10), { name: 'first', deadline: 8 })
   scheduler.spawn(execute(host, 1), { name: 'late', release: 3, deadline: 6 })
   scheduler.spawn(execute(host, 1), { name: 'early', release: 1, deadline: 7 })
   for (const [number, time] of [5, 3, 5, 10].entries()) {
-    seam.at(scheduler, time, () => note(scheduler, `alarm ${number}`))
+    extend.at(scheduler, time, () => note(scheduler, `alarm ${number}`))
   }
   replenish(9)
   replenish(7)
   host.run()
   assertTrace(trace, `
     0 release least, release first, start first
-    10 finish first, replenish due=7, note of=replenishment 7, replenish due=9, note of=replenishment 9
-    10 alarm due=3, note of=alarm 1, alarm due=5, note of=alarm 0, alarm due=5, note of=alarm 2, alarm due=10
-    10 note of=alarm 3, release early, release late, miss first, miss early, miss late, start early
+    10 finish first, miss first, release early, release late, alarm due=3, note of=alarm 1
+    10 alarm due=5, note of=alarm 0, alarm due=5, note of=alarm 2, replenish due=7, note of=replenishment 7
+    10 miss early, replenish due=9, note of=replenishment 9, miss late, alarm due=10, note of=alarm 3, start early
     11 finish early, start late
     12 finish late, start least
     13 finish least, round start=0`)
 })
 
-reading('a job that an alarm wakes is ready before releases of the same time, and so goes first', () => {
+reading('equal jobs that are woken and released at one time run in the order of their entries', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () { yield waitable }, { name: 'woken', deadline: 20 })
   scheduler.spawn(execute(host, 2), { name: 'released', release: 4, deadline: 16 })
   scheduler.spawn(execute(host, 6, 6), { name: 'long', deadline: 30 })
-  seam.at(scheduler, 4, () => waitable.wake())
+  extend.at(scheduler, 4, () => waitable.wake())
   host.run()
   assertTrace(trace, `
     0 release woken, release long, start woken, block woken on=Waitable, start long
-    6 finish long, alarm due=4, wake woken, release released, round start=0, resume woken, finish woken
-    6 start released
-    8 finish released, round start=6`)
+    6 finish long, release released, alarm due=4, wake woken, round start=0, start released
+    8 finish released, resume woken, finish woken, round start=6`)
 })
 
 reading('an alarm that sets itself anew for the same time lets the jobs go on in between', () => {
   const { host, scheduler, trace } = setup()
   let count = 0
   const again = () => {
-    if (++count < 3) seam.at(scheduler, 0, again)
+    if (++count < 3) extend.at(scheduler, 0, again)
   }
-  seam.at(scheduler, 0, again)
+  extend.at(scheduler, 0, again)
   scheduler.spawn(execute(host, 3), { name: 'job' })
   host.run()
   assertTrace(trace, `
@@ -179,7 +178,7 @@ reading('an alarm that sets itself anew for the same time lets the jobs go on in
 
 reading('what an alarm adds for a later time that is over already happens at the same reading', () => {
   const { host, scheduler, trace } = setup()
-  seam.at(scheduler, 1, () => { seam.at(scheduler, 2, () => note(scheduler, 'second')) })
+  extend.at(scheduler, 1, () => { extend.at(scheduler, 2, () => note(scheduler, 'second')) })
   scheduler.spawn(execute(host, 4, 4), { name: 'job' })
   host.run()
   assertTrace(trace, `
@@ -189,8 +188,8 @@ reading('what an alarm adds for a later time that is over already happens at the
 
 reading('an alarm that throws is reported, and the others fire all the same', () => {
   const { host, scheduler, trace } = setup()
-  seam.at(scheduler, 1, () => { throw new RangeError('broken') })
-  seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  extend.at(scheduler, 1, () => { throw new RangeError('broken') })
+  extend.at(scheduler, 1, () => note(scheduler, 'second'))
   scheduler.spawn(execute(host, 1), { name: 'job' })
   host.run()
   assert.equal(host.errors.map(String), ['RangeError: broken'])
@@ -202,8 +201,8 @@ reading('an alarm that throws is reported, and the others fire all the same', ()
 reading('an alarm that another one cancels does not fire', () => {
   const { host, scheduler, trace } = setup()
   const cancelled = []
-  seam.at(scheduler, 1, () => { cancelled.push(second.cancel(), second.cancel()) })
-  const second = seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  extend.at(scheduler, 1, () => { cancelled.push(second.cancel(), second.cancel()) })
+  const second = extend.at(scheduler, 1, () => note(scheduler, 'second'))
   host.run()
   assert.equal(cancelled, [true, false])
   assertTrace(trace, '1 alarm due=1')
@@ -276,7 +275,7 @@ for (const policy of [edf, fp, rm]) {
 
   /** The same with a job that waits from the start. */
   const woken = options => {
-    const waitable = new seam.Waitable()
+    const waitable = new extend.Waitable()
     return leftAround({ policy }, () => waitable.wake(), (scheduler, host) => {
       scheduler.spawn(function* () {
         yield waitable
@@ -335,7 +334,7 @@ preemption('edf: of equal deadlines the larger priority is more eligible', () =>
 })
 
 preemption('a less eligible job that is woken waits for its turn', () => {
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   let other
   const { before, after, trace } = leftAround({}, () => {
     other.deadline = 90
@@ -356,7 +355,7 @@ preemption('a less eligible job that is woken waits for its turn', () => {
 
 preemption('two jobs that wake each other do not starve a third of equal standing', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: 6 })
-  const waitables = Array.from({ length: 9 }, () => new seam.Waitable())
+  const waitables = Array.from({ length: 9 }, () => new extend.Waitable())
   const player = function* (own) {
     for (let turn = own; turn < 8; turn += 2) {
       yield waitables[turn]
@@ -372,9 +371,9 @@ preemption('two jobs that wake each other do not starve a third of equal standin
   assertTrace(trace, `
     0 release ping, release pong, start ping
     1 block ping on=Waitable, release third, start pong
-    2 wake ping, block pong on=Waitable, resume ping
-    3 wake pong, block ping on=Waitable, start third
-    4 finish third, resume pong
+    2 wake ping, block pong on=Waitable, start third
+    3 finish third, resume ping
+    4 wake pong, block ping on=Waitable, resume pong
     5 wake ping, block pong on=Waitable, resume ping
     6 wake pong, block ping on=Waitable, round start=0`)
 })
@@ -452,7 +451,7 @@ preemption('a job spawned between two rounds goes first if it is more eligible, 
 
 preemption('job.preemptions counts how often a job had to hand over, not how often it waited', () => {
   const { host, scheduler } = setup({ slice: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   const waits = scheduler.spawn(function* () { yield waitable }, { deadline: 5 })
   const running = scheduler.spawn(function* () {
     for (let n = 0; n < 3; n++) {
@@ -503,7 +502,7 @@ rotation('a job that has waited has a whole slice before it', () => {
   const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
   scheduler.spawn(function* () {
     yield* execute(host, 0.75, 0.25)
-    yield { then(resolve) { seam.at(scheduler, 1, resolve) } }
+    yield { then(resolve) { extend.at(scheduler, 1, resolve) } }
     yield* execute(host, 1.5, 0.25)
   }, { name: 'a' })
   scheduler.spawn(execute(host, 2.5, 0.25), { name: 'b' })
@@ -590,7 +589,7 @@ rounds('a round lasts as long as configured', () => {
 
 rounds('with round: Infinity a round ends when nothing is ready', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
     yield* execute(host, 100)
     yield waitable
@@ -658,7 +657,7 @@ rounds('between rounds the job that goes on is ready, and nobody is current', ()
 
 rounds('whatever is spawned, woken or moved between two rounds, one post is outstanding', () => {
   const { host, scheduler } = setup({ round: 1 })
-  const waitables = [new seam.Waitable(), new seam.Waitable()]
+  const waitables = [new extend.Waitable(), new extend.Waitable()]
   for (const waitable of waitables) scheduler.spawn(function* () { yield waitable })
   const job = scheduler.spawn(execute(host, 3), { deadline: 50 })
   host.run({ turns: 1 })
@@ -680,7 +679,7 @@ rounds('nothing is posted while nothing is ready, and one timer waits for what i
   const { host, scheduler, trace } = setup()
   scheduler.spawn(function* () {}, { name: 'later', release: 30 })
   scheduler.spawn(function* () {}, { name: 'soon', release: 20 })
-  seam.at(scheduler, 25, () => {})
+  extend.at(scheduler, 25, () => {})
   assert.equal(host.timers, [{ time: 20, ref: true }])
   assert.is(host.posts, 0)
   host.run()
@@ -729,7 +728,7 @@ pausing('while paused nothing runs, fires or is missed, and the event loop is le
   const { host, scheduler, trace } = setup({ paused: true })
   scheduler.spawn(execute(host, 1), { name: 'job', deadline: 5 })
   scheduler.spawn(execute(host, 1), { name: 'released', release: 3 })
-  seam.at(scheduler, 2, () => {})
+  extend.at(scheduler, 2, () => {})
   host.run({ until: 10 })
   assert.equal([host.posts, host.timers, host.turns], [0, [], 0])
   scheduler.resume()
@@ -743,7 +742,7 @@ pausing('while paused nothing runs, fires or is missed, and the event loop is le
 
 pausing('resume() arms the timer again', () => {
   const { host, scheduler, trace } = setup()
-  seam.at(scheduler, 20, () => {})
+  extend.at(scheduler, 20, () => {})
   scheduler.pause()
   assert.equal(host.timers, [])
   scheduler.resume()
@@ -752,178 +751,6 @@ pausing('resume() arms the timer again', () => {
 })
 
 pausing.run()
-
-const turns = suite('excess')
-
-for (const [excess, expected] of Object.entries({
-  queue: `
-    0 release a
-    0 start a
-    1 release b
-    1 block b on=its turn
-    2 release c
-    2 block c on=its turn
-    3 release d
-    3 block d on=its turn
-    4 finish a
-    4 wake d
-    4 start d
-    8 finish d
-    8 wake b
-    8 start b
-    12 finish b
-    12 wake c
-    12 start c
-    16 finish c`,
-  skip: `
-    0 release a
-    0 start a
-    1 release b
-    1 cancel b error=AbortError
-    2 release c
-    2 cancel c error=AbortError
-    3 release d
-    3 cancel d error=AbortError
-    4 finish a`,
-  replace: `
-    0 release a
-    0 start a
-    1 release b
-    1 block b on=its turn
-    2 cancel b error=AbortError
-    2 release c
-    2 block c on=its turn
-    3 cancel c error=AbortError
-    3 release d
-    3 block d on=its turn
-    4 finish a
-    4 wake d
-    4 start d
-    8 finish d`,
-  abort: `
-    0 release a
-    0 start a
-    1 release b
-    1 cancel a error=AbortError
-    1 start b
-    2 release c
-    2 cancel b error=AbortError
-    2 start c
-    3 release d
-    3 preempt c by=d
-    3 start d
-    7 finish d
-    7 resume c
-    7 cancel c error=AbortError`
-})) {
-  turns(`${excess}: what becomes of jobs that are released while another of their task lives`, () => {
-    const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity, except: ['round'] })
-    const task = new Task(() => execute(host, 4), { excess: /** @type {any} */ (excess) })
-    for (const [release, name] of [...'abcd'].entries()) {
-      scheduler.spawn(task, { name, release, deadline: name === 'd' ? 20 : 100 })
-    }
-    host.run()
-    assertTrace(trace, expected)
-    assert.is(scheduler.spawn(task).state, 'ready', 'nobody is left')
-  })
-}
-
-turns('the jobs of one function are those of one task; without the option they run side by side', () => {
-  const { host, scheduler } = setup({ slice: 1 })
-  const run = () => execute(host, 2)
-  const jobs = ['queue', 'queue', undefined].map(excess => scheduler.spawn(run, { excess: /** @type {any} */ (excess) }))
-  const other = scheduler.spawn(() => execute(host, 1), { excess: 'queue' })
-  assert.equal(jobs.map(({ state }) => state), ['ready', 'waiting', 'ready'])
-  host.run()
-  assert.equal([...jobs, other].map(({ finished }) => finished), [4, 7, 6, 3])
-})
-
-turns('one that waits lends its standing, misses its deadline, and may be cancelled', async () => {
-  const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity, onMiss: ({ name }) => { log.push(`${name} misses at ${host.time}`) } })
-  const task = new Task(() => execute(host, 4), { excess: 'queue' })
-  const first = scheduler.spawn(task, { name: 'first' })
-  const between = scheduler.spawn(() => execute(host, 4), { name: 'between', deadline: 50, release: 1 })
-  const cancelled = scheduler.spawn(task, { name: 'cancelled', deadline: 2 })
-  const urgent = scheduler.spawn(task, { name: 'urgent', deadline: 4, release: 2, miss: 'abort' })
-  const late = scheduler.spawn(task, { name: 'late' })
-  seam.at(scheduler, 3, () => { log.push(cancelled.cancel(new Error('not wanted')), cancelled.state) })
-  host.run()
-  assert.equal(log, [true, 'cancelled', 'cancelled misses at 3', 'urgent misses at 7'])
-  assert.equal([first, between, urgent, late].map(({ finished }) => finished), [4, 11, 7, 15])
-  await cancelled.catch(({ message }) => assert.is(message, 'not wanted'))
-})
-
-turns('a job that waits for one that waits for its turn is told', async () => {
-  const { host, scheduler } = setup()
-  const task = new Task(function* (inner) { if (inner) yield scheduler.spawn(task, { name: 'inner' }) }, { excess: 'queue' })
-  const job = scheduler.spawn(task, { name: 'outer' }, true)
-  host.run()
-  await job.catch(({ message }) => assert.is(message, 'deadlock: outer waits for inner waits for outer'))
-  assert.is(job.state, 'failed')
-})
-
-turns('an observer may cancel who has the turn, or comes, and spawn: nobody is stuck, or runs though it has ended', () => {
-  for (const excess of /** @type {const} */ (['queue', 'skip', 'replace', 'abort'])) {
-    for (const type of ['release', 'cancel']) {
-      for (const aim of ['a', 'b', 'c', 'spawn']) {
-        const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity })
-        const task = new Task(function* (name) {
-          log.push(name)
-          yield* execute(host, 4)
-        }, { excess })
-        const jobs = [...'abc'].map((name, i) => scheduler.spawn(task, { name, release: i + 1 }, name))
-        let isOver = false
-        scheduler.observe(record => {
-          if (isOver || record.type !== type || record.job.name === 'a') return
-          isOver = true
-          if (aim === 'spawn') jobs.push(scheduler.spawn(task, { name: 'd' }, 'd'))
-          else jobs['abc'.indexOf(aim)].cancel()
-        })
-        host.run()
-        const title = `${excess}, ${type}, ${aim}`
-        const begun = jobs.filter(({ started }) => started !== undefined).sort((x, y) => x.started - y.started)
-        assert.equal(jobs.filter(({ state }) => state !== 'done' && state !== 'cancelled'), [], title)
-        assert.equal(log, begun.map(({ name }) => name), title)
-        assert.ok(excess === 'abort' || begun.every((job, i) => i === 0 || begun[i - 1].finished <= job.started), title)
-      }
-    }
-  }
-})
-
-turns('abort: what an observer of the abort releases takes the place of who aborted, and runs alone', () => {
-  const { host, scheduler, log } = setup()
-  const task = new Task(() => execute(host, 2), { excess: 'abort' })
-  const jobs = ['a', 'b'].map(name => scheduler.spawn(task, { name, release: 1 }))
-  const stop = scheduler.observe(({ type }) => {
-    if (type !== 'cancel') return
-    stop()
-    jobs.push(scheduler.spawn(task, { name: 'c' }))
-  })
-  host.run()
-  for (const { name, state, started } of jobs) log.push(`${name} ${state} ${started}`)
-  assert.equal(log, ['a cancelled undefined', 'b cancelled undefined', 'c done 1'])
-})
-
-turns('a job that is waited for, and comes to wait for the turn of who does, is told', async () => {
-  const { host, scheduler } = setup()
-  const inner = { name: 'inner', release: 2 }
-  const task = new Task(function* (isOuter) { if (isOuter) yield scheduler.spawn(task, inner) }, { excess: 'queue' })
-  const job = scheduler.spawn(task, { name: 'outer' }, true)
-  host.run()
-  await job.catch(({ message }) => assert.is(message, 'deadlock: inner waits for outer waits for inner'))
-  assert.equal([job.state, job.finished], ['failed', 2])
-})
-
-turns('a reservation takes its place in a turn', () => {
-  const { host, scheduler } = setup()
-  const hook = hookOf(scheduler, { standing: () => ({ band: 1, job: { absoluteDeadline: 1, priority: 0 } }) })
-  const task = new Task(() => execute(host, 2), { excess: 'replace' })
-  const jobs = [1, 2, 3].map(() => scheduler.spawn(task, { reservation: { [seam.protocol]: hook } }))
-  host.run()
-  assert.equal(jobs.map(({ state, finished }) => `${state} ${finished}`), ['done 2', 'cancelled 0', 'done 4'])
-})
-
-turns.run()
 
 const limits = suite('overruns and stalls')
 
@@ -1041,7 +868,7 @@ misses('a ready job misses while another one runs', () => {
 
 misses('a waiting job misses although nothing else happens, by a timer that keeps no process alive', () => {
   const { host, scheduler, trace } = setup()
-  scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'job', deadline: 4 })
+  scheduler.spawn(function* () { yield new extend.Waitable() }, { name: 'job', deadline: 4 })
   host.run({ until: 2 })
   assert.equal(host.timers.map(({ ref }) => ref), [false])
   host.run({ until: 3.999 })
@@ -1077,9 +904,7 @@ misses('a pending job has not been released, and misses nothing', () => {
 
 misses('a depleted job misses, too', () => {
   const { host, scheduler, trace } = setup()
-  const hook = hookOf(scheduler, { standing: () => null })
-  hook.pool.refresh(true, [])
-  const reservation = { [seam.protocol]: hook }
+  const reservation = { [extend.protocol]: hookOf(scheduler, { keys: null }) }
   const job = scheduler.spawn(execute(host, 1), { name: 'job', deadline: 3, reservation })
   scheduler.spawn(execute(host, 4), { name: 'other', deadline: 20 })
   host.run()
@@ -1115,7 +940,7 @@ misses("miss: 'abort' cancels a running job with a DeadlineError at its next res
 misses("miss: 'abort' ends a job that never started, and wakes one that waits", () => {
   const { host, scheduler, trace } = setup({ policy: fp })
   scheduler.spawn(function* () {
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { name: 'waits', deadline: 2, miss: 'abort', priority: 2 })
   scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2, miss: 'abort' })
   scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
@@ -1130,7 +955,7 @@ misses("miss: 'abort' ends a job that never started, and wakes one that waits", 
 misses("miss: 'abort' keeps the process alive until the deadline of a job that waits", () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(function* () {
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { name: 'job', deadline: 4, miss: 'abort' })
   host.run()
   assert.is(job.state, 'cancelled')
@@ -1209,7 +1034,7 @@ accounts('the reading at a dispatch is charged to nobody, that after a budget to
 })
 
 for (const [title, option] of Object.entries({
-  'an alarm': host => scheduler => { seam.at(scheduler, 2, () => host.advance(3)) },
+  'an alarm': host => scheduler => { extend.at(scheduler, 2, () => host.advance(3)) },
   'onMiss': host => ({ onMiss: () => host.advance(3) }),
   'onOverrun': host => ({ onOverrun: () => host.advance(3) }),
   'onStall': host => ({ onStall: () => host.advance(3) })

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, defaultHost, seam } from '../../rt.mjs'
+import { Scheduler, defaultHost, extend } from '../../rt.mjs'
 import { makeHost } from '../support/platform-host.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
 import { world as plainWorld } from '../support/world.mjs'
@@ -276,7 +276,8 @@ for (const engine of Object.keys(PATIENCE)) {
     return inBrowser({ interval: 16, engine }, async (here, { Scheduler }) => {
       const scheduler = new Scheduler({ round: 5, budget: 1 })
       const starts = beginnings(scheduler)
-      scheduler.spawn(async job => {
+      scheduler.spawn(async () => {
+        const job = scheduler.current
         for (;;) {
           here.advance(1)
           await job.yield()
@@ -1037,7 +1038,7 @@ const peers = suite('beside timers and the process')
 /** Runs a module in a Node process of its own, on the platform's own host; it must end by itself. */
 const run = source => new Promise(resolve => {
   const module = new URL('../../rt.mjs', import.meta.url)
-  const text = `import { rt, seam } from '${module}'\n${source}`
+  const text = `import { rt, extend } from '${module}'\n${source}`
   const options = { timeout: 60000, killSignal: 'SIGKILL' }
   execFile(process.execPath, ['--input-type=module', '-e', text], options, (error, stdout, stderr) => {
     resolve({ code: error ? error.code ?? error.signal : 0, output: (stdout + stderr).trim() })
@@ -1077,7 +1078,7 @@ peers('continuations do not starve timers', async () => {
 
 const busy = {
   'a generator': `rt.spawn(function* () { while (!fired) yield })`,
-  'an async job': `rt.spawn(async job => { while (!fired) await job.yield() })`,
+  'an async job': `rt.spawn(async () => { for (const job = rt.current; !fired;) await job.yield() })`,
   'a continuation': `;(async () => { while (!fired) await rt.yield() })()`,
   'jobs that spawn jobs': `const again = () => { if (!fired) rt.spawn(again) }
     again()`
@@ -1097,17 +1098,16 @@ for (const [title, work] of Object.entries(busy)) {
 const exits = {
   'is only imported': '',
   'has run its jobs': `await rt.spawn(function* () { for (let n = 0; n < 1000; n++) yield })`,
-  'has run async jobs': `await rt.spawn(async job => { for (let n = 0; n < 1000; n++) await job.yield() })`,
-  'has posted tasks': `await rt.postTask(() => {}, { delay: 1 })`,
+  'has run async jobs': `await rt.spawn(async () => { for (let n = 0, job = rt.current; n < 1000; n++) await job.yield() })`,
   'has jobs that wait for ever': `rt.spawn(function* () { yield new Promise(() => {}) })
-    rt.spawn(function* () { yield new seam.Waitable() }, { deadline: 1e6 })
+    rt.spawn(function* () { yield new extend.Waitable() }, { deadline: 1e6 })
     rt.spawn(async () => { await new Promise(() => {}) })`,
-  'has an alarm that asks for no reference': `seam.at(rt, rt.now() + 1e6, () => {}, { ref: false })`,
+  'has an alarm that asks for no reference': `extend.at(rt, rt.now() + 1e6, () => {}, { ref: false })`,
   'is paused': `rt.spawn(() => {}, { release: rt.now() + 1e6 })
     rt.pause()
     rt.spawn(() => {})`,
   'has cancelled what was pending': `rt.spawn(() => {}, { release: rt.now() + 1e6 }).cancel()
-    seam.at(rt, rt.now() + 1e6, () => {}).cancel()`
+    extend.at(rt, rt.now() + 1e6, () => {}).cancel()`
 }
 
 for (const [title, source] of Object.entries(exits)) {
@@ -1120,8 +1120,8 @@ peers('Node is kept alive until what is pending has happened', async () => {
   const { code, output } = await run(`
     const seen = []
     rt.spawn(() => seen.push('released'), { release: rt.now() + 10 })
-    seam.at(rt, rt.now() + 20, () => seen.push('fired'))
-    rt.spawn(function* () { yield new seam.Waitable() }, { deadline: 30, miss: 'abort' }).catch(error => {
+    extend.at(rt, rt.now() + 20, () => seen.push('fired'))
+    rt.spawn(function* () { yield new extend.Waitable() }, { deadline: 30, miss: 'abort' }).catch(error => {
       seen.push(error.name)
     })
     process.on('exit', () => console.log(seen.sort().join(' ')))`)

@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Job, Scheduler, Task, edf, fp, rm, seam } from '../../rt.mjs'
+import { Job, Scheduler, Task, edf, fp, rm, extend } from '../../rt.mjs'
 import {
-  BOOLEAN, DURATION, EXCESS, FINITE, FUNCTION, MISS, NOT_NEGATIVE, NULL, OBJECT, POINTS, POSITIVE, RESERVATION, SCHEDULER,
+  BOOLEAN, FINITE, FUNCTION, MISS, NOT_NEGATIVE, NULL, OBJECT, POINTS, POSITIVE, RESERVATION, SCHEDULER,
   SIGNAL, STRING, UNDEFINED, UNREADABLE, USES, VALUES, assertRefusal, errorOf, isFunction, isNumber, isObject, none,
   throws, assertKind as assertKindOn
 } from '../support/refusals.mjs'
@@ -11,7 +11,7 @@ import { virtualHost } from '../support/virtual-host.mjs'
 import { abortListeners, hookOf, world as plainWorld } from '../support/world.mjs'
 
 // What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
-const WORK = { wants: 'a Task, a generator or a function', takes: isFunction }
+const WORK = { wants: "a Task, a generator, a function or [object, 'method']", takes: isFunction }
 
 // --- what must be after a refusal as it was before
 
@@ -24,12 +24,14 @@ function world() {
   scheduler.spawn(generate, { name: 'pending', release: 50 })
   const { signal } = new AbortController()
   const attached = []
-  const partner = {
-    [seam.protocol]: hookOf(scheduler, {
-      attach: job => { attached.push(job) },
-      detach: job => { attached.splice(attached.indexOf(job), 1) }
-    })
+  const attach = job => { attached.push(job) }
+  const detach = job => { attached.splice(attached.indexOf(job), 1) }
+  const { group } = hookOf(scheduler, { detach })
+  const groupFor = job => {
+    attach(job)
+    return group
   }
+  const partner = { [extend.protocol]: { attach, detach, groupFor } }
   const records = []
   scheduler.observe(record => records.push(record.type))
   const parameters = ({ deadline, absoluteDeadline, priority, state }) => {
@@ -91,8 +93,8 @@ function options(tests, call, parameters, act, create) {
     for (const value of [5, undefined]) {
       const here = (create ?? world)()
       if (call === 'release of a changed task') return act(here, { dedline: value }) // a property of its own
-      assertRefusal(here, () => act(here, { dedline: value }), TypeError, `unknown option 'dedline'; ${
-        'deadline' in parameters ? "did you mean 'deadline'?" : `known are ${NAMES_OF[call] ?? ''}`}`)
+      assertRefusal(here, () => act(here, { dedline: value }), TypeError,
+        `unknown option 'dedline'; known are ${NAMES_OF[call]}`)
     }
     act((create ?? world)(), { [Symbol('mine')]: 5 })
   })
@@ -101,10 +103,17 @@ function options(tests, call, parameters, act, create) {
   })
 }
 
-/** What is said of a name that resembles none. @type {Record<string, string>} */
+const TASK_NAMES = 'name, deadline, priority, period, wcet, budget, miss, onMiss, onOverrun, reservation, uses, ' +
+  'sections, scheduler'
+const SCHEDULER_NAMES = 'policy, slice, round, budget, host, paused, onMiss, onOverrun, onStall, onError'
+/** The options that a message about an unknown one lists. @type {Record<string, string>} */
 const NAMES_OF = {
-  'new Scheduler': 'policy, slice, round, budget, host, paused, closed, onMiss, onOverrun, onStall, onError',
-  configure: 'policy, slice, round, budget, host, paused, closed, onMiss, onOverrun, onStall, onError'
+  spawn: `${TASK_NAMES}, release, signal`,
+  'new Task': TASK_NAMES,
+  'new Derived': TASK_NAMES,
+  'new Scheduler': SCHEDULER_NAMES,
+  configure: SCHEDULER_NAMES,
+  yield: 'priority, signal, deadline'
 }
 
 const allUndefined = parameters => Object.fromEntries(Object.keys(parameters).map(name => [name, undefined]))
@@ -113,7 +122,7 @@ const allUndefined = parameters => Object.fromEntries(Object.keys(parameters).ma
 
 const JOB_OPTIONS = {
   name: STRING, deadline: POSITIVE, priority: FINITE, wcet: NOT_NEGATIVE, budget: POINTS, period: POSITIVE,
-  release: FINITE, miss: MISS, excess: EXCESS, onMiss: FUNCTION, onOverrun: FUNCTION, signal: SIGNAL,
+  release: FINITE, miss: MISS, onMiss: FUNCTION, onOverrun: FUNCTION, signal: SIGNAL,
   reservation: RESERVATION, uses: USES
 }
 
@@ -133,7 +142,7 @@ spawning('spawn: undefined stands for the default of every option', () => {
   })
 })
 
-spawning('spawn: work must be a Task, a generator or a function', () => {
+spawning('spawn: work must be a Task, a generator, a function or a pair', () => {
   for (const values of [VALUES, [NULL], [UNDEFINED]]) {
     assertKind('work', WORK, (here, value) => here.scheduler.spawn(value, jobOptions(here)), { values })
     assertKind('work', WORK, (here, value) => here.scheduler.spawn(value), { values })
@@ -155,13 +164,13 @@ spawning('spawn: the scheduler of options must be the one that spawns', () => {
 spawning('spawn: a job is no work', () => {
   const here = world()
   assertRefusal(here, () => here.scheduler.spawn(here.ready), TypeError,
-    'work must be a Task, a generator or a function, got an object (Job)')
+    `work must be ${WORK.wants}, got an object (Job)`)
 })
 
 spawning('spawn: a long text is named by its beginning', () => {
   const here = world()
   assertRefusal(here, () => here.scheduler.spawn('x'.repeat(1e6)), TypeError,
-    `work must be a Task, a generator or a function, got "${'x'.repeat(100)}..."`)
+    `work must be ${WORK.wants}, got "${'x'.repeat(100)}..."`)
 })
 
 spawning('spawn: an async generator is no work, nor is its function, alone or in a task', () => {
@@ -172,7 +181,7 @@ spawning('spawn: an async generator is no work, nor is its function, alone or in
   const task = new Task(stream, { scheduler: here.scheduler })
   for (const [act, start] of [
     [() => task.release(), message],
-    [() => here.scheduler.spawn(stream()), 'work must be a Task, a generator or a function, got ']
+    [() => here.scheduler.spawn(stream()), `work must be ${WORK.wants}, got `]
   ]) {
     const before = here.traces()
     const error = errorOf(act)
@@ -239,7 +248,8 @@ spawning('spawn: options need no prototype, and are read once', () => {
     return target[name]
   }
   assert.is(here.scheduler.spawn(generate, new Proxy(jobOptions(here), { get })).name, 'good')
-  assert.equal(reads.filter((name, index) => reads.indexOf(name) < index), [])
+  // The scheduler is compared first, and checked with the other parameters.
+  assert.equal(reads.filter((name, index) => reads.indexOf(name) < index), ['scheduler'])
   assert.equal(Object.keys(JOB_OPTIONS).filter(name => !reads.includes(name)), [])
 })
 
@@ -282,7 +292,7 @@ spawning('spawn: a reservation or a resource that refuses a job leaves no job be
   ]
   for (const given of refused) {
     const here = world()
-    const refuses = { [seam.protocol]: hookOf(here.scheduler, { attach: throws, detach }) }
+    const refuses = { [extend.protocol]: { attach: throws, groupFor: throws, detach } }
     const act = () => here.scheduler.spawn(generate, { ...jobOptions(here), ...given(refuses, here) })
     assertRefusal(here, act, Error, 'user code was run')
   }
@@ -325,7 +335,7 @@ spawning.run()
 
 const TASK_OPTIONS = {
   name: STRING, deadline: POSITIVE, priority: FINITE, wcet: NOT_NEGATIVE, budget: POINTS, period: POSITIVE,
-  miss: MISS, excess: EXCESS, onMiss: FUNCTION, onOverrun: FUNCTION, reservation: RESERVATION, uses: USES,
+  miss: MISS, onMiss: FUNCTION, onOverrun: FUNCTION, reservation: RESERVATION, uses: USES,
   scheduler: SCHEDULER
 }
 
@@ -400,7 +410,7 @@ tasks.run()
 // --- Scheduler
 
 const SETTINGS = {
-  slice: POSITIVE, round: POSITIVE, budget: POINTS, paused: BOOLEAN, closed: BOOLEAN, policy: OBJECT,
+  slice: POSITIVE, round: POSITIVE, budget: POINTS, paused: BOOLEAN, policy: OBJECT,
   host: OBJECT, onMiss: FUNCTION, onOverrun: FUNCTION, onStall: FUNCTION, onError: FUNCTION
 }
 
@@ -507,7 +517,7 @@ schedulers('configure: refused while a job lives, whatever its state', () => {
   }
   const job = scheduler.spawn(function* () {
     refused()
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { release: 5 })
   refused()
   host.run({ until: 10 })
@@ -570,7 +580,7 @@ jobs('new Job: refused whatever it is given', () => {
 
 jobs('what is no job has none of its properties', () => {
   const { ready } = world()
-  for (const name of ['state', 'deadline', 'id']) {
+  for (const name of ['state', 'deadline', 'level']) {
     const { get } = Object.getOwnPropertyDescriptor(Job.prototype, name)
     assert.instance(errorOf(() => Reflect.apply(get, {}, [])), TypeError)
     assert.is(Reflect.apply(get, ready, []), ready[name])
@@ -587,19 +597,17 @@ function assertReadOnly(object, names) {
 }
 
 const JOB_PROPERTIES = [
-  'id', 'name', 'task', 'state', 'release', 'absoluteDeadline', 'started', 'finished', 'cost', 'missed',
-  'lateness', 'preemptions', 'period', 'level'
+  'name', 'task', 'state', 'absoluteDeadline', 'missed', 'lateness', 'preemptions', 'period', 'level', 'signal'
 ]
 
-jobs('all that a job tells is read-only, but deadline and priority', () => {
+jobs('the accessors of a job are read-only, except deadline and priority', () => {
   const { host, ready } = world()
   assertReadOnly(ready, JOB_PROPERTIES)
   host.run()
   assertReadOnly(ready, JOB_PROPERTIES)
   const accessors = Object.entries(Object.getOwnPropertyDescriptors(Job.prototype))
-    .filter(([name, { get }]) => get && typeof name === 'string')
-  assert.equal(accessors.map(([name]) => name).sort(), [...JOB_PROPERTIES, 'deadline', 'priority'].sort())
-  assert.equal(accessors.filter(([, { set }]) => set).map(([name]) => name).sort(), ['deadline', 'priority'])
+    .filter(([name, { set }]) => set && typeof name === 'string')
+  assert.equal(accessors.map(([name]) => name).sort(), ['deadline', 'priority'])
 })
 
 jobs('what a scheduler tells is read-only, and stats() is a copy', () => {
@@ -610,86 +618,32 @@ jobs('what a scheduler tells is read-only, and stats() is a copy', () => {
   assert.is(scheduler.stats().jobs, 2)
 })
 
-jobs('the policies and the seam are frozen', () => {
-  for (const object of [edf, fp, rm, seam]) assertReadOnly(object, Object.keys(object))
+jobs('the policies and the extend are frozen', () => {
+  for (const object of [edf, fp, rm, extend]) assertReadOnly(object, Object.keys(object))
 })
 
 jobs.run()
 
 // --- the async shim
 
-const PRIORITY = { ...FINITE, wants: "a finite number, 'user-blocking', 'user-visible' or 'background'" }
-const POST_TASK_OPTIONS = { deadline: POSITIVE, signal: SIGNAL }
-const YIELD_OPTIONS = { deadline: POSITIVE, signal: SIGNAL }
+const shim = suite('yield')
 
-const shim = suite('postTask and yield')
-
-const postOptions = ({ signal }) => ({ priority: 'background', signal, deadline: 10, delay: 5 })
-
-options(shim, 'postTask', POST_TASK_OPTIONS, (here, option) => {
-  here.scheduler.postTask(() => {}, { ...postOptions(here), ...option })
+options(shim, 'yield', { deadline: POSITIVE, signal: SIGNAL }, (here, option) => {
+  here.scheduler.yield({ priority: -1, signal: here.signal, deadline: 10, ...option })
 })
 
-options(shim, 'yield', YIELD_OPTIONS, (here, option) => {
-  here.scheduler.yield({ priority: 'background', signal: here.signal, deadline: 10, ...option })
+shim('yield: priority must be a finite number', () => {
+  assertKind('priority', FINITE, ({ scheduler, signal }, priority) => {
+    scheduler.yield({ signal, deadline: 10, priority })
+  }, { values: [...VALUES, NULL] })
 })
 
-const calls = {
-  postTask: (here, option) => here.scheduler.postTask(() => {}, { ...postOptions(here), ...option }),
-  yield: (here, option) => here.scheduler.yield({ signal: here.signal, deadline: 10, ...option })
-}
-for (const [call, act] of Object.entries(calls)) {
-  shim(`${call}: priority must be a finite number or one of the three names`, () => {
-    const refuse = (here, priority) => act(here, { priority })
-    const numbers = VALUES.filter(([, value]) => isNumber(value))
-    const others = VALUES.filter(([, value]) => !isNumber(value))
-    assertKind('priority', FINITE, refuse, { values: numbers })
-    assertKind('priority', PRIORITY, refuse, { values: [...others, NULL] })
-    for (const priority of ['user-blocking', 'user-visible', 'background', -1, 1.5]) {
-      const here = world()
-      act(here, { priority })
-      assert.is(here.scheduler.stats().jobs, 3)
-    }
-  })
-
-  shim(`${call}: options must be an object, or null for none`, () => {
-    assertKind('options', OBJECT, ({ scheduler }, value) => {
-      if (call === 'postTask') scheduler.postTask(() => {}, value)
-      else scheduler.yield(value)
-    })
-    const { scheduler } = world()
-    const { jobs } = scheduler.stats()
-    if (call === 'postTask') scheduler.postTask(() => {}, null)
-    else scheduler.yield(null)
-    assert.is(scheduler.stats().jobs, jobs + 1)
-  })
-}
-
-shim('postTask: fn must be a function', () => {
-  const values = [...VALUES, NULL, UNDEFINED]
-  assertKind('fn', FUNCTION, (here, value) => here.scheduler.postTask(value, postOptions(here)), { values })
-})
-
-shim('postTask: delay must be a finite number >= 0', () => {
-  const act = (here, delay) => here.scheduler.postTask(() => {}, { ...postOptions(here), delay })
-  assertKind('delay', DURATION, act, { values: [...VALUES, NULL] })
-  for (const delay of [0, -0, 1.5, 2 ** 31]) act(world(), delay)
-})
-
-shim('postTask: the priority of a signal is checked as well', () => {
-  const here = world()
-  Object.assign(here.signal, { priority: 'urgent' })
-  assertRefusal(here, () => here.scheduler.postTask(() => {}, { signal: here.signal }), TypeError,
-    `priority must be ${PRIORITY.wants}, got "urgent"`)
-})
-
-shim('postTask: undefined stands for the default of every option', () => {
-  const { host, scheduler } = world()
-  const given = { priority: undefined, signal: undefined, delay: undefined, deadline: undefined }
-  const { priority, deadline, release, state } = scheduler.postTask(() => {}, given)
-  assert.equal({ priority, deadline, release, state }, {
-    priority: 0, deadline: Infinity, release: host.time, state: 'ready'
-  })
+shim('yield: options must be an object, or null for none', () => {
+  assertKind('options', OBJECT, ({ scheduler }, value) => scheduler.yield(value))
+  const { scheduler } = world()
+  const { jobs } = scheduler.stats()
+  scheduler.yield(null)
+  assert.is(scheduler.stats().jobs, jobs + 1)
 })
 
 shim('job.yield: refused in a generator job, which writes yield', () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  DeadlineError, DeadlockError, Job, Scheduler, Task, budget, defaultHost, edf, fp, rt, seam
+  DeadlineError, DeadlockError, Job, Scheduler, Task, budget, defaultHost, edf, fp, rt, extend
 } from '../../rt.mjs'
 import { HOSTS } from '../support/platform-host.mjs'
 import { forSeeds } from '../support/seeded.mjs'
@@ -120,15 +120,14 @@ tasks('a function: a generator, a plain or an async one, with the task for this'
   const results = []
   const task = new Task(function* (...args) { return [this, ...args] }, { scheduler })
   const plain = new Task(function (...args) { return [this, ...args] }, { scheduler })
-  const async = new Task(async function (job, ...args) { return [this, job, ...args] }, { scheduler })
+  const async = new Task(async function (...args) { return [this, ...args] }, { scheduler })
   const jobs = [task, plain, async].map(one => one.release(1, 2))
   await host.drain()
   for (const job of jobs) results.push(await job)
   assert.is(results[0][0], task)
   assert.is(results[1][0], plain)
   assert.is(results[2][0], async)
-  assert.is(results[2][1], jobs[2])
-  assert.equal(results.map(result => result.slice(-2)), [[1, 2], [1, 2], [1, 2]])
+  assert.equal(results.map(result => result.slice(1)), [[1, 2], [1, 2], [1, 2]])
 })
 
 tasks('the parameters are read at each release, and never again', async () => {
@@ -215,7 +214,7 @@ accounts('from release to finish: what it tells at every step', () => {
   const { host, scheduler } = world({ policy: fp, round: 1 })
   const seen = []
   const look = () => { seen.push(told(job)) }
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   const job = scheduler.spawn(function* () {
     look()
     yield* execute(host, 2)
@@ -293,8 +292,19 @@ accounts('the name: its own, else that of the task, else that of the function, e
 accounts('ids count the jobs of a scheduler', () => {
   const one = world()
   const other = world()
-  const ids = [one.spawn('A').id, other.spawn('B').id, one.spawn('C').id, one.scheduler.postTask(() => {}).id]
-  assert.equal(ids, [1, 1, 2, 3])
+  const ids = [one.spawn('A').id, other.spawn('B').id, one.spawn('C').id]
+  assert.equal(ids, [1, 1, 2])
+})
+
+accounts('its identity, times and accounts are read-only', async () => {
+  const { host, scheduler } = world()
+  const job = scheduler.spawn(() => host.advance(3))
+  await host.drain()
+  const before = told(job)
+  for (const name of TOLD.filter(name => name !== 'deadline' && name !== 'priority')) {
+    assert.throws(() => { job[name] = 5 }, TypeError, name)
+  }
+  assert.equal(told(job), before)
 })
 
 accounts('a job says that it is one', () => {
@@ -302,10 +312,153 @@ accounts('a job says that it is one', () => {
   const job = spawn('job')
   assert.is(Object.prototype.toString.call(job), '[object Job]')
   assert.instance(job, Job)
-  assert.equal(Reflect.ownKeys(job), [])
 })
 
 accounts.run()
+
+// --- methods
+
+const methods = suite('a pair of an object and a method')
+
+class Cipher {
+  * encrypt(text) {
+    yield
+    return [this, text, this.key]
+  }
+  key = 7
+  async later(text) { return [this, text, this.key] }
+  plain(text) { return [this, text, this.key] }
+  async * stream() {}
+  static * [Symbol.iterator](text) { return [this, text, 0] }
+}
+
+methods('is called as a method, with its arguments', async () => {
+  const { host, scheduler } = world()
+  const cipher = new Cipher()
+  const jobs = ['encrypt', 'later', 'plain'].map(name => scheduler.spawn([cipher, name], {}, 'text'))
+  jobs.push(scheduler.spawn([Cipher, Symbol.iterator], { name: 'given' }, 'text'))
+  assert.equal(jobs.map(({ name }) => name), ['encrypt', 'later', 'plain', 'given'])
+  await host.drain()
+  for (const job of jobs.slice(0, 3)) {
+    const [self, ...rest] = await job
+    assert.is(self, cipher)
+    assert.equal(rest, ['text', 7])
+  }
+  assert.is((await jobs[3])[0], Cipher)
+  assert.is(scheduler.spawn([Cipher, Symbol.iterator]).name, 'Symbol(Symbol.iterator)')
+})
+
+methods('has no task, and the options of any work', () => {
+  const { scheduler } = world()
+  const job = scheduler.spawn([new Cipher(), 'plain'], { deadline: 5, priority: 2 })
+  assert.equal([job.task, job.deadline, job.priority], [null, 5, 2])
+})
+
+methods('is checked at the call', () => {
+  const { scheduler } = world()
+  const cipher = new Cipher()
+  const wanted = "work must be a Task, a generator, a function or [object, 'method'], got an array"
+  for (const [pair, message] of [
+    [[], wanted],
+    [[cipher], wanted],
+    [[cipher, 'plain', 1], wanted],
+    [[null, 'plain'], wanted],
+    [['text', 'at'], wanted],
+    [[cipher, 'decrypt'], 'work[1]: decrypt must be a function, got undefined'],
+    [[cipher, 'key'], 'work[1]: key must be a function, got 7'],
+    [[cipher, 'stream'], 'work must be a generator function, not an async one, got function stream']
+  ]) {
+    assert.throws(() => scheduler.spawn(pair), error => error instanceof TypeError && error.message === message, message)
+  }
+  assert.is(scheduler.stats().jobs, 0)
+})
+
+methods.run()
+
+// --- the signal of a job
+
+const signals = suite('job.signal')
+
+signals('is made on first use, and stays the same', () => {
+  const { host, spawn } = world()
+  const job = spawn('job')
+  const { signal } = job
+  assert.instance(signal, AbortSignal)
+  assert.is(job.signal, signal)
+  host.run()
+  assert.equal([job.state, job.signal === signal, signal.aborted], ['done', true, false])
+})
+
+signals('is aborted, with the reason, as soon as the job is cancelled, whatever its state', () => {
+  const { host, scheduler, log } = world()
+  const spawn = (name, work, options) => {
+    const job = scheduler.spawn(work, { name, ...options })
+    job.signal.addEventListener('abort', () => log.push(`${name} ${job.signal.reason} ${job.state}`))
+    return job
+  }
+  const pending = spawn('pending', () => {}, { release: 9 })
+  const waiting = spawn('waiting', function* () { yield new extend.Waitable() }, { priority: 1 })
+  const itself = spawn('itself', function* () {
+    itself.cancel('own')
+    log.push('on')
+    yield
+  })
+  host.run({ until: 5 })
+  waiting.cancel('while it waits')
+  pending.cancel('before its release')
+  host.run()
+  assert.equal(log, [
+    'itself own running', 'on', 'waiting while it waits ready', 'pending before its release cancelled'
+  ])
+})
+
+signals('that is asked for after the cancellation is aborted', () => {
+  const { host, scheduler, spawn } = world()
+  const early = spawn('early')
+  early.cancel('early')
+  const late = scheduler.spawn(function* () { yield new extend.Waitable() })
+  host.run()
+  late.cancel('late')
+  assert.equal([early, late].map(({ signal }) => [signal.aborted, signal.reason]), [[true, 'early'], [true, 'late']])
+  host.run()
+  assert.is(late.signal.reason, 'late')
+})
+
+signals('of a job that failed or missed its deadline stays as it was', async () => {
+  const { host, scheduler, spawn } = world()
+  const failed = scheduler.spawn(() => { throw new Error('failed') })
+  const missed = spawn('missed', { deadline: 1 }, 3)
+  const aborted = spawn('aborted', { deadline: 1, miss: 'abort' }, 3)
+  const [one, other, { reason }] = [failed, missed, aborted].map(({ signal }) => signal)
+  await host.drain()
+  assert.equal([one.aborted, other.aborted, reason, aborted.signal.reason.name], [false, false, undefined, 'DeadlineError'])
+})
+
+signals('ties the life of a child to that of its parent', () => {
+  const { host, scheduler } = world()
+  let child
+  const parent = scheduler.spawn(function* () {
+    child = scheduler.spawn(execute(host, 9), { signal: scheduler.current.signal })
+    yield new extend.Waitable()
+  })
+  extend.at(scheduler, 3, () => parent.cancel('both'))
+  host.run()
+  assert.equal([parent.state, child.state, child.cost], ['cancelled', 'cancelled', 3])
+})
+
+signals('job[Symbol.dispose]() cancels the job', () => {
+  const { host, spawn } = world()
+  const [job, done] = [spawn('job', { release: 5 }), spawn('done')]
+  host.run({ until: 2 })
+  for (const one of [job, done]) {
+    assert.is(one[Symbol.dispose](), undefined)
+    assert.is(one[Symbol.dispose](), undefined)
+  }
+  host.run()
+  assert.equal([job, done].map(({ state }) => state), ['cancelled', 'done'])
+})
+
+signals.run()
 
 // --- a job as a promise
 
@@ -476,7 +629,7 @@ const failure = new Error('adopted')
 const rejecting = () => Promise.reject(failure)
 const resolving = value => ({ then: resolve => { resolve(value) } })
 const calling = then => ({ then })
-const waiting = begin => Object.assign(new seam.Waitable(), { begin })
+const waiting = enter => Object.assign(new extend.Waitable(), { enter })
 
 const twice = resolve => {
   resolve(7)
@@ -523,7 +676,7 @@ for (const [name, make, outcome] of ADOPTED) {
         return make(scheduler)
       },
       function: scheduler => make(scheduler),
-      'async function': async (_, scheduler) => make(scheduler)
+      'async function': async scheduler => make(scheduler)
     }
     for (const [kind, work] of Object.entries(works)) {
       const { host, scheduler } = world()
@@ -927,9 +1080,9 @@ const EVENTFUL = `
   4 finish  urgent
   4 start   lax
   5 round   start=0
+  6 miss    waits
   6 alarm   due=6
   6 wake    waits
-  6 miss    waits
   6 preempt lax by=waits
   6 resume  waits
   9 stall   waits ms=3
@@ -951,33 +1104,28 @@ function eventful(observe = () => {}) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1, slice: 2 })
   observe(scheduler)
-  let depleted = false
-  const granted = { band: 0, job: { absoluteDeadline: 20, priority: 0 } }
+  const keys = { absoluteDeadline: 20, priority: 0 }
   const hook = hookOf(scheduler, {
-    standing: () => depleted ? null : granted,
-    charge() {
+    keys,
+    drain() {
       if (host.time > 2) return
-      depleted = true
-      seam.at(scheduler, 12, () => {
-        depleted = false
-        hook.pool.refresh(false, [reserved])
-      }, { replenishment: true })
-      hook.pool.refresh(true, [reserved])
+      extend.at(scheduler, 12, () => hook.group.change(keys), { replenishment: true })
+      hook.group.change(null)
     }
   })
-  const reservation = { [seam.protocol]: hook }
-  const waitable = new seam.Waitable()
+  const reservation = { [extend.protocol]: hook }
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
     yield* execute(host, 1)
     yield waitable
     host.advance(3)
   }, { name: 'waits', deadline: 5, wcet: 2 })
-  const reserved = scheduler.spawn(execute(host, 2), { name: 'reserved', deadline: 20, reservation })
+  scheduler.spawn(execute(host, 2), { name: 'reserved', deadline: 20, reservation })
   scheduler.spawn(execute(host, 2), { name: 'urgent', deadline: 3, release: 1.5 })
   scheduler.spawn(execute(host, 3), { name: 'lax' })
   scheduler.spawn(execute(host, 3), { name: 'gone' }).cancel('not needed')
   scheduler.spawn(() => { throw new Error('failed') }, { name: 'fails' })
-  seam.at(scheduler, 6, () => waitable.wake())
+  extend.at(scheduler, 6, () => waitable.wake())
   host.run()
   return { host, scheduler }
 }
@@ -1179,7 +1327,7 @@ pausing('nothing fires once a job has paused, not even at the point at which it 
     host.advance(3)
     yield
   })
-  seam.at(scheduler, 2, () => fired.push(host.time))
+  extend.at(scheduler, 2, () => fired.push(host.time))
   host.run({ until: 10 })
   assert.equal(fired, [])
   scheduler.resume()
@@ -1278,7 +1426,7 @@ configuring('policy, slice, round and budget count from then on', () => {
 
 configuring('a new host is used from then on, the old one is let go', () => {
   const { host, scheduler, spawn } = world()
-  seam.at(scheduler, 50, () => {})
+  extend.at(scheduler, 50, () => {})
   spawn('cancelled').cancel()
   assert.equal([host.posts, host.timers.length], [1, 0])
   const next = virtualHost({ start: 30 })
@@ -1334,18 +1482,6 @@ configuring('counters, observers and job numbers go on', () => {
     0 release A, start   A
     1 finish  A, release B, start   B
     2 finish  B`)
-})
-
-configuring('closed may be set', async () => {
-  const { host, scheduler } = world()
-  scheduler.configure({ closed: true })
-  const job = scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'waits' })
-  const idle = scheduler.idle().catch(error => error)
-  await host.drain()
-  const reason = await idle
-  assert.instance(reason, DeadlockError)
-  assert.equal(reason.jobs, [job])
-  job.cancel()
 })
 
 configuring.run()
@@ -1455,7 +1591,7 @@ currents('the job whose code runs, in calls too; null in timers, handlers and pr
   }, { deadline: 1 })
   note('after spawn')
   host.after(0.5, () => note('timer'))
-  seam.at(scheduler, 1, () => note('alarm'))
+  extend.at(scheduler, 1, () => note('alarm'))
   await host.drain()
   const { function: other, ...rest } = seen
   assert.equal(rest, {
@@ -1468,7 +1604,7 @@ currents('the job whose code runs, in calls too; null in timers, handlers and pr
 currents('a function job and an async job are current while their own code runs', async () => {
   const { host, scheduler } = world()
   const seen = []
-  const job = scheduler.spawn(async job => {
+  const job = scheduler.spawn(async () => {
     seen.push(scheduler.current)
     await job.yield()
     seen.push(scheduler.current)
@@ -1486,7 +1622,7 @@ currents('after a job that throws, nothing is current', () => {
   scheduler.spawn(() => { throw new Error('failed') })
   host.run()
   assert.is(scheduler.current, null)
-  assert.is(seam.here(), rt)
+  assert.is(extend.here(), rt)
 })
 
 currents.run()
@@ -1516,7 +1652,7 @@ for (const [state, given] of Object.entries({
   idling(`it waits for a job that is ${state}`, async () => {
     const { host, scheduler } = world()
     const { log, ask } = idleLog(scheduler)
-    const waitable = new seam.Waitable()
+    const waitable = new extend.Waitable()
     const job = scheduler.spawn(function* () {
       if (given.runs) ask('idle')
       if (given.waits) yield waitable
@@ -1622,34 +1758,12 @@ accounting('of a known schedule', () => {
 /** What takes 5 ms within a round besides the jobs: how it is named, and how much of it is charged. */
 const CALLBACKS = {
   'alarm tick': ({ host, scheduler }) => {
-    seam.at(scheduler, 2, function tick() { host.advance(5) })
+    extend.at(scheduler, 2, function tick() { host.advance(5) })
     return 5
   },
   onMiss: ({ host, spawn }) => {
     spawn('misses', { priority: -1, release: 1, deadline: 0.5, onMiss: () => host.advance(5) }, 0)
     return 5
-  },
-  observer: ({ host, scheduler }) => {
-    const stop = scheduler.observe(({ type }) => {
-      if (type !== 'alarm') return
-      host.advance(5)
-      stop()
-    })
-    seam.at(scheduler, 2, () => {})
-    return 0
-  },
-  'observer or policy': ({ host, scheduler }) => {
-    let costs = 5
-    const compare = (a, b) => {
-      if (host.time > 1) {
-        host.advance(costs)
-        costs = 0
-      }
-      return a.absoluteDeadline - b.absoluteDeadline
-    }
-    scheduler.configure({ policy: { compare, level: () => 0 } })
-    scheduler.spawn(() => {}, { release: 2, name: 'compared' })
-    return 0
   }
 }
 
@@ -1668,6 +1782,23 @@ for (const [name, take] of Object.entries(CALLBACKS)) {
     assert.is(here.host.time, 9)
   })
 }
+
+accounting('the time of an observer is overhead, and is not charged to the job that goes on', () => {
+  const { host, scheduler, spawn } = world({ policy: fp, slice: 4, round: Infinity })
+  const stop = scheduler.observe(({ type }) => {
+    if (type !== 'alarm') return
+    host.advance(5)
+    stop()
+  })
+  extend.at(scheduler, 2, () => {})
+  const goesOn = spawn('goes on', { deadline: 100, wcet: 4 }, 4)
+  host.run()
+  const { busy, overhead, stalls, overruns, longestBudget } = scheduler.stats()
+  assert.equal({ cost: goesOn.cost, busy, overhead, stalls, overruns, longestBudget }, {
+    cost: 4, busy: 4, overhead: 5, stalls: 0, overruns: 0, longestBudget: 1
+  })
+  assert.is(host.time, 9)
+})
 
 accounting('what onError keeps the thread with at the end of a round has its name, too', () => {
   const told = []

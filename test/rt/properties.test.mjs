@@ -1,8 +1,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, fp, seam } from '../../rt.mjs'
-import { HOSTS } from '../support/platform-host.mjs'
+import { Scheduler, fp } from '../../rt.mjs'
+import { HOSTS, WORK_CONSERVING } from '../support/platform-host.mjs'
 import { outcomes, program } from '../support/random-program.mjs'
+import { waitingProgram } from '../support/random-waits.mjs'
 import { forSeeds, seeded } from '../support/seeded.mjs'
 import { assertTrace, record } from '../support/trace.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
@@ -25,6 +26,12 @@ for (const { where, hostOf, part } of HOSTS) {
     if (watched.host.read > 0) return
     assertTrace(outcomes(unwatched), outcomes(watched), 'being watched changes the schedule')
   }))
+}
+
+for (const { where, hostOf, part } of WORK_CONSERVING) {
+  properties(`that wait, in locks and servers, keep the invariants on ${where}`, () => {
+    return forSeeds(3000 * part, random => waitingProgram(random, { hostOf }).run())
+  })
 }
 
 properties.run()
@@ -120,21 +127,6 @@ found('a failure is reported although the job has tried to wait for itself', asy
   })
   await host.drain()
   assert.equal(host.errors, [failure])
-})
-
-found('a thenable that throws is no waker that a closed scheduler waits for', async () => {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, closed: true })
-  scheduler.spawn(function* () {
-    try {
-      yield { then() { throw new Error('thrown by then') } }
-    } catch {
-      yield new seam.Waitable()
-    }
-  })
-  const outcome = scheduler.idle().then(() => 'idle', error => error.name)
-  await host.drain()
-  assert.is(await Promise.race([outcome, Promise.resolve('nothing')]), 'DeadlockError')
 })
 
 for (const [manner, broken] of [

@@ -9,7 +9,7 @@ import { after, sleep, timeout } from '../../alarms.mjs'
 import { OwnershipError, choice, nonPreemptive, par, race } from '../../sync.mjs'
 import { forSeeds } from './seeded.mjs'
 import { assertTrace, executions } from './trace.mjs'
-import { exactWorld as world, rejection } from './world.mjs'
+import { abortListeners, exactWorld as world, rejection } from './world.mjs'
 import { work } from './virtual-host.mjs'
 
 /** The classes under test. @type {any} */
@@ -207,15 +207,15 @@ inheritance('under edf the owner runs by the deadline of its waiter; its own mis
 inheritance('a lock taken outside jobs inherits nothing; those who wait outside lend nothing', async () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
-  const key = await mutex.lock()
+  const held = await mutex.lock()
   scheduler.spawn(() => mutex.use(() => log.push('job')), { priority: 9 })
-  const outsider = mutex.lock().then(key => {
+  const outsider = mutex.lock().then(held => {
     log.push('outsider')
-    mutex.unlock(key)
+    held.unlock()
   })
   await host.drain()
   assert.equal([log, mutex.locked, mutex.owner], [[], true, null])
-  mutex.unlock(key)
+  held.unlock()
   await host.drain()
   await outsider
   assert.equal([log, mutex.locked], [['job', 'outsider'], false])
@@ -342,12 +342,12 @@ inheritance('raising a job that waits for one of several locks raises all of the
   const one = new Mutex({ name: 'one' })
   const other = new Mutex({ name: 'other' })
   scheduler.spawn(() => one.use(function* () {
-    yield sleep(3)
+    yield sleep(2)
     log.push('owner of one')
     yield sleep(20)
   }), { priority: 1 })
   scheduler.spawn(() => other.use(function* () {
-    yield sleep(2)
+    yield sleep(3)
     log.push('owner of the other')
   }), { priority: 1 })
   const waiter = scheduler.spawn(function* () { yield either(other.lock(), one.lock()) }, { priority: 0.5 })
@@ -437,12 +437,12 @@ inheritance('goes on through jobs that wait for jobs', () => {
 
 const ownership = casesOf('mutexes: ownership')
 
-ownership('unlocking by a stranger is an OwnershipError, and changes nothing', async () => {
+ownership('unlocking by a stranger is an OwnershipError with a remedy, and changes nothing', async () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex({ name: 'm' })
-  const refused = (who, key) => {
+  const refused = (who, unlock = () => mutex.unlock()) => {
     try {
-      mutex.unlock(key)
+      unlock()
       log.push(`${who} unlocked it`)
     } catch (error) {
       log.push(error instanceof OwnershipError ? error.message : error)
@@ -450,28 +450,87 @@ ownership('unlocking by a stranger is an OwnershipError, and changes nothing', a
   }
   refused('nobody')
   scheduler.spawn(function* () {
-    yield mutex.lock()
-    refused('with a false key', {})
-    refused('with no key', null)
+    const held = yield mutex.lock()
+    after(1, () => refused('a callback', () => held.unlock()), { scheduler })
     yield sleep(2)
     mutex.unlock()
   }, { name: 'owner' })
   scheduler.spawn(() => refused('other'), { name: 'other', release: 1 })
   after(1, () => refused('a callback'), { scheduler })
   host.run()
+  const isFree = 'm is not locked: lock it first, and unlock it once'
+  const byJob = 'm is held by owner, not by code outside jobs: only the owner can unlock it'
   assert.equal(log, [
-    'm is not locked', 'm is held by owner, not by owner', 'm is held by owner, not by owner',
-    'm is held by owner, not by code outside jobs', 'm is held by owner, not by other'
+    isFree, byJob, byJob, 'm is held by owner, not by other: only the owner can unlock it'
   ])
-  const key = await mutex.lock()
+  const held = await mutex.lock()
   log.length = 0
-  refused('without the key')
-  refused('with a false key', { ...key })
+  refused('without the held lock')
+  scheduler.spawn(() => refused('a job'), { name: 'job' })
+  host.run()
   assert.is(mutex.locked, true)
-  mutex.unlock(key)
-  refused('again', key)
-  const refusal = 'm is held by whoever has its key, not by code outside jobs'
-  assert.equal(log, [refusal, refusal, 'm is not locked'])
+  held.unlock()
+  refused('again', () => held.unlock())
+  const remedy = 'call unlock() of the result of lock()'
+  assert.equal(log, [
+    `m is held by code outside jobs, not by code outside jobs: ${remedy}`,
+    `m is held by code outside jobs, not by job: ${remedy}`, isFree
+  ])
+})
+
+ownership('a held lock is unlocked by itself, in a job and outside, and by its disposal at most once', async () => {
+  const { host, scheduler, log } = world()
+  const mutex = new Mutex()
+  scheduler.spawn(function* () {
+    const held = yield mutex.lock()
+    held.unlock()
+    log.push(mutex.locked)
+    yield mutex.lock()
+    held[Symbol.dispose]?.()
+    log.push(mutex.locked)
+    held[Symbol.dispose]?.()
+  })
+  host.run()
+  if (Symbol.dispose) assert.equal(log, [false, false])
+  if (mutex.locked) return // an engine without disposal
+  const held = await mutex.lock()
+  held[Symbol.dispose]?.()
+  held[Symbol.dispose]?.()
+  assert.is(mutex.locked, !Symbol.dispose)
+  const next = Symbol.dispose ? await mutex.lock() : held
+  if (Symbol.dispose) held[Symbol.dispose]()
+  assert.is(mutex.locked, true)
+  next.unlock()
+})
+
+ownership('a signal ends the wait for a lock or a permit, and nothing else', async () => {
+  const { host, scheduler, log } = world()
+  const [mutex, semaphore] = [new Mutex(), new Semaphore(0)]
+  const controller = new AbortController()
+  const { signal } = controller
+  const reason = new Error('enough')
+  await mutex.lock({ signal })
+  const waits = [
+    () => mutex.lock({ signal }), () => mutex.use(() => log.push('not reached'), { signal }),
+    () => semaphore.acquire({ signal }), () => semaphore.use(() => log.push('not reached'), { signal })
+  ]
+  for (const wait of waits) {
+    scheduler.spawn(function* () {
+      try {
+        yield wait()
+      } catch (error) {
+        log.push(error === reason)
+      }
+    })
+    wait().catch(error => log.push(error === reason))
+  }
+  await host.drain()
+  controller.abort(reason)
+  await host.drain()
+  for (const wait of waits) wait().catch(error => log.push(error === reason))
+  await host.drain()
+  assert.equal(log, Array(12).fill(true))
+  assert.equal([mutex.locked, abortListeners(signal)], [true, 0])
 })
 
 ownership('use unlocks however the section ends, and gives its result', async () => {

@@ -232,10 +232,7 @@ export function generate(random, { without = [] } = {}) {
     observers: has.observers ? many(1, 3, () => ({
       type: random.pick(RECORDS), skip: random.integer(0, 6), step: action(true)
     })) : [],
-    faults: has.faults ? many(1, 2, () => ({
-      where: random.pick(['now', 'post', 'after', ...policy === 'own' ? ['compare', 'compare'] : []]),
-      skip: random.integer(0, 60)
-    })) : []
+    faults: has.faults && policy === 'own' ? many(1, 2, () => ({ where: 'compare', skip: random.integer(0, 60) })) : []
   }
 }
 

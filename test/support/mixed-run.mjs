@@ -1,11 +1,12 @@
 /** Performs the programs of `mixed-program.mjs`, and keeps an account of everything that the scheduler owes them. */
-import { DeadlineError, DeadlockError, Scheduler, edf, fp, rm } from '../../rt.mjs'
+import { DeadlineError, DeadlockError, Scheduler, edf, extend, fp, rm } from '../../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
+import { reportDeadlocks } from '../../addons/deadlock.mjs'
 import { AdmissionError, IoReservation, Reservation } from '../../addons/reservations.mjs'
 import {
   Channel, ChannelError, Mutex, OwnershipError, Resource, Semaphore, choice, nonPreemptive, par, race
 } from '../../sync.mjs'
-import { activationOf, checkInvariants, dispatcherOf, isAwaited } from './internals.mjs'
+import { checkInvariants, compare, coreOf, isAwaited, presentRank } from './internals.mjs'
 import { record } from './trace.mjs'
 import { microtasks } from './virtual-host.mjs'
 
@@ -100,25 +101,16 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       }
     }
   }
-  const faulty = (where, fn) => {
-    const strike = fault(where)
-    return (...args) => {
-      strike()
-      return fn(...args)
-    }
-  }
-  const schedulersHost = isFaulty
-    ? { ...host, now: faulty('now', host.now), post: faulty('post', host.post), after: faulty('after', host.after) }
-    : host
 
   const policy = { edf, fp, rm, own: own(fault('compare')) }[program.policy]
   const scheduler = new Scheduler({
-    host: schedulersHost, policy, budget: program.budget, slice: program.slice, round: program.round,
-    closed: program.closed, onError: error => { errors.push(error) }
+    host, policy, budget: program.budget, slice: program.slice, round: program.round,
+    onError: error => { errors.push(error) }
   })
   /** @type {unknown[]} */
   const errors = []
-  const dispatcher = dispatcherOf(scheduler)
+  if (program.closed) reportDeadlocks(scheduler)
+  const core = coreOf(scheduler)
   const trace = program.isWatched ? record(scheduler) : null
 
   const mutexes = Array.from({ length: program.mutexes }, (_, index) => new Mutex({ name: `m${index}` }))
@@ -146,7 +138,6 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   const actors = []
   /** @type {Map<any, Actor>} */
   const byJob = new Map()
-  const activations = new Map()
   /** @type {Map<Mutex, Actor>} */
   const inside = new Map()
   /** @type {{ id: number, link: any, isSent: boolean, isFull: boolean, receivers: string[] }[]} */
@@ -176,14 +167,14 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   function adopt(actor, job) {
     actor.job = job
     byJob.set(job, actor)
-    activations.set(job, activationOf(job))
   }
 
+  const isOff = name => accounts.some(account => account.name === name && account[extend.protocol].isOff)
   const invariants = () => {
     const wasArmed = isArmed
     isArmed = false
     // What a policy that throws compares counts as equal, for as long as it stays where it is.
-    checkInvariants(dispatcher, activations.values(), accounts, { isOrdered: !struck.has('compare') }, note)
+    checkInvariants(core, byJob.keys(), { isOrdered: !struck.has('compare'), isOff }, note)
     isArmed = wasArmed
   }
 
@@ -205,15 +196,11 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   /** With a budget of 1 the clock is read at every point, and the most eligible job goes on. @param {Actor} actor */
   function mostEligible(actor) {
     // What an observer does at a dispatch is heeded at the next point.
-    if (dispatcher.gates.length > 0 || program.observers.length > 0) return
-    const own = activations.get(actor.job)
-    for (const other of activations.values()) {
-      if (other.dispatcher !== dispatcher || other.job.state !== 'ready') continue
-      const standing = other.extras.pool ? dispatcher.ownStanding(other) : other.standing
-      const band = standing.band - own.standing.band
-      if (band > 0 || band === 0 && policy.compare(standing.job, own.standing.job) < 0) {
-        note(`${actor.name} goes on, ${other.job.name} is ready and more eligible`)
-      }
+    if (core.sections.length > 0 || program.observers.length > 0) return
+    const own = presentRank(actor.job)
+    for (const other of byJob.keys()) {
+      if (other.core !== core || other.state !== 'ready' || compare(presentRank(other), own) >= 0) continue
+      note(`${actor.name} goes on, ${other.name} is ready and more eligible`)
     }
   }
 
@@ -261,7 +248,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
 
   /** It arrives at the first point, or at the second where the first hands something over. @param {Actor} actor */
   function goesOn(actor) {
-    if (actor.untold === null || dispatcher.gates.some(({ activation }) => activation.job === actor.job)) return
+    if (actor.untold === null || core.sections.some(({ job }) => job === actor.job)) return
     if (++actor.untold > 1) note(`${actor.name} was cancelled and passes point after point`)
   }
 
@@ -312,7 +299,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       const until = host.time + ms
       yield* pass(actor, sleep(ms), { kind: 'sleep', until })
       // A clock that throws has stood still.
-      if (host.time < until && !struck.has('now')) note(`${actor.name} slept until ${host.time}, not ${until}`)
+      if (host.time < until) note(`${actor.name} slept until ${host.time}, not ${until}`)
     },
     *promise(actor, { ms, isRejected }) {
       const failure = new Thrown('rejected')
@@ -675,7 +662,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     const before = scheduler.stats().jobs
     let job
     try {
-      job = scheduler.spawn(actor.isAsync ? async job => work(job) : work, {
+      job = scheduler.spawn(actor.isAsync ? async () => work(scheduler.current) : work, {
         name: actor.name,
         release: plan.release > 0 ? host.time + plan.release : undefined,
         deadline: plan.deadline,
@@ -707,7 +694,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       if (actor !== undefined) {
         charged += step.ms
         actor.spent += step.ms
-      } else if (dispatcher.inRound) {
+      } else if (core.inRound) {
         inCallbacks += step.ms
       }
       return
@@ -762,7 +749,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
         invariants()
       }
       // Timers of browsers do not tell whether anybody waits for them.
-      if (host.turns === before || expected === 0 && !isAwaited(dispatcher)) return
+      if (host.turns === before || expected === 0 && !isAwaited(core)) return
     }
     note('the program never rests')
   }
@@ -862,14 +849,14 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       if (semaphore.available !== permits) note(`${semaphore.name} has ${semaphore.available} permits of ${permits}`)
     }
     for (const { name, holder } of resources) if (holder !== null) note(`${name} is still held by ${holder.name}`)
-    if (dispatcher.gates.length > 0) note('the ceiling stack is not empty')
+    if (core.sections.length > 0) note('the ceiling stack is not empty')
     for (const reservation of accounts) {
       const { jobs, busy } = reservation[Object.getOwnPropertySymbols(reservation)[0]]
       if (jobs.size > 0 || busy.size > 0) note(`${reservation.name} still has ${jobs.size} jobs, ${busy.size} busy`)
     }
     if (scheduler.current !== null) note(`${scheduler.current.name} is current in the end`)
-    if (dispatcher.live !== 0) note(`${dispatcher.live} jobs count as living`)
-    if (dispatcher.holds !== 0) note(`${dispatcher.holds} wakers are counted`)
+    if (core.live !== 0) note(`${core.live} jobs count as living`)
+    if (core.holds !== 0) note(`${core.holds} wakers are counted`)
     for (const error of errors) {
       const isOurs = isExpected(error) || error instanceof Thrown || error?.cancels !== undefined
       if (!isOurs) note(`reported: ${error?.stack}`)

@@ -13,7 +13,7 @@
  *                  priorities only (Lampson, Redell 1980; the highest locker)
  *
  * What happens at one instant happens in this order: the job that ran unlocks what it need not hold any more,
- * or ends; then sleepers wake, and jobs are released; then the protocol decides; and who is chosen takes its locks,
+ * or ends; then jobs are released, and sleepers wake; then the protocol decides; and who is chosen takes its locks,
  * falls asleep, or gives others new keys and cancels them. Who is cancelled unlocks all it holds when it runs next.
  */
 
@@ -212,15 +212,16 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
     return null
   }
 
+  /** Releases and wake-ups of one time happen in the order in which they were set, and all releases were set first. */
   function release() {
-    for (const state of machine.filter(({ wakes }) => wakes === time).sort((a, b) => a.sleep - b.sleep)) {
-      state.wakes = null
-      note(`wake ${state.job.name}`)
-    }
     const due = machine.filter(({ isReleased, isEnded, job }) => !isReleased && !isEnded && job.release <= time)
     for (const state of due.sort((a, b) => a.job.release - b.job.release || a.index - b.index)) {
       state.isReleased = true
       note(`release ${state.job.name}`)
+    }
+    for (const state of machine.filter(({ wakes }) => wakes === time).sort((a, b) => a.sleep - b.sleep)) {
+      state.wakes = null
+      note(`wake ${state.job.name}`)
     }
   }
 

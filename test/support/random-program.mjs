@@ -1,5 +1,6 @@
 /** Programs of random jobs that check, while they run, what a scheduler owes them. */
 import { DeadlineError, DeadlockError, Scheduler, budget as points, edf, fp } from '../../rt.mjs'
+import { checkInvariants, coreOf } from './internals.mjs'
 import { watch } from './invariants.mjs'
 import { virtualHost } from './virtual-host.mjs'
 
@@ -55,10 +56,9 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
   const budget = random.pick([1, 1, 1, 2, 3, 8, 'auto'])
   const slice = random.pick([GRAIN, 1, 1, 3, Infinity])
   const round = random.pick([GRAIN, 1, 5, 5, Infinity])
-  // Nothing here waits for what cannot come, so a closed scheduler must find nothing to complain about.
-  const closed = random.chance(0.2)
-  const scheduler = new Scheduler({ host, policy, budget, slice, round, closed })
+  const scheduler = new Scheduler({ host, policy, budget, slice, round })
   const seen = watch(scheduler, host, policy, options)
+  const core = coreOf(scheduler)
   /** @type {Actor[]} */
   const actors = []
   /** @type {Actor | null} the one whose code runs */
@@ -76,6 +76,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     if (scheduler.current !== job) seen.note(`${job.name} runs, current is ${scheduler.current?.name}`)
     if (job.state !== 'running') seen.note(`${job.name} runs and is ${job.state}`)
     if (seen.running !== job) seen.note(`${job.name} runs, ${seen.running?.name} was dispatched`)
+    if (!options.blind) checkInvariants(core, actors.map(actor => actor.job), {}, seen.note)
     if (!atPoint) return
     if (budget === 1) checkChoice(actor)
     else if (seen.takeAlert() && !actor.isAsync) seen.mostEligible(job, 'goes on')
@@ -429,7 +430,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     const actor = newActor(random)
     const release = random.chance(0.3) ? host.time + GRAIN * random.integer(-8, 40) : undefined
     const controller = random.chance(0.1) ? new AbortController() : null
-    const work = actor.isAsync ? async job => asyncMain(actor, job)
+    const work = actor.isAsync ? async () => asyncMain(actor, scheduler.current)
       : random.chance(0.5) ? () => main(actor) : main(actor)
     actor.job = scheduler.spawn(work, {
       name: `J${actors.length}`,

@@ -63,7 +63,6 @@ export const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'b
 export const FUNCTION = { wants: 'a function', takes: isFunction }
 export const OBJECT = { wants: 'an object', takes: isObject }
 export const MISS = { wants: "'continue' or 'abort'", takes: none }
-export const EXCESS = { wants: "'queue' or 'skip' or 'replace' or 'abort'", takes: none }
 export const SIGNAL = { wants: 'an AbortSignal', takes: none }
 export const RESERVATION = { wants: 'a Reservation', takes: none }
 export const USES = { wants: 'an array of Resources', takes: Array.isArray }

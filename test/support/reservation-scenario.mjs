@@ -3,7 +3,7 @@
  * reading of the clock every millisecond; and random scenarios.
  */
 import { sleep } from '../../alarms.mjs'
-import { Scheduler, edf, fp, seam } from '../../rt.mjs'
+import { Scheduler, edf, fp, extend } from '../../rt.mjs'
 import { isAdmitted } from './reservation-oracle.mjs'
 import { utilizations } from './seeded.mjs'
 import { virtualHost } from './virtual-host.mjs'
@@ -70,7 +70,7 @@ export function perform(scenario, Reservation, { isAhead = true, observe = () =>
     if (isAhead || job.release === 0) start(job)
     else host.after(job.release, () => start(job))
   }
-  seam.at(scheduler, until, () => scheduler.pause())
+  extend.at(scheduler, until, () => scheduler.pause())
   host.run({ until })
   return { ticks, finish, reservations, scheduler, host, jobs }
 }
@@ -78,7 +78,8 @@ export function perform(scenario, Reservation, { isAhead = true, observe = () =>
 /** @param {any} job @param {any} reservation */
 function deadlineOf(job, reservation) {
   if (reservation === undefined) return job.absoluteDeadline
-  return reservation[seam.protocol].standing(job)?.job.absoluteDeadline
+  const { keys } = reservation[extend.protocol]
+  return keys === 'background' ? job.absoluteDeadline : keys?.absoluteDeadline
 }
 
 // ----------------------------------------- the defects of the POSIX sporadic server (Stanovich et al. 2010)

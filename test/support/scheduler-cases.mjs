@@ -108,7 +108,7 @@ add('a task returns a promise', async ({ scheduler, log }) => {
   const task = scheduler.postTask(() => {})
   log(task instanceof Promise)
   log(await Promise.resolve(task).then(() => 'then') === await task.then(() => 'then'))
-}, 'true true', { ours: { log: 'false true', why: 'postTask returns a job, which is thenable' } })
+}, 'true true')
 
 add('a generator that a task returns is its result', async ({ scheduler, log }) => {
   const result = await scheduler.postTask(function* () { return 'end' })
@@ -587,7 +587,7 @@ add('a task that does not await its yield has ended before it', async world => {
   })
   log(await task)
   await after.promise
-}, 'ended y', { ours: { log: 'y ended', why: 'a plain function has passed all its points when it returns' } })
+}, 'ended y')
 
 // ---------------------------------------------------------------------------------------------------- aborts
 

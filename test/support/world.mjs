@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { Scheduler as OurScheduler, fp, seam } from '../../rt.mjs'
+import { Scheduler as OurScheduler, fp, extend } from '../../rt.mjs'
 import { record } from './trace.mjs'
 import { execute, virtualHost } from './virtual-host.mjs'
 
@@ -49,17 +49,13 @@ export const abortListeners = signal => getEventListeners(signal, 'abort').lengt
 export const finishOrder = ({ records }) => records.flatMap(({ type, job }) => type === 'finish' ? job.name : []).join(' ')
 
 /**
- * What a reservation answers to, without its books: `standing` of a job, by default by its own keys, and what is given beside.
+ * The hook of a reservation without accounts: its jobs run by `keys`.
  *
- * @param {OurScheduler} scheduler @param {any} [more]
+ * @param {OurScheduler} scheduler
+ * @param {any} [more] `keys`, by default those of a job without a deadline; `groupFor` and `level` of the hook; hooks of its group
  */
-export const hookOf = (scheduler, more) => ({
-  attach() {},
-  detach() {},
-  ready() {},
-  rest() {},
-  charge() {},
-  standing: (/** @type {any} */ job) => ({ band: 0, job }),
-  pool: seam.pool(scheduler),
-  ...more
-})
+export function hookOf(scheduler, { keys = { absoluteDeadline: Infinity, priority: 0 }, groupFor, level, ...hooks } = {}) {
+  const group = extend.group(scheduler, hooks)
+  group.change(keys)
+  return { group, groupFor: groupFor ?? (() => group), level }
+}

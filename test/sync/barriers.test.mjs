@@ -1,7 +1,6 @@
 /** Barriers: nobody passes before all have come. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError } from '../../rt.mjs'
 import { after, sleep, timeout } from '../../alarms.mjs'
 import { Barrier, Semaphore, nonPreemptive } from '../../sync.mjs'
 import { assertTrace } from '../support/trace.mjs'
@@ -120,17 +119,6 @@ barriers('waiting at one is forbidden in critical sections', () => {
   }))
   host.run()
   assert.equal(log, ['TypeError', 0])
-})
-
-barriers('at which too few meet are a deadlock in a closed world, as are lacking permits', async () => {
-  const { host, scheduler } = world({ closed: true })
-  const barrier = new Barrier(3)
-  scheduler.spawn(() => barrier.wait(), { name: 'one' }).catch(() => {})
-  scheduler.spawn(() => new Semaphore(0).acquire(), { name: 'other' }).catch(() => {})
-  const error = scheduler.idle().then(() => assert.unreachable('idle'), error => error)
-  await host.drain()
-  assert.instance(await error, DeadlockError)
-  assert.equal((await error).jobs.map(({ name }) => name), ['one', 'other'])
 })
 
 barriers('wrong numbers are refused at the call', () => {

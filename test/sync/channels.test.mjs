@@ -1,13 +1,13 @@
 /** Channels: who meets whom, what is kept, what a close, a cancel or a timeout leaves behind. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler } from '../../rt.mjs'
+import { Scheduler } from '../../rt.mjs'
 import { after, sleep, timeout } from '../../alarms.mjs'
 import { Channel, ChannelError, choice, nonPreemptive } from '../../sync.mjs'
 import { forSeeds, seeded } from '../support/seeded.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { microtasks, virtualHost } from '../support/virtual-host.mjs'
-import { exactWorld, rejection } from '../support/world.mjs'
+import { abortListeners, exactWorld, rejection } from '../support/world.mjs'
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'release'], ...options })
@@ -64,12 +64,12 @@ rendezvous('who waits is served by eligibility, equals in order of arrival', () 
     const { host, scheduler, log } = world()
     const channel = new Channel()
     const jobs = [1, 3, 2, 3].map((priority, i) => scheduler.spawn(function* () {
-      yield channel[waits](i)
+      yield waits === 'send' ? channel.send(i) : channel.receive()
       log.push(i)
     }, { priority, release: i }))
     scheduler.spawn(function* () {
       jobs[2].priority = 4
-      for (let i = 0; i < 4; i++) yield channel[serves](i)
+      for (let i = 0; i < 4; i++) yield serves === 'send' ? channel.send(i) : channel.receive()
     }, { release: 10 })
     host.run()
     assert.equal(log, [2, 1, 3, 0], waits)
@@ -477,12 +477,12 @@ const leaving = suite('leaving channels')
 leaving('who is cancelled or times out leaves the line', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
-  for (const what of ['send', 'receive']) {
-    const cancelled = [1, 2, 3].map(() => scheduler.spawn(function* () { yield channel[what]('cancelled') }))
+  for (const [what, wait] of Object.entries({ send: () => channel.send('too late'), receive: () => channel.receive() })) {
+    const cancelled = [1, 2, 3].map(() => scheduler.spawn(function* () { yield wait() }))
     for (const job of cancelled) job.catch(() => log.push(what))
     scheduler.spawn(function* () {
       try {
-        yield timeout(1, channel[what]('too late'))
+        yield timeout(1, wait())
       } catch (error) {
         log.push(error.name)
       }
@@ -572,6 +572,44 @@ leaving('no message is lost or doubled when jobs are cancelled at random', () =>
   assert.equal(sent.filter(message => !received.includes(message) && !kept.includes(message)), [])
 }))
 
+leaving('a signal ends the wait to send or receive with its reason; nothing is lost', async () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  const controller = new AbortController()
+  const { signal } = controller
+  const waits = [() => channel.send('lost', { signal }), () => channel.forEach(() => {}, { signal })]
+  for (const wait of waits) {
+    scheduler.spawn(function* () {
+      try {
+        yield wait()
+      } catch (error) {
+        log.push(error)
+      }
+    })
+    host.run()
+    if (wait === waits[0]) assert.is(channel.poll(), 'lost') // before the abort
+    else assert.is(channel.offer('taken'), true)
+    host.run()
+    assert.is(log.length, 0)
+  }
+  scheduler.spawn(function* () {
+    try {
+      yield channel.receive({ signal })
+    } catch (error) {
+      log.push(error)
+    }
+  })
+  host.run()
+  const outside = channel.receive({ signal }).catch(error => log.push(error)).finally(() => log.push('ended'))
+  controller.abort('enough')
+  host.run()
+  await outside
+  assert.equal(log, ['enough', 'enough', 'enough', 'ended'])
+  assert.equal([channel.offer('nobody is there'), abortListeners(signal)], [false, 0])
+  const error = await rejection(channel.send('late', { signal }))
+  assert.equal([error, channel.poll()], ['enough', undefined])
+})
+
 leaving.run()
 
 // -------------------------------------------------------------------------------------------------- the rest
@@ -587,20 +625,6 @@ rest('wrong arguments are refused at the call', () => {
   refuses(() => new Channel(1, { name: 5 }), TypeError, 'name')
   refuses(() => new Channel(1, 5), TypeError, 'options')
   refuses(() => new Channel().forEach(5), TypeError, 'work')
-})
-
-rest('jobs that wait on channels of a closed scheduler are a deadlock that names them', async () => {
-  const { host, scheduler, trace } = world({ closed: true })
-  const left = new Channel(0, { name: 'left' })
-  const right = new Channel(0, { name: 'right' })
-  scheduler.spawn(function* () { yield left.send(yield right.receive()) }, { name: 'ping' }).catch(() => {})
-  scheduler.spawn(function* () { yield right.send(yield left.receive()) }, { name: 'pong' }).catch(() => {})
-  const error = rejection(scheduler.idle())
-  await host.drain()
-  assert.instance(await error, DeadlockError)
-  assert.match((await error).message, /ping.*pong/)
-  assertTrace(trace, `
-    0 start ping, block ping on=right.receive(), start pong, block pong on=left.receive()`)
 })
 
 rest('a thousand who wait leave in any order, and the rest is served in order', () => {

@@ -61,7 +61,8 @@ kinds('timeout and until are ready when their time has come', () => {
 kinds('wait is ready when a waitable, a job or a promise is over, and fails as it does', async () => {
   const mutex = new Mutex()
   const guards = [{ receive: new Channel() }, { wait: mutex.lock() }]
-  assert.equal(chosen(guards), [{ index: 1, value: undefined }, 0])
+  const [{ index, value: held }, time] = chosen(guards)
+  assert.equal([index, typeof held.unlock, time, mutex.locked], [1, 'function', 0, false])
   assert.equal(chosen([{ timeout: 9 }, { wait: sleep(2) }]), [{ index: 1, value: undefined }, 2])
   const { host, scheduler, log } = world()
   const child = scheduler.spawn(function* () {
@@ -570,5 +571,47 @@ commits('whenever its job is cancelled loses and doubles nothing, and leaves nob
     }
   }
 }))
+
+commits('to nothing once its signal is aborted, in a job, with actions, and outside', async () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  const controller = new AbortController()
+  const { signal } = controller
+  const ways = [
+    () => choice([{ receive: channel }, { timeout: 90 }], { signal }),
+    () => choice([{ receive: channel, action: () => log.push('not reached') }, { timeout: 90 }], { signal }),
+    () => choice([{ wait: choice([{ receive: channel }], { signal }) }])
+  ]
+  for (const way of ways) {
+    scheduler.spawn(function* () {
+      try {
+        yield way()
+      } catch (error) {
+        log.push(error)
+      }
+    })
+    choice([{ receive: channel }], { scheduler, signal }).catch(error => log.push(error))
+  }
+  host.run({ until: 5 })
+  controller.abort('enough')
+  await host.drain({ until: 6 })
+  assert.equal(log, Array(6).fill('enough'))
+  assert.is(channel.offer('nobody is there'), false)
+})
+
+commits('that several jobs share waits by the best of them, and goes on when one leaves', () => {
+  const { host, scheduler, log } = world()
+  const mutex = new Mutex()
+  const shared = choice([{ wait: mutex.lock() }, { timeout: 50 }])
+  scheduler.spawn(() => mutex.use(() => sleep(4)))
+  const [first, second] = [1, 2].map(priority => scheduler.spawn(function* () {
+    log.push(priority, (yield shared).index, mutex.owner.priority)
+  }, { priority, release: priority }))
+  second.catch(() => {})
+  host.run({ until: 3 })
+  second.cancel()
+  host.run()
+  assert.equal([log, first.state, second.state], [[1, 0, 1], 'done', 'cancelled'])
+})
 
 commits.run()

@@ -129,6 +129,40 @@ parallel('a failure cancels the others, waits for their finally, and is thrown',
   assert.equal([host.time, host.errors], [3, []])
 })
 
+parallel('a signal cancels the jobs of par and race with its reason, and waits for them', () => {
+  for (const kind of [par, race]) {
+    const { host, scheduler, log } = world()
+    const controller = new AbortController()
+    const job = scheduler.spawn(function* () {
+      yield kind(function* () {
+        try {
+          yield sleep(50)
+        } catch (error) {
+          log.push(error)
+          yield sleep(2)
+          log.push(host.time)
+        }
+      }, { signal: controller.signal })
+    })
+    job.catch(error => log.push(error))
+    after(5, () => controller.abort('enough'), { scheduler })
+    host.run()
+    assert.equal([log, job.state, job.finished], [['enough', 7], 'failed', 7])
+  }
+})
+
+parallel('jobs that are no longer needed do not start before the caller gets its turn', () => {
+  const { host, scheduler, log } = world()
+  const works = [() => { throw new Error('first') }, () => log.push('second'), () => log.push('third')]
+  const job = scheduler.spawn(() => par(...works))
+  job.catch(() => {})
+  host.run()
+  assert.equal([log, job.state], [[], 'failed'])
+  const racer = scheduler.spawn(() => race(() => 1, () => log.push('second')))
+  host.run()
+  assert.equal([log, racer.state], [[], 'done'])
+})
+
 parallel('all errors are carried when cleaning up fails, too', async () => {
   const run = world()
   const { error } = await outcome(run, () => par(

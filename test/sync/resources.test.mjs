@@ -410,7 +410,7 @@ use('of what is in use is an OwnershipError', async () => {
   const error = rejection(scheduler.spawn(() => r.use(() => r.use(() => {})), { name: 'job', uses: [r] }))
   await host.drain()
   assert.instance(await error, OwnershipError)
-  assert.is((await error).message, 'job cannot use r, which job uses')
+  assert.is((await error).message, 'job cannot use r, which job uses: end that section first')
   assert.is(r.holder, null)
 })
 

@@ -206,7 +206,7 @@ nonPreemptiveSections('what is no function is refused at the call; outside a job
   for (const section of [undefined, null, 5, 'x', {}, Symbol('x')]) {
     assert.throws(() => nonPreemptive(section), error => error instanceof TypeError && /section/.test(error.message))
   }
-  assert.throws(() => nonPreemptive(function* () {})[Symbol.iterator]().next(), /for jobs/)
+  assert.throws(() => nonPreemptive(function* () {})[Symbol.iterator]().next(), /must be in a job/)
 })
 
 nonPreemptiveSections.run()

@@ -1,6 +1,6 @@
-import { Task, type Job } from 'rt.mjs'
+import { Task, rt, type Job } from 'rt.mjs'
 import {
-  Alarm, AsyncEvent, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
+  Alarm, AsyncEvent, after, at, events, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
 } from 'rt.mjs/alarms'
 import type { Handling, Periodic } from 'rt.mjs/alarms'
 import { is } from './equal.js'
@@ -12,7 +12,9 @@ function* draw(lines: number) { yield; return `${lines}` }
 
 is<Alarm>()(after(5, time => { is<number>()(time) }))
 is<Alarm>()(at(5, tick, { deadline: 5 }))
-is<Alarm>()(every(5, async (job: Job) => { await job.yield() }, { phase: 1, catchUp: 'all' }))
+is<Alarm>()(every(5, async () => {}, { phase: 1, catchUp: 'all' }))
+// @ts-expect-error: jobs of alarms have no arguments
+every(5, async (job: Job) => { await job.yield() })
 is<number | undefined>()(every(5, new Task(tick)).time)
 // @ts-expect-error
 after('5', tick)
@@ -39,6 +41,8 @@ function* waits() {
   yield nextPeriod()
 }
 is<void>()(await sleep(5))
+is<void>()(await sleep(5, { signal: AbortSignal.timeout(3) }).finally(() => {}))
+timeout(5, rt.spawn(tick), { cancel: true })
 is<number>()(await timeout(5, Promise.resolve(3)))
 // @ts-expect-error
 sleep('5')
@@ -59,12 +63,15 @@ import { Periodic as Made } from 'rt.mjs/alarms'; new Made()
 // @ts-expect-error: for addons
 import { EventHandler } from 'rt.mjs/alarms'; new EventHandler()
 
-const release = sporadic(draw, { interarrival: 5 })
+const release = sporadic(draw, { interarrival: 5, late: 'drop', excess: 'latest' })
 is<Job<string> | null>()(release(3))
 // @ts-expect-error
 release('x')
-// @ts-expect-error
-sporadic(draw, {})
+is<Job<string> | null>()(sporadic(draw)(3))
+// @ts-expect-error: 'drop' is a value of `late`
+sporadic(draw, { excess: 'drop' })
+// @ts-expect-error: was renamed 'restart'
+on(window, 'click', tick, { excess: 'abort' })
 
 is<boolean>()(frames(time => { is<number>()(time) }).cancel())
 frames(draw)
@@ -78,7 +85,7 @@ is<Handling>()(on(window, 'keydown', event => { is<Event>()(event) }))
 on(window, 'keydown', function* (event: KeyboardEvent) { yield; event.key })
 on(window, 'keydown', tick, { deadline: 16, size: 5 })
 on(window, 'keydown', text => { is<string>()(text) }, { before: (event: KeyboardEvent) => event.key })
-on(window, 'keydown', async (job: Job, event: KeyboardEvent) => event.key)
+on(window, 'keydown', async (event: KeyboardEvent) => event.key)
 // @ts-expect-error
 on(window, 'keydown', (text: number) => text, { before: (event: KeyboardEvent) => event.key })
 // @ts-expect-error
@@ -87,6 +94,14 @@ on(window, 'keydown', (text: string) => text)
 on(window, 'keydown', tick, { befor: () => 5 })
 // @ts-expect-error: interrupt() takes a capacity
 on(window, 'keydown', tick, { capacity: 1, period: 5 })
+
+const keys = events<KeyboardEvent>(window, 'keydown', { size: 10, overflow: 'slide' })
+for await (const key of keys) is<KeyboardEvent>()(key)
+is<KeyboardEvent>()(await keys)
+function* reads() { is<KeyboardEvent>()(yield* keys.receive()); yield keys }
+rt.spawn(reads)
+// @ts-expect-error
+events(window, 'keydown', { overflow: 'queue' })
 
 const event = new AsyncEvent<[number]>()
 event.handle(draw)

@@ -1,4 +1,4 @@
-import { Task, rt, type Job } from 'rt.mjs'
+import { Task, rt } from 'rt.mjs'
 import { sleep } from 'rt.mjs/alarms'
 import { Barrier, Channel, Mutex, Resource, Semaphore, choice, nonPreemptive, par, race } from 'rt.mjs/sync'
 import { is } from './equal.js'
@@ -64,7 +64,7 @@ choice({ receive: texts })
 
 is<[string, number, Response, void, boolean]>()(await par(
   draw(3), function* () { yield; return 5 }, fetch('url'), sleep(5), new Task(() => true)))
-is<[number]>()(await par(async job => { is<Job>()(job); return 5 }, { scheduler: rt }))
+is<[number]>()(await par(async () => 5, { scheduler: rt, signal: AbortSignal.timeout(5) }))
 function* gathers() {
   const [response, text] = yield* par(fetch('url'), draw(3))
   is<Response>()(response)

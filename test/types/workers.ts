@@ -1,8 +1,8 @@
-import { edf, type Job } from 'rt.mjs'
+import { edf } from 'rt.mjs'
 import { AdmissionError, Workers } from 'rt.mjs/workers'
 import { is } from './equal.js'
 
-type Works = { add(a: number, b: number): number, render(scene: string): Generator<undefined, Date>, load: (job: Job, url: string) => Promise<5> }
+type Works = { add(a: number, b: number): number, render(scene: string): Generator<undefined, Date>, load: (url: string) => Promise<5> }
 const workers = new Workers<Works>(new URL('works.mjs', import.meta.url), { size: 2, restart: true })
 is<number>()(await workers.spawn('add', { deadline: 5, transfer: [] }, 1, 2))
 is<Date>()(await workers.spawn('render', {}, 'scene'))

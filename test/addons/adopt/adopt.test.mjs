@@ -586,9 +586,9 @@ jobs('what is wrong is refused by name, and nothing is adopted then', () => {
   const refused = [
     [null, {}, 'target must be a global object, got null'],
     [{}, {}, 'target must be a global object'],
-    [window, { rule: {} }, "'rules'"],
+    [window, { rule: {} }, "unknown option 'rule'; known are rules"],
     [window, { warn: 1 }, 'warn must be a boolean, got 1'],
-    [window, { rules: { timers: {} } }, "'timer'"],
+    [window, { rules: { timers: {} } }, "unknown option 'rules.timers'; known are timer"],
     [window, { rules: { timer: { deadline: -1 } } }, 'deadline must be a number > 0, got -1'],
     [window, { rules: { frame: { latest: 1 } } }, 'latest must be a boolean, got 1'],
     [window, { rules: { timer: { type: 'x' } } }, 'type'],

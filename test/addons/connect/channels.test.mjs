@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler } from '../../../rt.mjs'
+import { Scheduler } from '../../../rt.mjs'
 import { sleep, timeout } from '../../../alarms.mjs'
 import { Channel, ChannelError, choice } from '../../../sync.mjs'
 import { connect } from '../../../addons/connect.mjs'
@@ -210,8 +210,8 @@ rendezvous('a socket may still be connecting', () => {
   }
 })
 
-rendezvous('jobs that wait for the other side are not in a deadlock', async () => {
-  const { host, scheduler, left: [a], right: [b] } = setUp({ closed: true })
+rendezvous('jobs that wait for the other side wait as long as it takes', async () => {
+  const { host, scheduler, left: [a], right: [b] } = setUp()
   const other = new Scheduler({ host })
   const job = scheduler.spawn(function* () {
     yield a.send('it')
@@ -227,11 +227,6 @@ rendezvous('jobs that wait for the other side are not in a deadlock', async () =
   await host.drain()
   assert.equal(await job, { index: 0, value: 'answer' })
   assert.equal(host.errors, [])
-  // Nor are they any longer counted as if somebody outside could wake others.
-  scheduler.spawn(function* () { yield new Channel().receive() })
-  const idle = failure(scheduler.idle())
-  await host.drain()
-  assert.instance(await idle, DeadlockError)
 })
 
 rendezvous('offer succeeds when everything before was received, poll gets what waits', () => {
@@ -257,7 +252,7 @@ rendezvous('misuse is an error at the call, and nothing listens then', () => {
   const { a } = endpoints(shape)
   for (const name of [undefined, 5, null]) assert.throws(() => connect(a, name), /name must be a string, got/)
   assert.throws(() => connect(a, 'x'.repeat(1001)), /name must be at most 1000 characters long/)
-  assert.throws(() => connect(a, 'x', { timeOut: 5 }), /unknown option 'timeOut'; did you mean 'timeout'/)
+  assert.throws(() => connect(a, 'x', { timeOut: 5 }), /unknown option 'timeOut'; known are timeout, heartbeat, retry, scheduler/)
   for (const endpoint of [undefined, null, 'x', {}, { postMessage() {} }, { on() {} }, () => {}]) {
     assert.throws(() => connect(endpoint, 'x'), error => error instanceof TypeError &&
       /^endpoint must be an object with postMessage, send or emit, and with/.test(error.message))

@@ -163,7 +163,7 @@ modules('misuse', async () => {
   }
   assert.match(await said(), /^TypeError: url must be a string or a URL, got undefined/)
   assert.match(await said('./x.mjs', { base: 5 }), /^TypeError: base must be a string or a URL, got 5/)
-  assert.match(await said('./x.mjs', { bass: '' }), /^TypeError: unknown option 'bass'; did you mean 'base'\?/)
+  assert.match(await said('./x.mjs', { bass: '' }), /^TypeError: unknown option 'bass'; known are .*base/)
   assert.match(await said('./x.mjs', { base: 'http:' }), /^TypeError: preemptify\.import: /)
 })
 

@@ -1,7 +1,7 @@
 /** Who is promised processor time, and who is refused: equation 1, the edf bound, exact tests of tasks. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, edf, fp, rm, seam } from '../../../rt.mjs'
+import { Scheduler, Task, edf, fp, rm, extend } from '../../../rt.mjs'
 import { schedulable } from '../../../addons/schedulable.mjs'
 import { at } from '../../../alarms.mjs'
 import {
@@ -548,7 +548,7 @@ atomic('a member that is wrong: none of the others counts', () => {
 atomic('what fails after its reservation was made has given it back', () => {
   const { scheduler, reserve } = world(edf)
   const target = { addEventListener() { throw new Error('no') }, removeEventListener() {} }
-  const uses = [{ [seam.protocol]: { attach() { throw new Error('no') }, detach() {} } }]
+  const uses = [{ [extend.protocol]: { attach() { throw new Error('no') }, detach() {} } }]
   const options = /** @type {any} */ ({ capacity: 60, period: 100, scheduler })
   const isNo = error => error.message === 'no'
   for (let n = 0; n < 3; n++) {

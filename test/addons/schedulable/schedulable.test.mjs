@@ -226,7 +226,7 @@ for (const [given, type, message] of [
     'tasks[0].sections must be an array of sections, got an object (Object)'],
   [[[section(null)]], TypeError, 'tasks[0].sections[0] must be an object, got null'],
   [[[section({ wcet: 1, resorce: 'bus' })]], TypeError,
-    "unknown option 'tasks[0].sections[0].resorce'; did you mean 'resource'?"],
+    "unknown option 'tasks[0].sections[0].resorce'; known are resource, wcet"],
   [[[section({})]], TypeError, 'tasks[0].sections[0].wcet must be a number >= 0, got undefined'],
   [[[section({ wcet: 3 })]], RangeError,
     'tasks[0].sections[0].wcet must be at most that of its task, 2, got 3'],
@@ -236,7 +236,7 @@ for (const [given, type, message] of [
   [[[task(1, 2)], { policy: { ...fp, priority: () => NaN } }], RangeError,
     'policy.priority() must be a finite number, got NaN'],
   [[[], null], TypeError, 'options must be an object, got null'],
-  [[[], { polciy: fp }], TypeError, "unknown option 'polciy'; did you mean 'policy'?"]
+  [[[], { polciy: fp }], TypeError, "unknown option 'polciy'; known are policy"]
 ]) {
   answers(`refuses: ${message}`, () => {
     try {
@@ -250,10 +250,8 @@ for (const [given, type, message] of [
   })
 }
 
-answers('a Task refuses sections at once', () => {
-  assert.throws(() => new Task(() => {}, { wcet: 1, sections: [{ wcet: 2 }] }),
-    /sections\[0\]\.wcet must be at most that of its task, 1, got 2/)
-  assert.throws(() => new Task(() => {}, { sections: 7 }), /sections must be an array of sections, got 7/)
+answers('a Task refuses sections that are no array', () => {
+  assert.throws(() => new Task(() => {}, { sections: 7 }), /sections must be an array, got 7/)
 })
 
 answers.run()

@@ -40,7 +40,7 @@ threads('a thread that is ended inside is noticed: the next finds the lock aband
   const { worker, said } = thread(given)
   assert.is(await said, 'inside')
   assert.equal([mutex.locked, mutex.owner], [true, null])
-  assert.throws(() => mutex.unlock(), /^mutex is held by another thread, not by code outside jobs$/)
+  assert.throws(() => mutex.unlock(), /^mutex is held by another thread, not by code outside jobs: only the owner can unlock it$/)
   const inTime = await rt.spawn(() => choice([{ wait: mutex.lock() }, { timeout: 1 }]))
   assert.is(inTime.index, 1)
   const found = rt.spawn(function* () {

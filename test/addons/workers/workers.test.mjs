@@ -315,7 +315,7 @@ jobs('gives its result as it was when it ended', async () => {
 
 jobs('is refused at the call where something is wrong with it, and leaves nothing behind', () => {
   const { spawn, workers } = crew()
-  assert.throws(() => spawn('execute', { dedline: 5 }), /did you mean 'deadline'/)
+  assert.throws(() => spawn('execute', { dedline: 5 }), /unknown option 'dedline'; known are deadline, /)
   assert.throws(() => spawn('execute', { deadline: -1 }), /deadline must be a number > 0, got -1/)
   assert.throws(() => spawn('execute', { budget: 0 }), /budget must be/)
   assert.throws(() => spawn(execute), /name must be a string/)

@@ -1,25 +1,21 @@
-/** What alarms.mjs and sync.mjs stand on: gates, queues, the timeline, waitables, events and closed schedulers. */
+/** The interface `extend` of rt.mjs: critical sections, wait queues, the timeline, waitables and events. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, seam } from '../../rt.mjs'
-import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
-import { Channel, choice } from '../../sync.mjs'
+import { extend } from '../../rt.mjs'
+import { Mailbox, either, sleep } from '../support/mailbox.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { execute, microtasks, virtualHost, work } from '../support/virtual-host.mjs'
-import { world as plainWorld, exactWorld as world, rejection } from '../support/world.mjs'
+import { abortListeners, world as plainWorld, exactWorld as world, rejection } from '../support/world.mjs'
 
-/** The first of several things to wait for. */
-const either = (...ways) => choice(ways.map(wait => ({ wait })))
+// --------------------------------------------------------------------------------------- sections and queues
 
-// ------------------------------------------------------------------------------------------ gates and queues
+const sections = suite('critical sections')
 
-const gates = suite('gates')
-
-gates('sections must nest', () => {
+sections('sections must nest', () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(function* () {
-    const outer = seam.gate(job, 1)
-    const inner = seam.gate(job, 2)
+    const outer = extend.section(job, 1)
+    const inner = extend.section(job, 2)
     assert.throws(() => outer.close(), 'critical sections must nest')
     inner.close()
     inner.close()
@@ -31,15 +27,15 @@ gates('sections must nest', () => {
   assert.is(job.state, 'done')
 })
 
-gates('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
+sections('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
   const { host, scheduler, trace } = plainWorld({ except: [], round: 1, slice: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
     yield waitable
     host.advance(1)
   }, { name: 'woken', deadline: 20 })
   const holder = scheduler.spawn(function* () {
-    const gate = seam.gate(holder, Infinity)
+    const gate = extend.section(holder, Infinity)
     yield* execute(host, 4)
     yield
     gate.close()
@@ -60,10 +56,10 @@ gates('arrivals and wakes between the rounds of a section do not block its holde
     7 finish holder`)
 })
 
-gates('a job that ends inside, by a leaked gate, sets the others free', () => {
+sections('a job that ends inside, by a leaked gate, sets the others free', () => {
   const { host, scheduler, log } = world({ onError: error => log.push(error.message) })
   const holder = scheduler.spawn(function* () {
-    seam.gate(holder, Infinity)
+    extend.section(holder, Infinity)
     yield* work(host, 1)
     throw new Error('leaked')
   })
@@ -72,10 +68,10 @@ gates('a job that ends inside, by a leaked gate, sets the others free', () => {
   assert.equal(log, ['other', 'leaked'])
 })
 
-gates('an async job that goes away inside one fails; nobody else comes to harm', async () => {
+sections('an async job that goes away inside one fails; nobody else comes to harm', async () => {
   const { host, scheduler } = world()
-  const holder = scheduler.spawn(async job => {
-    const gate = seam.gate(job, Infinity)
+  const holder = scheduler.spawn(async () => {
+    const gate = extend.section(holder, Infinity)
     await new Promise(resolve => host.after(5, resolve))
     gate.close()
   }, { name: 'holder' })
@@ -85,15 +81,15 @@ gates('an async job that goes away inside one fails; nobody else comes to harm',
   assert.equal([holder, ...others].map(({ state }) => state), ['failed', 'done', 'done'])
 })
 
-gates.run()
+sections.run()
 
 const queues = suite('queues')
 
 queues('belongs to whoever owns the queue, from when he does until he does no more', () => {
   const { host, scheduler, log } = world()
-  const queue = new seam.Queue()
-  class Turn extends seam.Waitable {
-    begin(job) { queue.push(this, job) }
+  const queue = new extend.WaitQueue()
+  class Turn extends extend.Waitable {
+    enter() { queue.push(this) }
   }
   scheduler.spawn(function* () { yield new Turn() }, { priority: 5 })
   const [one, other] = ['one', 'other'].map(name => scheduler.spawn(function* () {
@@ -108,10 +104,112 @@ queues('belongs to whoever owns the queue, from when he does until he does no mo
   }, { priority: 1, release: 1 })
   queue.owner = other
   assert.is(queue.owner, other)
-  after(1, () => { queue.owner = one }, { scheduler })
-  after(2, () => { queue.owner = null }, { scheduler })
+  extend.at(scheduler, 1, () => { queue.owner = one })
+  extend.at(scheduler, 2, () => { queue.owner = null })
   host.run()
   assert.equal(log, ['other', 'one', 'rival', 'one', 'one', 'other', 'other'])
+})
+
+queues('can have several owners: all inherit', () => {
+  const { host, scheduler, log } = world()
+  const ended = []
+  const queue = new extend.WaitQueue(null, job => { ended.push(job.name) })
+  class Turn extends extend.Waitable {
+    enter() { queue.push(this) }
+  }
+  const owners = ['a', 'b', 'c'].map((name, index) => scheduler.spawn(function* () {
+    yield* work(host, 2)
+    log.push(name)
+  }, { name, priority: -index }))
+  const [a, b, c] = owners
+  queue.owner = a
+  for (const owner of [b, c, c]) queue.addOwner(owner)
+  assert.equal(queue.owners.map(({ name }) => name), ['a', 'b', 'c'])
+  const waits = scheduler.spawn(function* () { yield new Turn() }, { name: 'waits', priority: 5 })
+  scheduler.spawn(function* () {
+    yield* work(host, 1)
+    log.push('rival')
+  }, { priority: 1 })
+  host.run({ until: 0, turns: 0 })
+  extend.at(scheduler, 1, () => queue.deleteOwner(b))
+  host.run()
+  // `a` and `c` inherit priority 5; `b` has lost it.
+  assert.equal(log, ['a', 'c', 'rival', 'b'])
+  assert.equal([ended, queue.owners, waits.state], [['a', 'c'], [null], 'waiting'])
+})
+
+class Turn extends extend.Waitable {
+  constructor(queue) {
+    super()
+    this.queue = queue
+  }
+  enter() { this.queue.push(this) }
+}
+
+queues('rank a waitable of several jobs by the best of them', () => {
+  const { host, scheduler } = world()
+  const queue = new extend.WaitQueue()
+  const [shared, other] = [new Turn(queue), new Turn(queue)]
+  const jobs = [[shared, 0], [shared, 1], [other, 2]].map(([turn, priority]) =>
+    scheduler.spawn(function* () { yield turn }, { priority }))
+  host.run()
+  assert.equal([queue.size, queue.next === other, shared.job === jobs[1]], [2, true, true])
+  jobs[0].priority = 3
+  assert.equal([queue.next === shared, shared.job === jobs[0]], [true, true])
+  jobs[0].cancel()
+  assert.equal([queue.next === other, shared.job === jobs[1], queue.size], [true, true, 2])
+  jobs[1].cancel()
+  assert.equal([queue.size, shared.job], [1, null])
+})
+
+queues('are left by a waitable that settles in one', () => {
+  const { host, scheduler } = world()
+  const queue = new extend.WaitQueue()
+  const [one, other] = [new Turn(queue), new Turn(queue)]
+  const jobs = [one, other].map(turn => scheduler.spawn(function* () { return yield turn }))
+  host.run()
+  one.wake('woken')
+  other.fail(new Error('failed'))
+  assert.equal([queue.size, queue.next], [0, null])
+  host.run()
+  assert.equal(jobs.map(({ state }) => state), ['done', 'failed'])
+})
+
+queues('fail the wait of a job that comes to own what would close a cycle', async () => {
+  const { host, scheduler, log } = world()
+  const [one, other] = [new extend.WaitQueue(), new extend.WaitQueue()]
+  const [a, b] = [one, other].map((queue, index) => scheduler.spawn(function* () {
+    try {
+      yield new Turn(queue)
+    } catch (error) {
+      log.push(`${index}: ${error.message}`)
+    }
+  }, { name: `job ${index}` }))
+  host.run()
+  other.owner = a // which waits in `one`
+  assert.is(b.state, 'waiting')
+  one.owner = b
+  host.run()
+  assert.equal([log, a.state, b.state], [['1: deadlock: job 1 waits for job 0 waits for job 1'], 'waiting', 'done'])
+})
+
+queues('wake equals first come, first served, and follow a change of rank', () => {
+  const { host, scheduler, log } = world()
+  const queue = new extend.WaitQueue()
+  const jobs = ['a', 'b', 'c', 'd'].map(name => scheduler.spawn(function* () {
+    yield new Turn(queue)
+    log.push(name)
+  }, { name, priority: 1 }))
+  host.run()
+  jobs[2].priority = 2
+  jobs[0].priority = 0
+  jobs[0].priority = 1
+  assert.equal([queue.size, queue.next.job], [4, jobs[2]])
+  while (queue.next !== null) {
+    queue.shift().wake()
+    host.run()
+  }
+  assert.equal(log, ['c', 'a', 'b', 'd'])
 })
 
 queues.run()
@@ -120,29 +218,29 @@ queues.run()
 
 const timeline = suite('the timeline')
 
-timeline('what is due happens by kind, then by time, then by creation', () => {
+timeline('due entries fire by time, then by creation, whatever their kind', () => {
   const { host, scheduler, log, trace } = world()
   scheduler.spawn(() => { host.advance(10) }, { name: 'long', deadline: 3 })
   scheduler.spawn(() => {}, { name: 'late', release: 2, priority: 1 })
   scheduler.spawn(() => {}, { name: 'early', release: 1 })
-  after(5, () => log.push('third'), { scheduler })
-  after(4, () => log.push('first'), { scheduler })
-  after(4, () => log.push('second'), { scheduler })
-  seam.at(scheduler, 6, time => log.push(`replenished at ${time}`), { replenishment: true })
+  extend.at(scheduler, 5, () => log.push('third'))
+  extend.at(scheduler, 4, () => log.push('first'))
+  extend.at(scheduler, 4, () => log.push('second'))
+  extend.at(scheduler, 6, time => log.push(`replenished at ${time}`), { replenishment: true })
   host.run()
-  assert.equal(log, ['replenished at 10', 'first', 'second', 'third'])
+  assert.equal(log, ['first', 'second', 'third', 'replenished at 10'])
   assertTrace(trace, `
     0 release long, start long
-    10 finish long, replenish due=6, alarm due=4, alarm due=4, alarm due=5, release early, release late
-    10 miss long, start late, finish late, start early, finish early`)
+    10 finish long, miss long, release early, release late, alarm due=4, alarm due=4, alarm due=5, replenish due=6
+    10 start late, finish late, start early, finish early`)
 })
 
 timeline('left for later by a long one, and then cancelled, leave no turn to be taken', () => {
   const { host, scheduler } = world({ slice: 1 })
-  seam.at(scheduler, 4, () => host.advance(1))
-  const left = seam.at(scheduler, 4, () => assert.unreachable())
+  extend.at(scheduler, 4, () => host.advance(2))
+  const left = extend.at(scheduler, 4, () => assert.unreachable())
   scheduler.spawn(() => { host.advance(6) })
-  scheduler.spawn(function* () { yield new seam.Waitable() }, { deadline: 4, onMiss: () => { left.cancel() } })
+  scheduler.spawn(() => { left.cancel() }, { release: 3 })
   host.run({ turns: 100 })
   assert.is(host.turns, 1)
 })
@@ -150,9 +248,9 @@ timeline('left for later by a long one, and then cancelled, leave no turn to be 
 timeline('that set themselves anew in the past keep nobody from firing', () => {
   const { host, scheduler, log } = world()
   let count = 0
-  const again = () => { if (++count < 50) seam.at(scheduler, 0, again) }
-  seam.at(scheduler, 1, again)
-  after(2, () => log.push(count), { scheduler })
+  const again = () => { if (++count < 50) extend.at(scheduler, 0, again) }
+  extend.at(scheduler, 1, again)
+  extend.at(scheduler, 2, () => log.push(count))
   host.after(0, () => host.advance(3))
   host.run()
   assert.ok(log[0] <= 2, `${log[0]} others came first`)
@@ -164,18 +262,37 @@ timeline.run()
 
 const waitables = suite('waitables')
 
+/** Notes what is asked of it. */
+class Noted extends extend.Waitable {
+  constructor(log, options) {
+    super(options)
+    this.log = log
+  }
+  try() {
+    this.log.push('try')
+    return false
+  }
+  enter() { this.log.push('enter') }
+  leave() { this.log.push('leave') }
+}
+
+function abortable() {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: reason => controller.abort(reason) }
+}
+
 waitables('act when they are waited for, once, and then repeat their outcome', async () => {
   const { host, scheduler, log } = world()
   const nap = sleep(5)
   let begun = 0
-  class Counted extends seam.Waitable {
-    begin() {
+  class Counted extends extend.Waitable {
+    enter() {
       begun++
       this.wake(begun)
     }
   }
   const counted = new Counted()
-  const failing = timeout(1, sleep(9))
+  const failing = either(new extend.Sleep(1, true, {}, function () { failing.fail(new RangeError('over')) }), sleep(9))
   scheduler.spawn(function* () {
     yield nap
     log.push(host.time)
@@ -191,14 +308,14 @@ waitables('act when they are waited for, once, and then repeat their outcome', a
     }
   }, { release: 3 })
   host.run()
-  assert.equal(log, [8, 8, 1, 1, 1, 'TimeoutError at 9', 'TimeoutError at 9'])
+  assert.equal(log, [8, 8, 1, 1, 1, 'RangeError at 9', 'RangeError at 9'])
 })
 
 waitables('can be delegated to, which types the outcome', () => {
   const { host, scheduler } = world()
-  const channel = new Channel()
+  const channel = new Mailbox()
   const job = scheduler.spawn(function* () {
-    return (yield* channel.receive()) + (yield* timeout(5, channel.receive()))
+    return (yield* channel.receive()) + (yield* either(sleep(5), channel.receive())).value
   })
   scheduler.spawn(function* () {
     yield* channel.send(1)
@@ -211,14 +328,15 @@ waitables('can be delegated to, which types the outcome', () => {
 
 waitables('can be awaited outside jobs and in async jobs', async () => {
   const { host, scheduler, log } = world()
-  const channel = new Channel()
+  const channel = new Mailbox()
   const outside = async () => {
     await sleep(2, { scheduler })
     log.push(`outside at ${host.time}`)
     log.push(await channel.receive())
   }
   outside()
-  scheduler.spawn(async job => {
+  scheduler.spawn(async () => {
+    const job = scheduler.current
     await sleep(5)
     await job.yield()
     log.push(`job at ${host.time}`)
@@ -232,7 +350,7 @@ waitables('begin anew after the last who waited has left', () => {
   const { host, scheduler, log } = world()
   const nap = sleep(10)
   const first = scheduler.spawn(function* () { yield nap }, { name: 'first' })
-  after(4, () => first.cancel(), { scheduler })
+  extend.at(scheduler, 4, () => first.cancel())
   scheduler.spawn(function* () {
     yield nap
     log.push(host.time)
@@ -246,23 +364,23 @@ waitables('begin anew after the last who waited has left', () => {
 waitables('shared by several who wait: all are told; one may leave', () => {
   const { host, scheduler, log } = world()
   const nap = sleep(10)
-  const { begin } = nap
-  nap.begin = () => {
-    log.push('begun')
-    begin.call(nap)
+  const { enter } = nap
+  nap.enter = job => {
+    log.push('entered')
+    enter.call(nap, job)
   }
   const jobs = ['a', 'b', 'c'].map(name => scheduler.spawn(function* () {
     yield nap
     log.push(name)
   }, { name }))
-  after(5, () => jobs[0].cancel(), { scheduler })
+  extend.at(scheduler, 5, () => jobs[0].cancel())
   host.run()
-  assert.equal(log, ['begun', 'b', 'c'])
+  assert.equal(log, ['entered', 'b', 'c'])
 })
 
 waitables('can be made of jobs and promises, and of nothing else', async () => {
   const { host, scheduler, log } = world()
-  const { of } = seam.Waitable
+  const { of } = extend.Waitable
   const nap = sleep(1)
   assert.is(of(nap), nap)
   assert.equal([of(1), of({}), of(null), of(function* () {}())], [null, null, null, null])
@@ -273,16 +391,14 @@ waitables('can be made of jobs and promises, and of nothing else', async () => {
   scheduler.spawn(function* () {
     log.push(yield either(child, sleep(5)))
     log.push(yield either(sleep(5), child))
-    log.push(yield timeout(5, Promise.resolve('promise')))
-    try {
-      yield timeout(5, new Promise(() => {}))
-    } catch (error) {
-      log.push(`${error.name} at ${host.time}`)
-    }
+    log.push(yield either(sleep(5), Promise.resolve('promise')))
+    log.push(yield either(sleep(5), new Promise(() => {})), host.time)
   })
   await host.drain()
-  const chosen = [{ index: 0, value: 'child' }, { index: 1, value: 'child' }]
-  assert.equal(log, [...chosen, 'promise', 'TimeoutError at 8'])
+  assert.equal(log, [
+    { index: 0, value: 'child' }, { index: 1, value: 'child' }, { index: 1, value: 'promise' },
+    { index: 0, value: undefined }, 8
+  ])
 })
 
 waitables('made of a job: its failure is heard by whoever waits, and not reported', () => {
@@ -292,7 +408,7 @@ waitables('made of a job: its failure is heard by whoever waits, and not reporte
     throw new Error(message)
   })
   scheduler.spawn(function* () {
-    for (const waitable of [either(failing('choice'), sleep(9)), timeout(9, failing('timeout'))]) {
+    for (const waitable of [either(failing('first'), sleep(9)), either(sleep(9), failing('second'))]) {
       try {
         yield waitable
       } catch (error) {
@@ -302,13 +418,13 @@ waitables('made of a job: its failure is heard by whoever waits, and not reporte
   })
   failing('nobody')
   host.run()
-  assert.equal(log, ['choice', 'timeout', 'reported nobody'])
+  assert.equal(log, ['first', 'second', 'reported nobody'])
 })
 
 waitables('that hand something over do so although the job is cancelled before it goes on', () => {
   for (const [handsOver, expected] of [[true, ['message', 'AbortError']], [false, ['AbortError']]]) {
     const { host, scheduler, log } = world()
-    class Message extends seam.Waitable {
+    class Message extends extend.Waitable {
       get handsOver() { return handsOver }
     }
     const message = new Message()
@@ -330,10 +446,10 @@ waitables('that hand something over do so although the job is cancelled before i
   }
 })
 
-waitables('that fail in begin throw at the yield', () => {
+for (const method of ['try', 'enter']) waitables(`that fail in ${method} throw at the yield`, () => {
   const { host, scheduler, log } = world()
-  class Broken extends seam.Waitable {
-    begin() { throw new Error('broken') }
+  class Broken extends extend.Waitable {
+    [method]() { throw new Error('broken') }
   }
   scheduler.spawn(function* () {
     try {
@@ -346,23 +462,22 @@ waitables('that fail in begin throw at the yield', () => {
   assert.equal(log, ['broken'])
 })
 
-waitables('timeout lets go of what it waited for', () => {
+waitables('that lose leave their queues', () => {
   const { host, scheduler, log } = world()
-  const [a, b] = [new Channel(0, { name: 'a' }), new Channel(0, { name: 'b' })]
+  const [a, b] = [new Mailbox(), new Mailbox()]
   scheduler.spawn(function* () {
-    try {
-      yield timeout(5, either(a.receive(), timeout(9, b.send(1))))
-    } catch (error) {
-      log.push(`${error instanceof TimeoutError} at ${host.time}`)
-    }
+    log.push(yield either(sleep(5), either(a.receive(), either(sleep(9), b.send(1)))), host.time)
   })
+  host.run({ until: 1 })
+  assert.equal([a.receivers.size, b.senders.size], [1, 1])
   host.run()
-  assert.equal([log, a.offer(1), b.poll(), host.timers], [['true at 5'], false, undefined, []])
+  assert.equal(log, [{ index: 0, value: undefined }, 5])
+  assert.equal([a.receivers.size, b.senders.size, host.timers], [0, 0, []])
 })
 
-waitables('of those who await outside jobs rank like jobs without deadline and priority', async () => {
+waitables('of those who await outside jobs rank after all jobs', async () => {
   const { host, scheduler, log } = world()
-  const channel = new Channel()
+  const channel = new Mailbox()
   channel.receive().then(value => log.push(`outside ${value}`))
   await microtasks()
   const receiver = (name, options) => scheduler.spawn(function* () {
@@ -376,16 +491,16 @@ waitables('of those who await outside jobs rank like jobs without deadline and p
     for (let i = 1; i <= 4; i++) yield channel.send(i)
   }, { priority: -2 })
   await host.drain()
-  assert.equal(log.sort(), ['high 1', 'low 4', 'middle 2', 'outside 3'])
+  assert.equal(log.sort(), ['high 1', 'low 3', 'middle 2', 'outside 4'])
 })
 
 waitables('act on the scheduler of the running job, outside on the one given', () => {
   const first = world()
   const second = world()
-  assert.is(seam.here({ scheduler: second.scheduler }), second.scheduler)
-  assert.throws(() => seam.here({ scheduler: {} }), /scheduler must be a Scheduler, got an object/)
+  assert.is(extend.here({ scheduler: second.scheduler }), second.scheduler)
+  assert.throws(() => extend.here({ scheduler: {} }), /scheduler must be a Scheduler, got an object/)
   first.scheduler.spawn(function* () {
-    first.log.push(seam.here() === first.scheduler)
+    first.log.push(extend.here() === first.scheduler)
     yield sleep(1)
     first.log.push(first.host.time, second.host.timers.length)
   })
@@ -393,13 +508,78 @@ waitables('act on the scheduler of the running job, outside on the one given', (
   assert.equal(first.log, [true, 1, 0])
 })
 
+waitables('have catch and finally', async () => {
+  const { host, scheduler, log } = world()
+  const failing = () => either(new extend.Sleep(1, true, { scheduler }), Promise.reject(new Error('no')))
+  log.push(await failing().catch(({ message }) => message))
+  log.push(await failing().finally(() => log.push('finally')).catch(({ message }) => message))
+  const nap = sleep(2, { scheduler })
+  const ends = nap.catch(() => 'never').finally(() => log.push('over'))
+  await host.drain()
+  log.push(await ends, await nap.finally(() => 'ignored'))
+  assert.equal(log, ['no', 'finally', 'no', 'over', undefined, undefined])
+})
+
+waitables('end with the reason of their signal, for all who wait', async () => {
+  const { host, scheduler, log } = world()
+  const { signal, abort } = abortable()
+  const waitable = new Noted(log, { signal })
+  const jobs = ['a', 'b'].map(name => scheduler.spawn(function* () {
+    try {
+      yield waitable
+    } catch (error) {
+      log.push(`${name} ${error} at ${host.time}`)
+    }
+    try {
+      yield waitable
+    } catch (error) {
+      log.push(`${name} ${error} again`)
+    }
+  }, { name }))
+  const outside = rejection(waitable)
+  extend.at(scheduler, 3, () => abort('stop'))
+  await host.drain()
+  assert.equal(jobs.map(({ state }) => state), ['done', 'done'])
+  assert.is(await outside, 'stop')
+  assert.equal(log, ['try', 'enter', 'leave', 'a stop at 3', 'a stop again', 'b stop at 3', 'b stop again'])
+  assert.is(abortListeners(signal), 0)
+})
+
+waitables('whose signal is aborted before do not act', async () => {
+  const { host, scheduler, log } = world()
+  const waitable = new Noted(log, { signal: AbortSignal.abort('before') })
+  const job = scheduler.spawn(function* () { yield waitable })
+  assert.is(await Promise.race([rejection(job), host.drain()]), 'before')
+  assert.equal(log, [])
+  assert.throws(() => new Noted(log, { signal: 5 }), 'signal must be an AbortSignal, got 5')
+})
+
+waitables('that have settled, or are left, no longer listen to their signal', async () => {
+  const { host, scheduler, log } = world()
+  const { signal, abort } = abortable()
+  const [settled, left] = [new Noted(log, { signal }), new Noted(log, { signal })]
+  const jobs = [settled, left].map(waitable => scheduler.spawn(function* () { return yield waitable }))
+  host.run()
+  assert.is(abortListeners(signal), 1) // one serves all
+  settled.wake('value')
+  jobs[1].cancel('cancelled')
+  await host.drain()
+  assert.equal([await jobs[0], await rejection(jobs[1]), abortListeners(signal)], ['value', 'cancelled', 0])
+  const again = scheduler.spawn(function* () { return yield left })
+  host.run()
+  assert.equal([again.state, abortListeners(signal)], ['waiting', 1])
+  abort('late')
+  host.run()
+  assert.equal([again.state, await rejection(again), await settled], ['failed', 'late', 'value'])
+})
+
 waitables('and others may write into the trace', () => {
   const { host, scheduler, trace } = world()
-  const lend = () => seam.emit(scheduler, 'lend', job, { to: 'somebody' })
+  const lend = () => extend.emit(scheduler, 'lend', job, { to: 'somebody' })
   const job = scheduler.spawn(lend, { name: 'job' })
   host.run()
   trace.stop()
-  seam.emit(scheduler, 'lend', null)
+  extend.emit(scheduler, 'lend', null)
   assertTrace(trace, `
     0 release job, start job, lend job to=somebody, finish job`)
 })
@@ -410,7 +590,7 @@ waitables.run()
 
 const events = suite('events')
 
-class Message extends seam.Waitable {
+class Message extends extend.Waitable {
   name = 'message'
 }
 
@@ -438,7 +618,7 @@ events('whom an event wakes runs behind its handler, in the same turn and with n
   const { turns } = host
   trace.take()
   host.after(5, () => {
-    seam.event(() => {
+    extend.event(() => {
       wake()
       assert.is(scheduler.current, null)
       assert.is(host.time, 5)
@@ -459,8 +639,8 @@ events('all of an event is handled before the most eligible runs', () => {
   const wakers = [1, 3, 2].map(priority => listening({ host, scheduler }, `p${priority}`, 1, { priority }))
   trace.take()
   const [one, three, two] = wakers
-  host.after(5, () => seam.event(() => {
-    seam.event(two)
+  host.after(5, () => extend.event(() => {
+    extend.event(two)
     one()
     three()
   }))
@@ -474,7 +654,7 @@ events('what an event wakes in a round runs in that round, at its next point', (
   const wake = listening({ host, scheduler }, 'woken', 1, { priority: 1 })
   trace.take()
   scheduler.spawn(function* () {
-    seam.event(wake)
+    extend.event(wake)
     host.advance(1)
     yield
   }, { name: 'running' })
@@ -491,7 +671,7 @@ events('a round of another scheduler is not interrupted by one', () => {
   const wake = listening(other, 'other')
   other.trace.take()
   scheduler.spawn(function* () {
-    seam.event(wake)
+    extend.event(wake)
     host.advance(3)
   })
   host.run()
@@ -506,7 +686,7 @@ events('each scheduler that an event has woken runs its round', () => {
   const other = world({ hostOf: () => host })
   const wakers = [listening({ host, scheduler }, 'one'), listening(other, 'other')]
   const { turns } = host
-  host.after(5, () => seam.event(() => { for (const wake of wakers) wake() }))
+  host.after(5, () => extend.event(() => { for (const wake of wakers) wake() }))
   assert.is(host.run(), 7)
   assert.is(host.turns, turns + 1)
 })
@@ -517,7 +697,7 @@ events('a paused scheduler stays paused, also when it is paused by the event', (
     const wake = listening({ host, scheduler }, 'job')
     trace.take()
     if (before) scheduler.pause()
-    host.after(5, () => seam.event(() => {
+    host.after(5, () => extend.event(() => {
       wake()
       scheduler.pause()
     }))
@@ -537,7 +717,7 @@ events('a turn that is posted already is not overtaken, and the only one', () =>
   const { turns } = host
   host.after(5, () => {
     wake()
-    seam.event(wake)
+    extend.event(wake)
     assert.is(host.posts, 1)
   })
   host.run()
@@ -553,7 +733,7 @@ events('rounds behind events take as long together as one, until the host has be
   // All are ready at the same time, as messages are that have piled up.
   for (let n = 0; n < 8; n++) {
     host.after(10, () => {
-      seam.event(wake)
+      extend.event(wake)
       posts.push(host.posts)
     })
   }
@@ -565,8 +745,8 @@ events('rounds behind events take as long together as one, until the host has be
 events('a round behind an event ends when those before it have used up its time', () => {
   const { host, scheduler } = world({ round: 5 })
   const wake = listening({ host, scheduler }, 'job', 4)
-  host.after(10, () => seam.event(wake))
-  host.after(20, () => seam.event(() => {
+  host.after(10, () => extend.event(wake))
+  host.after(20, () => extend.event(() => {
     wake()
     scheduler.spawn(execute(host, 3), { priority: -1 })
   }))
@@ -582,9 +762,9 @@ events('a round behind an event ends when those before it have used up its time'
 events('a turn that a timer has brought counts like one that was asked for', () => {
   const { host, scheduler } = world({ round: 5 })
   const wake = listening({ host, scheduler }, 'job', 4)
-  host.after(10, () => seam.event(wake))
-  seam.at(scheduler, 20, () => {})
-  host.after(30, () => seam.event(() => {
+  host.after(10, () => extend.event(wake))
+  extend.at(scheduler, 20, () => {})
+  host.after(30, () => extend.event(() => {
     wake()
     scheduler.spawn(execute(host, 3), { priority: -1 })
   }))
@@ -596,7 +776,7 @@ events('a turn that a timer has brought counts like one that was asked for', () 
 events('an error of the handler is its caller\'s, and whom it has woken runs', () => {
   const { host, scheduler } = world()
   const wake = listening({ host, scheduler }, 'job')
-  assert.throws(() => seam.event(() => {
+  assert.throws(() => extend.event(() => {
     wake()
     throw new Error('wrong')
   }), 'wrong')
@@ -607,7 +787,7 @@ events('an error of the handler is its caller\'s, and whom it has woken runs', (
 events('a scheduler that the handler gives another host runs there', async () => {
   const { host, scheduler } = world()
   const next = virtualHost()
-  seam.event(() => {
+  extend.event(() => {
     scheduler.spawn(() => {}).cancel()
     scheduler.configure({ host: next })
     scheduler.spawn(function* () { next.advance(1) })
@@ -623,7 +803,7 @@ events('what was ready before an event runs right after it where the event is it
   scheduler.spawn(execute(host, 1), { name: 'first' })
   scheduler.spawn(execute(host, 1), { name: 'urgent', priority: 1 })
   assert.is(host.posts, 1)
-  seam.event(() => {}, [scheduler])
+  extend.event(() => {}, [scheduler])
   assertTrace(trace, `
     0 release first, release urgent, start urgent
     1 finish urgent, start first
@@ -634,7 +814,7 @@ events('what was ready before an event runs right after it where the event is it
 
 events('a round right after an event lasts a slice; the rest is posted', () => {
   const { host, scheduler } = world({ slice: 2, round: 5 })
-  seam.event(() => scheduler.spawn(execute(host, 4)), [scheduler])
+  extend.event(() => scheduler.spawn(execute(host, 4)), [scheduler])
   assert.equal([host.time, host.posts], [2, 1])
   host.run()
   assert.equal([host.time, scheduler.stats().rounds], [4, 2])
@@ -642,11 +822,11 @@ events('a round right after an event lasts a slice; the rest is posted', () => {
 
 events('a scheduler that has nothing to do takes no turn, and a paused one stays paused', () => {
   const { host, scheduler } = world()
-  seam.event(() => {}, [scheduler])
+  extend.event(() => {}, [scheduler])
   assert.equal([host.posts, host.timers.length], [0, 0])
   const job = scheduler.spawn(execute(host, 1))
   scheduler.pause()
-  seam.event(() => {}, [scheduler])
+  extend.event(() => {}, [scheduler])
   assert.is(job.state, 'ready')
   scheduler.resume()
   host.run()
@@ -656,10 +836,11 @@ events('a scheduler that has nothing to do takes no turn, and a paused one stays
 events('a job that has begun its round in microtasks is not overtaken', async () => {
   const { host, scheduler } = world({ slice: 1, round: 5 })
   const log = []
-  scheduler.spawn(async job => {
+  scheduler.spawn(async () => {
+    const job = scheduler.current
     for (let n = 0; n < 3; n++) {
       log.push(n)
-      queueMicrotask(() => seam.event(() => {}, [scheduler]))
+      queueMicrotask(() => extend.event(() => {}, [scheduler]))
       host.advance(1)
       await job.yield()
     }
@@ -669,146 +850,3 @@ events('a job that has begun its round in microtasks is not overtaken', async ()
 })
 
 events.run()
-
-// ----------------------------------------------------------------------------------------- closed schedulers
-
-const closed = suite('closed schedulers')
-
-/** Two jobs that wait for messages of each other. */
-function stuck(scheduler) {
-  const [there, back] = [new Channel(0, { name: 'there' }), new Channel(0, { name: 'back' })]
-  const pass = (name, from, to) => scheduler.spawn(function* () {
-    yield from.receive()
-    yield to.send(1)
-  }, { name })
-  return [pass('ping', back, there), pass('pong', there, back)]
-}
-
-closed('idle() rejects with a DeadlockError that names the jobs, when nothing can wake them', async () => {
-  const { host, scheduler } = world({ closed: true })
-  const jobs = stuck(scheduler)
-  const error = rejection(scheduler.idle())
-  host.run()
-  assert.instance(await error, DeadlockError)
-  assert.is((await error).message, 'deadlock: nothing can wake ping, pong')
-  assert.equal((await error).jobs, jobs)
-})
-
-closed('onError is told, once, whoever asks for idleness', async () => {
-  const onError = (error, job) => log.push(`${error.name} ${job}`)
-  const { host, scheduler, log } = world({ closed: true, onError })
-  stuck(scheduler)
-  const idle = rejection(scheduler.idle())
-  host.run()
-  await idle
-  assert.instance(await rejection(scheduler.idle()), DeadlockError)
-  assert.equal(log, ['DeadlockError null'])
-})
-
-closed('an alarm, a release, a promise and a hold may still wake them', async () => {
-  const wakers = [
-    ({ scheduler }, wake) => after(5, wake, { scheduler }),
-    ({ host, scheduler }, wake) => {
-      after(5, wake, { scheduler, ref: false })
-      host.after(6, () => {}) // keeps the process alive for as long
-    },
-    ({ scheduler }, wake) => scheduler.spawn(() => wake(), { release: 5 }),
-    ({ host, scheduler }, wake) => scheduler.spawn(function* () {
-      yield new Promise(resolve => host.after(5, resolve))
-      wake()
-    }),
-    ({ host, scheduler }, wake) => scheduler.spawn(async () => {
-      await new Promise(resolve => host.after(5, resolve))
-      wake()
-    }),
-    ({ host, scheduler }, wake) => {
-      const release = seam.hold(scheduler)
-      host.after(5, () => {
-        wake()
-        release()
-      })
-    }
-  ]
-  for (const prepare of wakers) {
-    const run = world({ closed: true, onError(error) { run.log.push(error.message) } })
-    const { host, scheduler, log } = run
-    const waitable = new seam.Waitable()
-    scheduler.spawn(function* () { yield waitable }, { name: 'waiter' })
-    prepare(run, () => waitable.wake())
-    scheduler.idle().then(() => log.push(`idle at ${host.time}`), error => log.push(error.message))
-    await host.drain()
-    assert.equal(log, ['idle at 5'])
-  }
-})
-
-closed('the end of the last hold is when the deadlock is noticed', async () => {
-  const { host, scheduler, log } = world({ closed: true })
-  stuck(scheduler)
-  const [first, last] = [seam.hold(scheduler), seam.hold(scheduler)]
-  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
-  for (const time of [1, 2, 3]) host.after(time, first) // which counts once
-  host.after(5, last)
-  await host.drain()
-  assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
-})
-
-closed('async jobs hold it only while they are away', async () => {
-  const away = (host, ms) => new Promise(resolve => host.after(ms, resolve))
-  const ends = [
-    async ({ host }) => { await away(host, 5) },
-    async ({ host }, job) => {
-      await away(host, 5)
-      await job.yield()
-    },
-    async ({ host }, job) => {
-      host.after(3, () => job.cancel()) // which cannot leave what it awaits
-      await away(host, 5)
-    }
-  ]
-  for (const end of ends) {
-    const run = world({ closed: true })
-    const { host, scheduler, log } = run
-    stuck(scheduler)
-    scheduler.spawn(async job => end(run, job), { name: 'away' })
-    scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
-    await host.drain({ until: 20 })
-    assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
-  }
-})
-
-closed('deadlines wake nobody: the deadlock is noticed before they are missed', async () => {
-  const { host, scheduler, log } = world({ closed: true })
-  for (const job of stuck(scheduler)) job.deadline = 1000
-  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
-  await host.drain()
-  assert.equal(log, ['deadlock: nothing can wake ping, pong at 0'])
-})
-
-closed('deadlines at which jobs abort do wake them', async () => {
-  const { host, scheduler, log } = world({ closed: true })
-  scheduler.spawn(function* () { yield new Channel().receive() }, { deadline: 5, miss: 'abort' })
-  scheduler.idle().then(() => log.push('idle'), error => log.push(error.message))
-  await host.drain()
-  assert.equal(log, ['idle'])
-})
-
-closed('after the jobs have been cancelled, it is idle', async () => {
-  const { host, scheduler } = world({ closed: true })
-  const jobs = stuck(scheduler)
-  const first = rejection(scheduler.idle())
-  host.run()
-  await first
-  for (const job of jobs) job.cancel()
-  host.run()
-  await scheduler.idle()
-})
-
-closed('an open scheduler waits in silence', async () => {
-  const { host, scheduler, log } = world({ onError: error => log.push(error) })
-  const jobs = stuck(scheduler)
-  scheduler.idle().then(() => log.push('idle'), error => log.push(error))
-  await host.drain()
-  assert.equal([log, jobs.map(({ state }) => state)], [[], ['waiting', 'waiting']])
-})
-
-closed.run()

@@ -1,0 +1,113 @@
+/**
+ * addons/deadlock.mjs: reports that the remaining jobs can never run again.
+ *
+ * rt.mjs itself reports a cycle of jobs that wait for locks of each other. This addon finds the second kind
+ * of deadlock: every job waits on a channel, a semaphore, a barrier, a lock or a job, and nothing is left to
+ * wake one of them. In CSP such a set of jobs is a closed world. The scheduler of a page is usually open,
+ * because the next click can start a job. So a page has to ask for the report:
+ *
+ *   const stop = reportDeadlocks()
+ *   await rt.idle() // rejects with a DeadlockError if the jobs are deadlocked
+ *
+ * A scheduler is deadlocked if all of these hold:
+ *
+ *   - jobs are left, and all of them wait;
+ *   - no job is ready, pending, or waits for a reservation to be replenished;
+ *   - no alarm is set, no job sleeps, and no job has `miss: 'abort'` and a deadline;
+ *   - no job waits for a promise, an event, a peer or another thread, also as one branch of a choice
+ *     (`isExternal` of waitables);
+ *   - no listener of `on()` and no `frames()` can release a job (`extend.hold`).
+ *
+ * The addon is an observer (`scheduler.observe`): it follows which jobs wait. It cannot know jobs that were
+ * spawned before it, so it reports nothing while one of them lives.
+ *
+ * @module deadlock
+ */
+
+import { DeadlockError, Job, extend, rt } from '../rt.mjs'
+/** @import { Scheduler } from '../rt.mjs' */
+
+/** Maximum number of jobs that a message names. */
+const MAX_NAMES = 12
+
+/** @param {Job[]} jobs @returns {string} */
+function namesOf(jobs) {
+  const names = jobs.slice(0, MAX_NAMES).map(({ name }) => name).join(', ')
+  return jobs.length <= MAX_NAMES ? names : `${names} and ${jobs.length - MAX_NAMES} more`
+}
+
+/**
+ * Whether only a job can end a wait.
+ *
+ * @param {any} on the value that a job waits for: a waitable, job or thenable
+ */
+const isInternal = on => on instanceof Job || on instanceof extend.Waitable && !on.isExternal
+
+/** The states of the jobs of one scheduler. */
+class Watch {
+  /**
+   * What each known job waits for; null if it does not wait, or if no job can wake it.
+   *
+   * @type {Map<Job, any>}
+   */
+  #waits = new Map()
+  /** The present deadlock. @type {DeadlockError | null} */
+  #error = null
+
+  /** @param {{ type: string, job: Job | null, on?: unknown }} record */
+  note({ type, job, on }) {
+    if (job === null) return
+    switch (type) {
+      case 'release':
+      case 'wake':
+        this.#waits.set(job, null)
+        this.#error = null
+        break
+      case 'block':
+        this.#waits.set(job, on) // null: async code awaits a foreign promise
+        break
+      case 'finish':
+      case 'fail':
+      case 'cancel':
+        this.#waits.delete(job)
+        this.#error = null
+    }
+  }
+
+  /**
+   * @param {number} live the number of jobs that have not ended
+   * @returns {DeadlockError | null} the error of the present deadlock: the same object until a job is woken
+   *   or ends
+   */
+  find(live) {
+    const jobs = [...this.#waits.keys()]
+    if (jobs.length !== live || ![...this.#waits.values()].every(isInternal)) return null
+    return this.#error ??= new DeadlockError(`deadlock: nothing can wake ${namesOf(jobs)}`, jobs)
+  }
+}
+
+/**
+ * Reports deadlocks of a scheduler: `idle()` rejects with a DeadlockError that names the jobs, and `onError`
+ * is called with it once per deadlock. Call this function before the jobs are spawned. A second call replaces
+ * the first one.
+ *
+ * ```js
+ * const stop = reportDeadlocks()
+ * rt.spawn(function* () { yield new Channel().receive() }, { name: 'reader' })
+ * rt.idle().catch(error => console.log(error.message)) // deadlock: nothing can wake reader
+ * ```
+ *
+ * @param {Scheduler} [scheduler] default: `rt`
+ * @returns {() => void} stops reporting
+ * @throws {TypeError} if `scheduler` is not a Scheduler
+ */
+export function reportDeadlocks(scheduler = rt) {
+  extend.check.scheduler('scheduler', scheduler)
+  const watch = new Watch()
+  const unsubscribe = scheduler.observe(record => watch.note(record))
+  const forget = extend.onQuiet(scheduler, live => watch.find(live))
+  return () => {
+    unsubscribe()
+    forget()
+  }
+}

@@ -1,0 +1,199 @@
+/** A reader-writer lock and a token-bucket server, written from the documentation of `extend` alone. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { edf, extend } from '../../rt.mjs'
+import { RwLock, TokenBucket } from '../support/extensions.mjs'
+import { assertTrace } from '../support/trace.mjs'
+import { execute } from '../support/virtual-host.mjs'
+import { exactWorld as world, rejection } from '../support/world.mjs'
+
+const locks = suite('a reader-writer lock')
+
+/** A job that holds the lock for some ms. */
+function* reading(lock, host, ms, enter = lock.read()) {
+  yield enter
+  try {
+    yield* execute(host, ms)
+  } finally {
+    lock.leave()
+  }
+}
+const writing = (lock, host, ms) => reading(lock, host, ms, lock.write())
+
+locks('admits many readers or one writer, in the order of their ranks', () => {
+  const { host, scheduler, trace } = world({ except: ['round', 'block', 'wake'] })
+  const lock = new RwLock()
+  const spawn = (name, work, options) => scheduler.spawn(work(lock, host, 2), { name, ...options })
+  spawn('reader 1', reading)
+  spawn('reader 2', reading, { priority: 1, release: 1 })
+  spawn('writer', writing, { priority: 2, release: 1.5 })
+  spawn('reader 3', reading, { priority: 0.5, release: 2 })
+  spawn('reader 4', reading, { priority: 3, release: 2 })
+  host.run()
+  assertTrace(trace, `
+    0 release reader 1, start reader 1
+    1 release reader 2, preempt reader 1 by=reader 2, start reader 2
+    2 release writer, release reader 3, release reader 4, preempt reader 2 by=reader 4, start reader 4
+    4 finish reader 4, start writer, resume reader 1
+    5 finish reader 1, resume reader 2
+    6 finish reader 2, resume writer
+    8 finish writer, start reader 3
+    10 finish reader 3`)
+})
+
+locks('lends the rank of the first waiter to all readers inside, and takes it back', () => {
+  const { host, scheduler, log } = world()
+  const lock = new RwLock()
+  for (const [index, name] of ['a', 'b'].entries()) {
+    scheduler.spawn(function* () {
+      yield lock.read()
+      yield* execute(host, 3)
+      log.push(`${name} leaves at ${host.time}`)
+      lock.leave()
+      yield
+      yield* execute(host, 3)
+      log.push(`${name} ends at ${host.time}`)
+    }, { priority: index, release: index })
+  }
+  scheduler.spawn(function* () {
+    yield* writing(lock, host, 1)
+    log.push(`writer ends at ${host.time}`)
+  }, { priority: 9, release: 2 })
+  scheduler.spawn(execute(host, 4), { priority: 5, release: 2 })
+  host.run()
+  assert.equal(log, ['a leaves at 4', 'b leaves at 6', 'writer ends at 7', 'b ends at 14', 'a ends at 17'])
+})
+
+locks('of a job that ends inside is left, and a cancelled job gets the lock before the reason', async () => {
+  const { host, scheduler, log } = world()
+  const lock = new RwLock()
+  scheduler.spawn(function* () {
+    yield lock.write()
+    yield* execute(host, 2)
+    yield
+  })
+  const cancelled = scheduler.spawn(function* () {
+    yield lock.write()
+    try {
+      log.push('inside')
+      yield
+      log.push('never')
+    } finally {
+      lock.leave()
+    }
+  }, { priority: 1, release: 1 })
+  scheduler.spawn(reading(lock, host, 1)).then(() => log.push('read'))
+  scheduler.observe(({ type, job }) => { if (type === 'wake' && job === cancelled) job.cancel() })
+  await host.drain()
+  assert.equal([log, cancelled.state, lock.inside.size], [['inside', 'read'], 'cancelled', 0])
+})
+
+locks('is no longer waited for after the signal of the wait is aborted', async () => {
+  const { host, scheduler } = world()
+  const lock = new RwLock()
+  const controller = new AbortController()
+  scheduler.spawn(writing(lock, host, 5))
+  const waits = scheduler.spawn(function* () { yield lock.write({ signal: controller.signal }) })
+  const reader = scheduler.spawn(reading(lock, host, 1))
+  extend.at(scheduler, 2, () => controller.abort('enough'))
+  await host.drain()
+  assert.equal([await rejection(waits), reader.state, lock.inside.size], ['enough', 'done', 0])
+  assert.throws(() => lock.read({ signal: 5 }), /^signal must be an AbortSignal, got 5/)
+  assert.throws(() => lock.read({ time: 5 }), /unknown option 'time'; known are signal/)
+})
+
+locks('closes no cycle: the wait that would is refused', async () => {
+  const { host, scheduler } = world()
+  const [one, other] = [new RwLock(), new RwLock()]
+  const jobs = [[one, other], [other, one]].map(([first, second], index) => scheduler.spawn(function* () {
+    yield first.write()
+    yield* execute(host, 1)
+    yield
+    yield second.read()
+  }, { name: `job ${index}` }))
+  extend.at(scheduler, 1, () => { jobs[1].priority = 1 })
+  await host.drain()
+  assert.equal(jobs.map(({ state }) => state), ['failed', 'done'])
+  assert.equal(host.errors.map(({ message }) => message), ['deadlock: job 0 waits for job 1 waits for job 0'])
+})
+
+locks.run()
+
+const servers = suite('a token-bucket server')
+
+servers('runs its jobs by its keys while it has tokens', () => {
+  const { host, scheduler, spawn, trace } = world()
+  const reservation = new TokenBucket({ scheduler, size: 2, rate: 0.5, priority: 5 })
+  spawn('served', { reservation }, 5)
+  spawn('other', { priority: 1 }, 9)
+  host.run()
+  // Half a token comes while one is used, unless the bucket is full: 2, 1, 0.5, 0.
+  assertTrace(trace, `
+    0 release served, release other, start served
+    3 deplete served reservation=bucket, start other
+    7 replenish reservation=bucket due=7, wake served, preempt other by=served, resume served
+    9 finish served, resume other
+    14 finish other`)
+})
+
+servers('never serves more than its size and its rate allow', () => {
+  const { host, scheduler } = world({ policy: edf, budget: 1 })
+  const reservation = new TokenBucket({ scheduler, size: 3, rate: 0.25, deadline: 10 })
+  const jobs = Array.from({ length: 10 }, (_, n) => {
+    return scheduler.spawn(execute(host, 2), { reservation, release: 2 * n })
+  })
+  const other = scheduler.spawn(execute(host, 300))
+  for (let time = 5; time < 200; time += 5) {
+    extend.at(scheduler, time, () => {
+      const served = jobs.reduce((sum, { cost }) => sum + cost, 0)
+      assert.ok(served <= 3 + 0.25 * host.time + 1, `${served} ms at ${host.time}`)
+    })
+  }
+  host.run()
+  assert.equal([...jobs, other].filter(({ state }) => state !== 'done'), [])
+})
+
+servers('lets a depleted holder of a lock finish by the rank of the waiter', () => {
+  const { host, scheduler, spawn, log } = world()
+  const lock = new RwLock()
+  const reservation = new TokenBucket({ scheduler, size: 1, rate: 0.1, priority: 2 })
+  const holder = scheduler.spawn(writing(lock, host, 3), { name: 'holder', reservation })
+  spawn('middle', { priority: 3, release: 1 }, 5)
+  const urgent = scheduler.spawn(writing(lock, host, 1), { name: 'urgent', priority: 9, release: 1.5 })
+  host.run({ until: 2 })
+  log.push(holder.state)
+  host.run()
+  assert.equal([holder.finished, urgent.finished], [4, 5])
+})
+
+servers('let a holder that runs out of tokens go on by the rank of a job that waits already', () => {
+  const { host, scheduler, spawn, trace } = world()
+  const lock = new RwLock()
+  const reservation = new TokenBucket({ scheduler, size: 2, rate: 0.125, priority: 5 })
+  scheduler.spawn(writing(lock, host, 4), { name: 'holder', reservation })
+  const waits = scheduler.spawn(writing(lock, host, 1), { name: 'waits', priority: 6, release: 1 })
+  extend.at(scheduler, 1.5, () => { waits.priority = 3 })
+  spawn('middle', { priority: 4, release: 1.5 }, 1)
+  host.run({ until: 20 })
+  assertTrace(trace, `
+    0 release holder, start holder
+    1 release waits, preempt holder by=waits, start waits, block waits on=Entering, resume holder
+    2 alarm due=1.5, release middle
+    3 preempt holder by=middle, start middle
+    4 finish middle, resume holder
+    5 wake waits, finish holder, resume waits
+    6 finish waits`)
+})
+
+servers('pay for the jobs to which they lend their rank', () => {
+  const { host, scheduler } = world()
+  const lock = new RwLock()
+  const reservation = new TokenBucket({ scheduler, size: 3, rate: 0.001, priority: 5 })
+  const holder = scheduler.spawn(writing(lock, host, 6), { name: 'holder' })
+  const waits = scheduler.spawn(writing(lock, host, 1), { name: 'waits', reservation, release: 1 })
+  host.run({ until: 8 })
+  assert.equal([holder.state, waits.state], ['done', 'depleted'])
+  assert.ok(Math.abs(reservation.tokens + 1) < 0.1, `${reservation.tokens} are left`)
+})
+
+servers.run()
