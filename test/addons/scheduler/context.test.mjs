@@ -1,3 +1,23 @@
 // The same tests in an engine that has AsyncContext.
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
 import '../../support/async-context.mjs'
+import { Scheduler, extend } from '../../../rt.mjs'
+import { virtualHost } from '../../support/virtual-host.mjs'
 import './scheduler.test.mjs'
+
+const context = suite('an engine with AsyncContext')
+
+context('an async job is known as the caller after the await of a foreign promise', async () => {
+  const host = virtualHost()
+  const core = new Scheduler({ host })
+  let caller
+  const job = core.spawn(async () => {
+    await Promise.resolve()
+    caller = extend.callerOf(core)
+  })
+  await host.drain()
+  assert.is(caller, job)
+})
+
+context.run()
