@@ -528,9 +528,9 @@ const PLAIN = /* @__PURE__ */ Object.freeze(parametersOf(NO_OPTIONS, null))
 const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
 
 /** Whether the rank of a job holds all of its parameters. @param {Parameters} parameters */
-const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservation, uses }) => name === '' &&
-  period === Infinity && wcet === Infinity && budget === undefined && miss === 'continue' && onMiss === undefined &&
-  onOverrun === undefined && reservation === undefined && uses === undefined
+const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservation, uses }) =>
+  name === '' && period === Infinity && wcet === Infinity && budget === undefined && miss === 'continue' &&
+  onMiss === undefined && onOverrun === undefined && reservation === undefined && uses === undefined
 
 /**
  * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a
@@ -607,7 +607,9 @@ export class Task {
       options = work
     }
     // Fields would hide the accessors of a derived class.
-    for (const name of PARAMETER_NAMES) if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
+    for (const name of PARAMETER_NAMES) {
+      if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
+    }
     if (options !== undefined) {
       knownOptions(options, TASK_OPTIONS)
       for (const name of PARAMETER_NAMES) {
@@ -649,8 +651,13 @@ const FAILED = 4
 const CANCELLED = 5
 const STATES = /** @type {const} */ (['pending', 'ready', 'waiting', 'done', 'failed', 'cancelled'])
 
-/** A promise and the functions that settle it. @typedef {{ promise: Promise<any>, resolve: (value: any) => void,
- *   reject: (error: unknown) => void }} Deferred */
+/**
+ * A promise and the functions that settle it.
+ *
+ * @typedef {{
+ *   promise: Promise<any>, resolve: (value: any) => void, reject: (error: unknown) => void
+ * }} Deferred
+ */
 
 /** The promise of a job's outcome. Tasks have one from the start: see `extend.task`. */
 class PromisedOutcome {
@@ -1128,7 +1135,8 @@ class Crowd extends Waiter {
 
   /** The best rank of the members. */
   get best() {
-    return this.members.map(effectiveRankOfNode).reduce((best, rank) => compareRanks(rank, best) < 0 ? rank : best)
+    return this.members.map(effectiveRankOfNode)
+      .reduce((best, rank) => compareRanks(rank, best) < 0 ? rank : best)
   }
 
   /** @param {Waitable} waitable */
@@ -1932,7 +1940,8 @@ Object.setPrototypeOf(Suspended.prototype, generatorPrototype)
 
 /** @param {any} value @returns {boolean} whether it is an iterator that can be driven */
 const isIterator = value => typeof value === 'object' && value !== null &&
-  (value instanceof Generator || typeof value.next === 'function' && value[Symbol.asyncIterator] === undefined)
+  (value instanceof Generator ||
+    typeof value.next === 'function' && value[Symbol.asyncIterator] === undefined)
 
 /**
  * Wraps any other iterator in a generator, so that `drive` never checks the kind of iterator.
@@ -2021,7 +2030,8 @@ function drive(job) {
     const { left } = budget // the job's code can write it
     if (typeof left === 'number' && left > 1) {
       budget.left = left - 1
-    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && job.core.granted > 0) {
+    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 &&
+      job.core.granted > 0) {
       // After a communication that woke an equal, the job may continue until its next other yield.
       credit = before - 1
       job.core.granted++
@@ -2078,7 +2088,8 @@ function waitableOf(job, value) {
   const waitable = Waitable.of(value)
   if (waitable !== null) return waitable
   throw new TypeError(
-    `a job may yield nothing, a generator, a promise, a job or a waitable; ${job.name} yielded ${describe(value)}` +
+    'a job may yield nothing, a generator, a promise, a job or a waitable; ' +
+    `${job.name} yielded ${describe(value)}` +
     (Array.isArray(value) ? ': for several at once, yield par(...) of sync.mjs, or Promise.all(...)' : ''))
 }
 
@@ -2668,7 +2679,8 @@ function preemptFor(job) {
   const { running } = core
   if (running === null || running === job) return
   const isInGroup = job.queue !== core.ready || running.queue !== core.ready
-  const order = isInGroup && job.queue !== running.queue ? compareRanks(effectiveRank(job), effectiveRank(running))
+  const order = isInGroup && job.queue !== running.queue
+    ? compareRanks(effectiveRank(job), effectiveRank(running))
     : compareRanks(job.rank, running.rank)
   if (order > 0) return
   if (order < 0) return interrupt(core)
@@ -3743,7 +3755,10 @@ function fireAlarm(subject, entry) {
   const { fn, isReplenishment } = subject
   if (core.observers !== null) {
     if (!isReplenishment) emit(core, 'alarm', null, { due: time })
-    else emit(core, 'replenish', null, fn.of === undefined ? { due: time } : { reservation: fn.of, due: time })
+    else {
+      const due = fn.of === undefined ? { due: time } : { reservation: fn.of, due: time }
+      emit(core, 'replenish', null, due)
+    }
   }
   if (entry.subject === undefined) return // an observer has cancelled it
   callUser(core, isReplenishment ? 'replenishment' : 'alarm', fn, isReplenishment ? core.time : time)
@@ -4040,8 +4055,9 @@ function yieldAsync(core, options) {
   const isBare = options === undefined || options === null
   if (isBare && caller !== null && !hasGenerator(caller) && caller.status < DONE) return yieldIn(caller)
   // A continuation that inherits nothing can be the rest of any code that inherits nothing.
-  if (isBare && caller === null && current !== null && current.extras.driver?.inheritsNothing) return yieldIn(current)
-  const { deadline: given, priority = caller?.priority ?? 0, signal: own } = optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
+  if (isBare && caller === null && current?.extras.driver?.inheritsNothing) return yieldIn(current)
+  const checked = optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
+  const { deadline: given, priority = caller?.priority ?? 0, signal: own } = checked
   const signal = isBare && caller !== null ? signalOf(caller) : own ?? null
   if (signal !== null && signal.aborted) return Promise.reject(signal.reason)
   const now = readClock(core)
@@ -4716,8 +4732,10 @@ function makeHost(platform) {
     // The platform's own functions, taken now: pages replace `scheduler`, and tests replace timers for a
     // while.
     post: lazily(() => setImmediate ? immediatePost(setImmediate)
-      : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)),
-    after: lazily(() => setImmediate ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
+      : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden)
+        : channelPost(platform)),
+    after: lazily(() => setImmediate
+      ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
     // The time stamps of events count from the epoch or from the time origin of their page or frame.
     eventTime(event) {
       const { timeStamp, target } = /** @type {any} */ (event)

@@ -36,8 +36,8 @@
  *     its first waiter.
  *   5 A job inside a critical section never waits.
  *
- * Exports marked `@internal` are for the addons: one object of all of them would keep channels in the bundle of
- * a SharedMutex.
+ * Exports marked `@internal` are for the addons: one object of all of them would keep channels in the bundle
+ * of a SharedMutex.
  *
  * addons/shared.mjs has locks between threads, addons/connect.mjs channels between threads, processes and
  * machines, addons/workers.mjs jobs in workers.
