@@ -39,16 +39,20 @@ const { elsewhere, flag, options: checked, text, wrongType } = check
  * @property {number} [deadline] ms, counted from the event's time stamp, or from the call
  * @property {number} [priority]
  * @property {object} [reservation]
- * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the newest is made; so a
- *   listener waits also where its event could be cancelled, which it cannot be any more then
+ * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the
+ *   newest is made; so a listener waits also where its event could be cancelled, which it cannot be any more
+ *   then
  */
-/** @typedef {AdoptionRule & { type?: string | string[], target?: string | EventTarget | ((target: any) => boolean) }} EventRule */
+/**
+ * @typedef {AdoptionRule & { type?: string | string[], target?: string | EventTarget | ((target: any) =>
+ *   boolean) }} EventRule
+ */
 /**
  * A callback, or all that look like it.
  *
  * @typedef {object} AdoptionRow
- * @property {string} kind 'timer', 'frame', 'idle', 'observer', 'message', the type of the event, or 'script': no callback, but
- *   part of a long animation frame
+ * @property {string} kind 'timer', 'frame', 'idle', 'observer', 'message', the type of the event, or
+ *   'script': no callback, but part of a long animation frame
  * @property {string} name of the function
  * @property {string} where it was registered first
  * @property {number} calls that have ended
@@ -60,41 +64,59 @@ const { elsewhere, flag, options: checked, text, wrongType } = check
  */
 
 /**
- * Makes jobs of the callbacks of a page, a worker or of Node: of timers, animation frames, idle callbacks, event listeners and
- * `on...` properties, observers and messages, whoever registers them, from now on; and of the `on...` properties that are there
- * already, of the global object, the document and, for common events, its elements. (No platform lists its listeners.) Not taken are
- * the `on...` properties of devices, payments, speech recognition, sound in scripts, and other rare things; their listeners are; nor
- * attributes like `onclick="..."` that come later, reactions of custom elements and promises, `queueMicrotask`, and other realms: an
- * iframe's window is adopted by a call of its own. (Firefox has no `event` in it then.)
+ * Makes jobs of the callbacks of a page, a worker or Node. This covers callbacks that any code registers from
+ * now on: timers, animation frames, idle callbacks, event listeners, `on...` properties, observers and
+ * messages. It also covers `on...` properties that exist already on the global object, the document and, for
+ * common events, its elements. Platforms do not list listeners, so earlier listeners stay native.
  *
- * A callback with a twin (see `preemptify.source`) begins inside its event, and goes on as a job where its first budget ends, or a
- * slice if that is automatic. One without runs to its end, is charged, and named when it stalls.
+ * Native as well:
+ * - `on...` properties of devices, payments, speech recognition, audio in scripts and other rare objects; but
+ *   their listeners become jobs
+ * - attributes like `onclick="..."` that are added later
+ * - reactions of custom elements, reactions of promises, and `queueMicrotask`
+ * - other realms: call `adopt` for the window of an iframe. Firefox then has no `window.event` there
  *
- * Kept is the platform's order among calls of equal standing: one begins when the one before has ended, and its microtasks have
- * run. A call that finds such unfinished waits, and begins outside of its event; unless the event can be cancelled, and its rule is
- * not `latest`: then those before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `target`,
- * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or
- * disconnect prevent what has not begun.
+ * A callback with a twin (see `preemptify.source`) starts inside its event. It continues as a job at the end
+ * of its first budget, or of a slice if the budget is automatic. A callback without a twin runs to
+ * completion. Its time is charged, and it is named if it stalls.
  *
- * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect (but the former has where a
- * listener is passive that goes on in a later one of the same event, which is not), composedPath() is empty, `window.event` is
- * gone, the event does not reach listeners that it adds, what it reads of its target may have changed, and microtasks run
- * where it is suspended. So listeners of readystatechange begin in their event, and these run to their ends: what a script
- * waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, after which a page
- * may be frozen, or that have something only then, as dragged data, `waitUntil` or a database; handlers in `on...` properties
- * of events that can be cancelled, if they may return something; async functions, as far as their first await. Text given to
- * setTimeout is the platform's.
+ * Calls of equal rank keep the platform's order: a call starts when the call before has ended and its
+ * microtasks have run. A call that finds unfinished calls waits, and starts outside of its event. If the
+ * event is cancelable and its rule is not `latest`, the unfinished calls run first, for at most one round,
+ * and the call starts inside the event. These stay as they are: `this`, arguments, `target`, `currentTarget`,
+ * `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout, removeEventListener and
+ * disconnect prevent calls that have not started.
+ *
+ * A call that has left its event has these limits:
+ * - preventDefault and stopPropagation have no effect. preventDefault works if a passive listener continues
+ *   in a later listener of the same event that is not passive
+ * - composedPath() is empty, and `window.event` is undefined
+ * - the event does not reach listeners that the call adds
+ * - the state of the target may have changed
+ * - microtasks run while the call is suspended
+ *
+ * So some callbacks do not leave their event. Listeners of readystatechange start inside it. These run to
+ * completion:
+ * - listeners whose script waits for the event (dispatchEvent, click, focus)
+ * - listeners of submit, beforeunload and other events that need an answer
+ * - listeners of events after which the page may be frozen
+ * - listeners with data that only the event has: dragged data, `waitUntil`, a database
+ * - handlers in `on...` properties of cancelable events, if they may return a value
+ * - async functions, until their first await
+ *
+ * A string given to setTimeout stays native.
  *
  * @param {any} [target] a global object, default globalThis
- * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?: AdoptionRule, message?: AdoptionRule,
- *   event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?: boolean }} [options] `rules`: of those for events, the first
- *   that matches counts, by `type` and by `target` (a selector, a target, or a function that is told the target). Deadlines are by
- *   default 16 ms for input and frames, its delay for a timer but not less than that, and else none. `warn`: whether the console
- *   is told of each callback that keeps the thread for longer than a slice, and again where that reaches 10, 100, ... ms; default true
- * @returns {{ release(): void, report(): AdoptionRow[] }} `release` undoes it: all is as it was, and calls that wait are made; an
- *   event whose listener calls it does not reach the next listeners of the same target. `report` tells of all callbacks, the
- *   costliest first
- * @throws {TypeError | RangeError} naming the parameter; TypeError where the target is adopted already
+ * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?:
+ *   AdoptionRule, message?: AdoptionRule, event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?:
+ *   boolean }} [options] `rules`: the first rule for events that matches by `type` and `target` counts;
+ *   `target` is a selector, an EventTarget, or a function that receives the target. Default deadlines: 16 ms
+ *   for input and frames; for a timer its delay, at least 16 ms; otherwise none. `warn`: whether the console
+ *   warns of a callback that stalls, and again when it reaches 10, 100, ... ms; default true
+ * @returns {{ release(): void, report(): AdoptionRow[] }} `release` restores all functions and properties,
+ *   and waiting calls run. An event whose listener calls `release` does not reach the next listeners of the
+ *   same target. `report` lists all callbacks, the most expensive first
+ * @throws {TypeError | RangeError} if a parameter is wrong; TypeError if the target is adopted already
  */
 export function adopt(target = globalThis, options = {}) {
   if (typeof target?.setTimeout !== 'function') throw wrongType('target', 'a global object', target)
@@ -145,8 +167,10 @@ const OwnWeakMap = /* @__PURE__ */ hardened(WeakMap)
  * @property {Function} fn
  * @property {any} self
  * @property {any[]} args
- * @property {any} owner by which the page can take it back: a timer's id, an observer, or all listeners of its kind
- * @property {any} [part] which of the owner's: the kind of timer, the listener, or null for the handler in a property
+ * @property {any} owner by which the page can take it back: a timer's id, an observer, or all listeners of
+ *   its kind
+ * @property {any} [part] which of the owner's: the kind of timer, the listener, or null for the handler in a
+ *   property
  * @property {any} [event]
  * @property {any} [called] what the event calls
  * @property {boolean} [isWhole] whether it runs to its end
@@ -166,7 +190,11 @@ class Call extends Waitable {
     super()
     const { event } = invocation
     this.invocation = invocation
-    /** Where its event was when its listener was called. @type {{ target: any, currentTarget: any, eventPhase: number } | undefined} */
+    /**
+     * Where its event was when its listener was called.
+     *
+     * @type {{ target: any, currentTarget: any, eventPhase: number } | undefined}
+     */
     this.place = event && { target: event.target, currentTarget: event.currentTarget, eventPhase: event.eventPhase }
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
@@ -185,7 +213,11 @@ class Call extends Waitable {
 /** The calls of a page's callbacks, as jobs. */
 class Calls {
   isReleased = false
-  /** The calls that have not ended, by reservation, in order of eligibility; equals as they came. @type {Map<any, Call[]>} */
+  /**
+   * The calls that have not ended, by reservation, in order of eligibility; equals as they came.
+   *
+   * @type {Map<any, Call[]>}
+   */
   #queues = new OwnMap()
   /** Those that have not ended where they began. @type {WeakMap<Job, Call>} */
   #calls = new OwnWeakMap()
@@ -220,8 +252,8 @@ class Calls {
   }
 
   /**
-   * Found by what the function looks like, so that one that is made anew for each timer is one callback; a stack is taken for the
-   * first only.
+   * Found by what the function looks like, so that one that is made anew for each timer is one callback; a
+   * stack is taken for the first only.
    *
    * @param {string} kind @param {any} fn @returns {AdoptionRow}
    */
@@ -232,7 +264,10 @@ class Calls {
     return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, callingPlace)
   }
 
-  /** @param {string} key @param {string} kind @param {() => string} name @param {() => string} where @returns {AdoptionRow} */
+  /**
+   * @param {string} key @param {string} kind @param {() => string} name @param {() => string} where
+   * @returns {AdoptionRow}
+   */
   #rowOf(key, kind, name, where) {
     let row = this.#rows.get(key)
     if (row !== undefined) return row
@@ -242,7 +277,11 @@ class Calls {
     return row
   }
 
-  /** A script that made a frame long, and was no callback of ours. @param {any} script PerformanceScriptTiming */
+  /**
+   * A script that made a frame long, and was no callback of ours.
+   *
+   * @param {any} script PerformanceScriptTiming
+   */
   tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
     if ([import.meta.url, scriptAddress(), extend.url].includes(sourceURL)) return
     const where = `${sourceURL}:${sourceCharPosition}`
@@ -342,7 +381,11 @@ class Calls {
     call.value = result
   }
 
-  /** A promise that it returns is not waited for. @param {Call} call @param {Generator<any, any, any>} twin */
+  /**
+   * A promise that it returns is not waited for.
+   *
+   * @param {Call} call @param {Generator<any, any, any>} twin
+   */
   *#end(call, twin) {
     call.value = yield* twin
   }
@@ -454,7 +497,8 @@ class Realm {
   /** What has been replaced. @type {(() => void)[]} */
   undo = []
   /**
-   * What the platform has of ours, in its order: by target, by phase and type, and by listener, which is null for a property.
+   * What the platform has of ours, in its order: by target, by phase and type, and by listener, which is null
+   * for a property.
    *
    * @type {WeakMap<any, Map<string, Map<any, any>>>}
    */
@@ -471,7 +515,8 @@ class Realm {
   }
 
   /**
-   * What the platform calls has to be of the target's realm: by that it knows whose `event` it is, and where errors are reported.
+   * What the platform calls has to be of the target's realm: by that it knows whose `event` it is, and where
+   * errors are reported.
    *
    * @template {object} T @param {T} callback @returns {T}
    */
@@ -480,7 +525,10 @@ class Realm {
     return Other === Proxy ? callback : new Other(callback, {})
   }
 
-  /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced parts of the property; a page may have frozen it */
+  /**
+   * @param {any} holder @param {PropertyKey} name
+   * @param {Record<string, any>} replaced parts of the property; a page may have frozen it
+   */
   put(holder, name, replaced) {
     const before = holder && Object.getOwnPropertyDescriptor(holder, name)
     if (!before?.configurable || Object.keys(replaced).some(key => !(key in before))) return
@@ -491,7 +539,10 @@ class Realm {
     })
   }
 
-  /** @param {any} holder @param {PropertyKey} name @param {Record<string, Replacement>} own of its value, or its getter and setter */
+  /**
+   * @param {any} holder @param {PropertyKey} name
+   * @param {Record<string, Replacement>} own of its value, or its getter and setter
+   */
   redefine(holder, name, own) {
     const before = holder && Object.getOwnPropertyDescriptor(holder, name)
     /** @type {Record<string, any>} */
@@ -695,7 +746,11 @@ const isOn = (/** @type {string} */ name) => name.startsWith('on')
 /** Properties `on...`. @param {Realm} realm */
 function adoptHandlers(realm) {
   const { target, calls } = realm
-  /** What the page has put there, by what the platform has: the body has properties of the window. @type {WeakMap<Function, any>} */
+  /**
+   * What the page has put there, by what the platform has: the body has properties of the window.
+   *
+   * @type {WeakMap<Function, any>}
+   */
   const handlers = new OwnWeakMap()
   const holders = [target, ...HANDLED.map(name => target[name]?.prototype)].filter(Boolean)
   for (const holder of holders) {
@@ -776,7 +831,10 @@ function rulesOf(scheduler, rules = {}) {
 
 // -------------------------------------------------------------------------------------- functions and tables
 
-/** @param {any} object @param {PropertyKey} name @returns {any} whose own property that is; null where there is none */
+/**
+ * @param {any} object @param {PropertyKey} name
+ * @returns {any} whose own property that is; null where there is none
+ */
 function holderOf(object, name) {
   while (object !== null && !Object.hasOwn(object, name)) object = Object.getPrototypeOf(object)
   return object
@@ -794,7 +852,11 @@ function nameOf(fn) {
   return typeof name === 'string' ? name : ''
 }
 
-/** Where the page has called what leads here, as far as the engine tells. @returns {string} file:line, or '' */
+/**
+ * Where the page has called what leads here, as far as the engine tells.
+ *
+ * @returns {string} file:line, or ''
+ */
 function callingPlace() {
   const line = `${new Error().stack}`.split('\n').find(line => /:\d+:\d+/.test(line) && !line.includes(import.meta.url))
   return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
@@ -806,7 +868,11 @@ function numberOf(id) {
   return number === number ? number | 0 : id
 }
 
-/** Of a listener's target nothing else is in reach from here: its signal may outlive that. @param {WeakRef<any>} entry */
+/**
+ * Of a listener's target nothing else is in reach from here: its signal may outlive that.
+ *
+ * @param {WeakRef<any>} entry
+ */
 const aborting = entry => () => { entry.deref()?.abort() }
 
 /** @type {WeakSet<object>} */
@@ -825,7 +891,10 @@ const TIMERS = /** @type {const} */ ([
   ['requestAnimationFrame', 'cancelAnimationFrame', 'frame'], ['requestIdleCallback', 'cancelIdleCallback', 'idle']
 ])
 const OBSERVERS = ['MutationObserver', 'ResizeObserver', 'IntersectionObserver', 'PerformanceObserver', 'ReportingObserver']
-/** What has `on...` properties beside the global object; to look at all that there is would have a browser make all of it, in 17 to 40 ms. */
+/**
+ * What has `on...` properties beside the global object; to look at all that there is would have a browser
+ * make all of it, in 17 to 40 ms.
+ */
 const HANDLED = [
   'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'HTMLVideoElement', 'SVGElement', 'MathMLElement', 'Document',
   'ShadowRoot', 'MessagePort', 'Worker', 'SharedWorker', 'ServiceWorker', 'ServiceWorkerContainer', 'ServiceWorkerRegistration',

@@ -138,16 +138,16 @@ const SEND = { transfer: anArray, signal: check.signal }
 // --------------------------------------------------------------------------------------------- the protocol
 
 /**
- * What two ends of a channel say to each other. Each direction is on its own: what one end sends, receivers
- * at the other end get. A frame is an array; its first three elements, and those of HELLO, are the same in
- * every version:
+ * The protocol between two ends of a channel. The directions are independent: receivers at one end get the
+ * messages of the other end. A frame is an array. Its first three elements, and all elements of HELLO, are
+ * the same in every version:
  *
- *   ['rt.mjs', version, HELLO, to, from, name, life, probe]  to 0: whoever has that name; else an answer
+ *   ['rt.mjs', version, HELLO, to, from, name, life, probe]  to 0: any end of that name; else an answer
  *   ['rt.mjs', version, DATA, to, number, kept, message]     kept: 1 if offered, so never withdrawn
  *   ['rt.mjs', version, DONE, to, number, wanted, problem]   it has been received, or withdrawn
- *   ['rt.mjs', version, WITHDRAW, to, number]                drop it, if nobody has received it
- *   ['rt.mjs', version, ASK, to]                             from now on say what is wanted
- *   ['rt.mjs', version, WANT, to, wanted]                    whether somebody waits to receive
+ *   ['rt.mjs', version, WITHDRAW, to, number]                drop it, if it has not been received
+ *   ['rt.mjs', version, ASK, to]                             from now on send WANT
+ *   ['rt.mjs', version, WANT, to, wanted]                    whether a receiver waits
  *   ['rt.mjs', version, CLOSE, to, from, given, reason]      given: 1 if there is a reason
  *   ['rt.mjs', version, REFUSE, to]                          the name is taken
  *
@@ -155,14 +155,12 @@ const SEND = { transfer: anArray, signal: check.signal }
  * counts the messages of one direction from 1. `life` names a Web Lock that the sender's thread holds as long
  * as it lives; `probe` shows by what becomes of it how the endpoint treats messages.
  *
- * Rendezvous: a message goes out at once and is held at the other end until a receiver comes for it; only
- * then the DONE lets its sender go on. There is one such message per direction at most, which is the
- * backpressure.
+ * Rendezvous: a message is sent immediately and held at the other end until a job receives it. Then DONE
+ * resumes the sender. Each direction has at most one such message, which is the backpressure.
  *
- * A choice must not send before it is decided. So the guards of an end ASK what is wanted, and one commits
- * when the other end has said that a receiver waits there: the message goes out, no other guard of that
- * choice can happen any more, and the choice is over with the DONE. If that receiver has left in the
- * meantime, the next one gets the message.
+ * A choice must not send before it is decided. So the guards of an end ASK, and a guard commits when the
+ * other end has answered that a receiver waits. Then the message is sent, the choice drops its other guards,
+ * and DONE settles it. If that receiver has left since, the next receiver gets the message.
  *
  * Who abandons a send whose message is out, by cancellation or timeout, cannot know whether it arrives: the
  * WITHDRAW may come too late. It is received once or not at all; and so it is for who closes a channel whose

@@ -11,8 +11,9 @@
  *   source --read--> tree --scopes--> names and facts --plan--> twins --print--> edits --edits--> text
  *                                                              (generators, frames, loops, calls)
  *
- * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs and builtins.mjs. load.mjs, blobs.mjs and cycles.mjs
- * import rewritten modules; function.mjs rewrites one function; maps.mjs and report.mjs describe a rewritten text.
+ * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs and builtins.mjs. load.mjs, blobs.mjs and
+ * cycles.mjs import rewritten modules; function.mjs rewrites one function; maps.mjs and report.mjs describe a
+ * rewritten text.
  *
  * @module preemptify
  */
@@ -27,10 +28,11 @@ import { report, returnsOf } from './preemptify/report.mjs'
 import { twinOf } from './preemptify/runtime.mjs'
 
 /**
- * Adds the other functions to `preemptify`, and tells rt.mjs how to find out whether a function returns a value.
+ * Adds the other functions to `preemptify`, and tells rt.mjs how to find out whether a function returns a
+ * value.
  *
- * @returns {typeof preemptifyFunction & {
- *   readonly source: typeof sourceOfModule, readonly import: typeof importModule, readonly report: typeof report
+ * @returns {typeof preemptifyFunction & { readonly source: typeof sourceOfModule, readonly import: typeof
+ *   importModule, readonly report: typeof report
  * }}
  */
 function linked() {

@@ -118,11 +118,12 @@ const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), 
 export class Reservation extends Reserved {
   /**
    * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?:
-   *   string, scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at
-   *   all; `period`: ms, > 0; `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp,
-   *   'constant-bandwidth' under edf; `priority`: default the rate, 1 / period; `depleted`: what its jobs do
-   *   when nothing remains: run after all others ('background', default), 'wait' for the replenishment, or
-   *   have the server's deadline 'postpone'd (constant-bandwidth only); `name`: for traces and errors
+   *   string, scheduler?: Scheduler }} options `capacity`: ms per period; with 0 the jobs do not run.
+   *   `period`: ms, > 0. `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp;
+   *   'constant-bandwidth' under edf. `priority`: default 1 / period, the rate. `depleted`: if the capacity
+   *   is used up, the jobs run after all others ('background', default), wait for the replenishment ('wait'),
+   *   or the server postpones its deadline ('postpone', constant-bandwidth only). `name`: for traces and
+   *   errors
    * @throws {TypeError | RangeError} naming the parameter
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */

@@ -1,7 +1,8 @@
 /**
  * addons/schedulable.mjs: whether a set of tasks will meet its deadlines, calculated before any of them runs.
  *
- * Reservations and workers use the same tests for admission, so the error of a failed admission is defined here.
+ * Reservations and workers use the same tests for admission, so the error of a failed admission is defined
+ * here.
  *
  * @module schedulable
  */
@@ -40,8 +41,9 @@ const {
  * @property {number} utilization the sum of wcet / period
  * @property {number[]} [response] by fixed priority: the longest time from a release to its finish, of each
  *   task; Infinity where there is none
- * @property {TaskParameters | null} failed the most important task that may miss its deadline; under edf the one at whose
- *   deadline more is asked of the processor than there is time; null when there is none, or no single one
+ * @property {TaskParameters | null} failed the most important task that may miss its deadline; under edf the
+ *   one at whose deadline more is asked of the processor than there is time; null when there is none, or no
+ *   single one
  */
 
 /** Times of which one is longer by no more than this part count as equal: sums of 0.1 are not exact. */
@@ -133,7 +135,11 @@ export function demandOf(name, task, policy) {
   return { wcet, period, deadline, priority, phase, level, sections: sectionsOf(name, task), blocking: 0 }
 }
 
-/** Finds out how long each may be blocked (Baker 1991). @param {Demand[]} demands @returns {boolean} whether any */
+/**
+ * Finds out how long each may be blocked (Baker 1991).
+ *
+ * @param {Demand[]} demands @returns {boolean} whether any
+ */
 function block(demands) {
   /** @type {Map<any, number>} */
   const ceilings = new Map([[undefined, Infinity]])
@@ -247,7 +253,8 @@ function byDemand(demands, utilization) {
     const to = order[index + 1].deadline
     if (blocking > 0 && to > from) overload = overloadWithin(from, to, blocking)
   }
-  // The busy period is looked through as far as it is known to last: most overloads are early, and its end may be long in coming.
+  // The busy period is looked through as far as it is known to last: most overloads are early, and its end
+  // may be long in coming.
   let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
   for (let from = order[0].deadline, isOver = false; overload === null && !isOver && terms >= 0; from = end) {
     const asked = releasedBy(end, order)
@@ -264,8 +271,8 @@ function byDemand(demands, utilization) {
 }
 
 /**
- * A quick yes (Devi 2003): demands grow no steeper than utilizations, so each task's first deadline will do. At a utilization of 1
- * the busy period, which the search is for, may not end in a lifetime.
+ * A quick yes (Devi 2003): demands grow no steeper than utilizations, so each task's first deadline will do.
+ * At a utilization of 1 the busy period, which the search is for, may not end in a lifetime.
  *
  * @param {Demand[]} order by deadline
  */
@@ -284,8 +291,9 @@ function isSparse(order) {
 /**
  * What has been released by a time.
  *
- * @param {number} time @param {Demand[]} demands @param {boolean} [isInstant] for one that needs no time at all: it waits until
- *   they have nothing to do, not even from that moment on
+ * @param {number} time @param {Demand[]} demands
+ * @param {boolean} [isInstant] for one that needs no time at all: it waits until they have nothing to do, not
+ *   even from that moment on
  */
 function releasedBy(time, demands, isInstant = false) {
   const [early, late] = [time * LESS, time * MORE]
@@ -301,7 +309,8 @@ function releasedBy(time, demands, isInstant = false) {
  *
  * @typedef {object} Sums
  * @property {number} utilization the sum of capacity / period, utilization, and wcet / period
- * @property {number} demand what is compared with the bound: the same, with what jitter and early deadlines cost
+ * @property {number} demand what is compared with the bound: the same, with what jitter and early deadlines
+ *   cost
  * @property {number} bound
  * @property {number} share of the processor
  * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit` of addons/reservations.mjs

@@ -76,31 +76,31 @@ const GRACE = 1000
  */
 
 /**
- * Workers, each with a scheduler of its own, and jobs that run there: partitioned scheduling, on Web Workers
- * or the threads of Node.
+ * Jobs in workers: partitioned scheduling on Web Workers or the threads of Node. Each worker has its own
+ * scheduler.
  *
  * ```js
  * const workers = new Workers(new URL('works.mjs', import.meta.url))
  * const picture = await workers.spawn('render', { deadline: 100 }, scene)
  * ```
  *
- * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited,
- * cancelled, and moved by its deadline or priority like others. What it does with its cancellation is waited
- * for. Its times, cost and misses are those of the worker, known some 20 ms later while it lives. Arguments
- * and results are cloned; buffers of 64 KiB and more, and what can only be transferred, as a MessagePort to
- * `connect` by, are transferred: it, or what it has as elements or properties. An outcome that is no object,
- * of a job without a deadline, is told when the round of its worker is over, with all that have ended in it:
- * one that dies before that has lost them.
+ * The works are the exports of a module; each export is work as for `rt.spawn`. `spawn` returns a job of this
+ * thread, which can be awaited and cancelled, and whose deadline and priority can be set. A cancelled job
+ * ends after its `finally` blocks in the worker. Its times, cost and misses come from the worker, up to 20 ms
+ * late.
  *
- * A job that declares wcet and period goes to the first worker where it and all like it will meet their
- * deadlines, by what `schedulable` says; others are not counted. That time is kept until its period is over,
- * for the next job with the same parameters first, which is not released before. Everything else goes to the
- * worker that will be free for it first, by what works have cost so far, and waits here while all have enough
- * to do.
+ * Arguments and results are cloned. Buffers of 64 KiB and more are transferred, and so are objects that
+ * cannot be cloned, for example a MessagePort; this includes elements and properties of an argument. If a job
+ * has no deadline and its result is not an object, the worker reports the result at the end of its round. A
+ * worker that dies before loses these results.
  *
- * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again, which those are
- * not that were given what cannot be cloned; the next job begins with another worker. Idle workers do not
- * keep Node alive.
+ * A job that declares wcet and period goes to the first worker where `schedulable` admits it beside the other
+ * such jobs. The worker reserves this time until the period ends. The next job with the same parameters gets
+ * it first, and is not released before. Every other job goes to the worker that will be free first, estimated
+ * by the costs so far, and waits in this thread while all workers have enough jobs.
+ *
+ * When a worker ends, its jobs fail with a ChannelError or are started again (`restart`). A job whose
+ * arguments cannot be cloned is never started again. Idle workers do not keep Node alive.
  *
  * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type:
  *   `Workers<typeof works>`, of its namespace
@@ -552,7 +552,7 @@ class Remote extends Waitable {
   /** @type {unknown} */
   reason = undefined
   /**
-   * Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that.
+   * The kind of argument that cannot be cloned, so that the job starts once; '' if all can be cloned.
    */
   unique = ''
   /** Its deadline and priority, as its worker knows them. @type {Record<string, number> | null} */

@@ -47,7 +47,8 @@ export function encoded(values) {
  * Reads what `encoded` has made, beginning with its first message; then it asks for the next ones.
  *
  * @param {Uint8Array} bytes @param {number} [most] bytes of a message
- * @returns {Generator<void, { values: any[], buffers: Uint8Array[] }, Uint8Array>} values that are still packed
+ * @returns {Generator<void, { values: any[], buffers: Uint8Array[] }, Uint8Array>} values that are still
+ *   packed
  * @throws {Error} when it is not what `encoded` makes
  */
 export function* decoding(bytes, most = Infinity) {

@@ -18,7 +18,8 @@ import { extend } from '../../rt.mjs'
 import { NONE, kindOf } from './bytes.mjs'
 
 /**
- * An endpoint, whatever its shape: anything that has `postMessage`, `send` or `emit`, and `addEventListener` or `on`.
+ * An endpoint, whatever its shape: anything that has `postMessage`, `send` or `emit`, and `addEventListener`
+ * or `on`.
  */
 export class Transport {
   /** @type {(() => void)[]} */
@@ -43,7 +44,10 @@ export class Transport {
     this.isEventTarget = has('addEventListener')
     /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
-    /** Whether nobody tells when the other side has died, so that a lock must. Locks of another process are out of sight. */
+    /**
+     * Whether nobody tells when the other side has died, so that a lock must. Locks of another process are
+     * out of sight.
+     */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
   }
 
@@ -108,9 +112,11 @@ export function platformKindOf(object) {
 // ------------------------------------------------------------------------------------------------- transfer
 
 /**
- * Has `act` transfer what it is told to, or what pays. Some buffers cannot be, as that of a WebAssembly.Memory.
+ * Has `act` transfer what it is told to, or what pays. Some buffers cannot be, as that of a
+ * WebAssembly.Memory.
  *
- * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => any} act @returns {any} what that returns
+ * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => any} act
+ * @returns {any} what that returns
  */
 export function transferring(values, given, act) {
   const chosen = given ?? transferablesIn(values)
@@ -122,7 +128,10 @@ export function transferring(values, given, act) {
   }
 }
 
-/** @param {any[]} values @param {any[]} [found] @returns {any[]} what to transfer: them, or what they have as elements or properties */
+/**
+ * @param {any[]} values @param {any[]} [found]
+ * @returns {any[]} what to transfer: them, or what they have as elements or properties
+ */
 export function transferablesIn(values, found) {
   const all = found ?? []
   for (const value of values) {

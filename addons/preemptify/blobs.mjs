@@ -9,13 +9,13 @@ import { read } from './read.mjs'
 import { names } from './scopes.mjs'
 
 
-// A module is rewritten once, by its address, with all that it imports. Pages fetch them, and give them to the engine as
-// blobs that import each other: linking, live bindings and the order of evaluation are the engine's own. In Node hooks
-// rewrite modules whose addresses have a mark, and mark what these import.
+// A module is rewritten once, by its address, with all that it imports. Pages fetch them, and give them to
+// the engine as blobs that import each other: linking, live bindings and the order of evaluation are the
+// engine's own. In Node hooks rewrite modules whose addresses have a mark, and mark what these import.
 
 /**
- * The host of modules, where this section touches globals: a page fetches them, and names what they are made into by blobs. Node
- * has hooks for that.
+ * The host of modules, where this section touches globals: a page fetches them, and names what they are made
+ * into by blobs. Node has hooks for that.
  */
 export function moduleHost() {
   const { fetch, Blob, URL, document, location, process } = /** @type {any} */ (globalThis)
@@ -46,8 +46,8 @@ export function moduleHost() {
 export const importError = (message, cause) => new TypeError(`preemptify.import: ${message}`, { cause })
 
 /**
- * The text of a module for another address: its `import.meta` stays what it was, and so does `import()`, where the engine
- * could not follow it.
+ * The text of a module for another address: its `import.meta` stays what it was, and so does `import()`,
+ * where the engine could not follow it.
  *
  * @param {string} text @param {any} tree @param {string} url @param {boolean} isBlob
  * @param {string} [prologue] @param {string} [epilogue]
@@ -93,8 +93,16 @@ export function readModule(text, url) {
  */
 
 /** The declaration, and what that imports. @typedef {{ node: any, url: string, attributes: string }} Need */
-/** A name of what is needed, none for its namespace; or a variable of the module itself. @typedef {{ need?: Need, name: string, local?: string }} Export */
-/** Where an exported name leads to: a name that a module has itself, or none for its namespace. @typedef {{ module: Loaded, name: string }} Target */
+/**
+ * A name of what is needed, none for its namespace; or a variable of the module itself.
+ *
+ * @typedef {{ need?: Need, name: string, local?: string }} Export
+ */
+/**
+ * Where an exported name leads to: a name that a module has itself, or none for its namespace.
+ *
+ * @typedef {{ module: Loaded, name: string }} Target
+ */
 
 /** By their addresses and attributes. @type {Map<string, Loaded>} */
 export const modules = /* @__PURE__ */ emptyMap()
@@ -102,8 +110,8 @@ export const modules = /* @__PURE__ */ emptyMap()
 export const blobs = /* @__PURE__ */ emptyMap()
 
 /**
- * The address of a blob by which other blobs import what they need of this module, since bundles do not export it, nor under
- * these names.
+ * The address of a blob by which other blobs import what they need of this module, since bundles do not
+ * export it, nor under these names.
  */
 export const door = () => doorway ||= moduleHost().name('export let budget, support; export const give = (b, s) => { budget = b; support = s }')
 let doorway = ''

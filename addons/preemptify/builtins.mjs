@@ -1,9 +1,9 @@
 /**
  * addons/preemptify/builtins.mjs: twins of built-in functions that call back.
-
- * Each twin follows the specification step by step, in the same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3,
- * 24.1.3.5, 24.2.4.8). It runs if the callback has a twin or the list is long; otherwise the built-in function runs.
- * ECMA-262 leaves the comparisons of a sort to implementations: this one is a merge sort.
+ *
+ * Each twin follows the specification step by step, in the same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3,
+ * 23.2.3, 24.1.3.5, 24.2.4.8). It runs if the callback has a twin or the list is long; otherwise the built-in
+ * function runs. ECMA-262 leaves the comparisons of a sort to implementations: this one is a merge sort.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -25,7 +25,11 @@ function lengthOf(object) {
   return length > 0 ? min(length, MOST_ELEMENTS) : 0
 }
 
-/** What a method iterates, and its length. @param {any} receiver @param {boolean} isTyped @returns {[any, number]} */
+/**
+ * What a method iterates, and its length.
+ *
+ * @param {any} receiver @param {boolean} isTyped @returns {[any, number]}
+ */
 function elementsOf(receiver, isTyped) {
   if (isTyped) {
     apply(engine.keys, receiver, NO_ARGUMENTS) // refuses what is no typed array, or detached
@@ -37,15 +41,19 @@ function elementsOf(receiver, isTyped) {
 }
 
 /**
- * Visits of more elements may yield whatever is called back. Fewer are left to the engine, which takes a third of the time, where
- * what is called back has no twin, and count as so many points.
+ * Visits of more elements may yield whatever is called back. Fewer are left to the engine, which takes a
+ * third of the time, where what is called back has no twin, and count as so many points.
  */
 const LONG_LIST = 5000
-/** After a text that is longer the clock is read: one call of the engine takes so long that the next has to wait for its round. */
+/**
+ * After a text that is longer the clock is read: one call of the engine takes so long that the next has to
+ * wait for its round.
+ */
 const LONG_TEXT = 100_000
 
 /**
- * Whether the engine's own method is to be called with what cannot run long: then it counts as so many points.
+ * Whether the engine's own method is to be called with what cannot run long: then it counts as so many
+ * points.
  *
  * @param {any} list @returns {boolean} false of what may have methods of its own
  */
@@ -55,10 +63,18 @@ export function isShort(list) {
   return true
 }
 
-/** Found out without running code, but for that of a proxy. @param {any} list @returns {number | undefined} */
+/**
+ * Found out without running code, but for that of a proxy.
+ *
+ * @param {any} list @returns {number | undefined}
+ */
 const sizeOf = list => isArray(list) ? list.length : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
 
-/** What an object has by a key, if no accessor makes it; likewise found out. @param {any} object @param {PropertyKey} key @returns {any} */
+/**
+ * What an object has by a key, if no accessor makes it; likewise found out.
+ *
+ * @param {any} object @param {PropertyKey} key @returns {any}
+ */
 function valueIn(object, key) {
   for (let holder = object; holder; holder = getPrototypeOf(holder)) {
     const found = getOwnPropertyDescriptor(holder, key)
@@ -78,8 +94,8 @@ function put(object, key, value) {
 }
 
 /**
- * The same in an array that nobody has seen: an assignment takes 2 ns instead of 150, and is the same unless a prototype has the
- * index.
+ * The same in an array that nobody has seen: an assignment takes 2 ns instead of 150, and is the same unless
+ * a prototype has the index.
  *
  * @param {any} array @param {any} index @param {any} value
  */
@@ -88,7 +104,11 @@ function add(array, index, value) {
   else array[index] = value
 }
 
-/** ArraySpeciesCreate, and what writes to it. @param {any} object @param {number} length @returns {[any, typeof put]} */
+/**
+ * ArraySpeciesCreate, and what writes to it.
+ *
+ * @param {any} object @param {number} length @returns {[any, typeof put]}
+ */
 function arrayFor(object, length) {
   let Class = /** @type {any} */ (isArray(object) ? object.constructor : undefined)
   if (isObject(Class)) Class = Class[Symbol.species] ?? undefined
@@ -99,7 +119,8 @@ function arrayFor(object, length) {
 const UNFOUND = { some: false, every: true, findIndex: -1, findLastIndex: -1 }
 
 /**
- * Told once: at each call, it makes map and reduce of three elements take 1.2 to 2.2 times as long as jobs (Node 20).
+ * Told once: at each call, it makes map and reduce of three elements take 1.2 to 2.2 times as long as jobs
+ * (Node 20).
  *
  * @param {string} name of a method that calls back with each element @param {boolean} isTyped
  */
@@ -111,16 +132,19 @@ const visiting = (name, isTyped) => ({
   isFolding: startsWith(name, 'reduce')
 })
 
-// What visits or merges many is a plain function, which is called again to go on: engines compile generators less well. 100 000 objects
-// filtered and sorted take 2.1 to 2.5 times as long as plainly in Firefox 153, in generators 2.7 to 3.9; in Chromium 156 1.4 to 1.5,
-// and 1.6 to 1.8.
+// What visits or merges many is a plain function, which is called again to go on: engines compile generators
+// less well. 100 000 objects filtered and sorted take 2.1 to 2.5 times as long as plainly in Firefox 153, in
+// generators 2.7 to 3.9; in Chromium 156 1.4 to 1.5, and 1.6 to 1.8.
 
 /** How a part of a visit ends. */
 const ENDED = 0
 const AT_POINT = 1
 const AT_CALL = 2
 
-/** @param {any} visit @param {number} how its last part has ended; ENDED: there was none @returns {Generator<any, any, any>} */
+/**
+ * @param {any} visit @param {number} how its last part has ended; ENDED: there was none
+ * @returns {Generator<any, any, any>}
+ */
 function* goOn(visit, how) {
   do {
     if (how === AT_CALL) visit.answer = yield suspended()
@@ -168,7 +192,11 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
   return budget
 }
 
-/** Goes on with a visit, given the `answer` of what it has called. @param {any} visit @returns {number} how that part ends */
+/**
+ * Goes on with a visit, given the `answer` of what it has called.
+ *
+ * @param {any} visit @returns {number} how that part ends
+ */
 function visitOn(visit) {
   const { name, skipsHoles, isBackward, isFolding, object, length, call, given, write } = visit
   while (visit.passed < length) {
@@ -233,7 +261,10 @@ function* visitFlat(receiver, { 0: callback, 1: self }) {
   return result
 }
 
-/** @param {any} receiver @param {any[]} args @param {boolean} isCopy @param {boolean} isTyped @returns {Generator<any, any, any>} */
+/**
+ * @param {any} receiver @param {any[]} args @param {boolean} isCopy @param {boolean} isTyped
+ * @returns {Generator<any, any, any>}
+ */
 function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
   if (!isCopy && length < 2) return object // as engines do; the specification has one element written
@@ -254,7 +285,8 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   /** @type {any[]} */
   const half = []
   const merge = { call: entryOf(compare), from, half, copied: 0, inHalf: 0, left: 0, right: 0, end: 0, to: 0 }
-  // What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of them 185 (Node 20).
+  // What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of
+  // them 185 (Node 20).
   for (let end = 2; end <= size; end++) {
     for (let width = 1; width < end && (end === size || end % (2 * width) === 0); width *= 2) {
       merge.to = end - 1 - (end - 1) % (2 * width)
@@ -335,7 +367,11 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
   return result
 }
 
-/** The `forEach` of maps and sets. @param {any} receiver @param {any[]} args @param {any} iterating @returns {Generator<any, any, any>} */
+/**
+ * The `forEach` of maps and sets.
+ *
+ * @param {any} receiver @param {any[]} args @param {any} iterating @returns {Generator<any, any, any>}
+ */
 function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
   const iterator = apply(entries, receiver, NO_ARGUMENTS)
   const call = entryOf(callback)
@@ -348,7 +384,8 @@ function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
 /**
  * A string's `replace` or `replaceAll`, which find all before they call back.
  *
- * @param {any} receiver @param {any[]} args @param {any} replace the engine's own @returns {Generator<any, any, any>}
+ * @param {any} receiver @param {any[]} args @param {any} replace the engine's own
+ * @returns {Generator<any, any, any>}
  */
 function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
   if (!isUntouched(pattern)) return apply(replace, receiver, [pattern, callback])
@@ -389,7 +426,11 @@ function isUntouched(pattern) {
   }
 }
 
-/** Function.prototype.bind: what is bound to a twin is one. @param {any} fn @param {any[]} args `this`, and the first arguments */
+/**
+ * Function.prototype.bind: what is bound to a twin is one.
+ *
+ * @param {any} fn @param {any[]} args `this`, and the first arguments
+ */
 function bindTwin(fn, args) {
   const bound = apply(engine.bind, fn, args)
   const twin = recordOf(fn)
@@ -406,7 +447,10 @@ export const binding = fn => recordOf(fn) === undefined || fn.bind !== engine.bi
 
 /** Gives the engine functions of this realm that call back their twins. */
 export function stampEngine() {
-  /** @param {any} holder @param {string} name @param {(own: any) => Function} entry that of the engine's own function */
+  /**
+   * @param {any} holder @param {string} name
+   * @param {(own: any) => Function} entry that of the engine's own function
+   */
   const give = (holder, name, entry) => {
     const own = getOwnPropertyDescriptor(holder, name)?.value
     // What a page has put in its place is called as it is; there are engines that lack one.

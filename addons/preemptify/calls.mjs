@@ -1,8 +1,10 @@
 /**
- * addons/preemptify/calls.mjs: the calls of a function: which ones can be suspended, what they call, and their edits.
-
- * A call in a twin looks like `(result = enter(f)(a)) === budget ? yield suspended() : result`. The callee starts on the
- * call stack. If it suspends, it returns the object `budget`, and `suspended()` returns the rest of the call.
+ * addons/preemptify/calls.mjs: the calls of a function: which ones can be suspended, what they call, and
+ * their edits.
+ *
+ * A call in a twin looks like `(result = enter(f)(a)) === budget ? yield suspended() : result`. The callee
+ * starts on the call stack. If it suspends, it returns the object `budget`, and `suspended()` returns the
+ * rest of the call.
  */
 
 import {
@@ -27,11 +29,13 @@ import { LISTS, isAliased, isFixed, isFunctionNode, isGlobal, valueOfName } from
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
  * @property {(key: string) => string} helper what of HELPERS is called
  * @property {Map<string, string> | null} keepers what finds entries, by the names of callees
- * @property {Set<Node> | null} inlined gets the calls that are made where they stand; null: there are to be none
+ * @property {Set<Node> | null} inlined gets the calls that are made where they stand; null: there are to be
+ *   none
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
  * @property {string} begin what it begins with
- * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it later
+ * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it
+ *   later
  * @property {string} self what `this` is
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
@@ -46,16 +50,22 @@ import { LISTS, isAliased, isFixed, isFunctionNode, isGlobal, valueOfName } from
  * @property {Plan | null} target the function that it calls, where that is known
  * @property {boolean} isAwaited
  * @property {string | null} name what is called instead, by its name
- * @property {boolean} isComposed whether its text has been composed of that of its parts; where the callee is known
+ * @property {boolean} isComposed whether its text has been composed of that of its parts; where the callee is
+ *   known
  * @property {Pieces[]} before the arguments, there
  * @property {Pieces[]} after them
  */
 
-/** @param {Node} node @param {string} kind @param {Plan | null} target @param {Node} own @returns {CallSite} */
+/**
+ * @param {Node} node @param {string} kind @param {Plan | null} target @param {Node} own @returns {CallSite}
+ */
 export const callSite = (node, kind, target, own) =>
   ({ node, kind, target, isAwaited: isAwaited(node, own), name: null, isComposed: false, before: [], after: [] })
 
-/** @param {Node} node of any kind @returns {boolean} whether it is a statement, and but a chain that ends with a call */
+/**
+ * @param {Node} node of any kind
+ * @returns {boolean} whether it is a statement, and but a chain that ends with a call
+ */
 export function isCallStatement({ type, start, expression }) {
   if (type !== 'ExpressionStatement' || expression.start !== start) return false
   const { type: kind } = expression.type === 'ChainExpression' ? expression.expression : expression
@@ -65,7 +75,11 @@ export function isCallStatement({ type, start, expression }) {
 /** Whether a statement stands where declarations may. @param {Node} statement */
 export const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type === 'SwitchCase'
 
-/** A statement that begins with a parenthesis now would go on with the line before it. @param {Draft} draft @param {Node} node what begins so */
+/**
+ * A statement that begins with a parenthesis now would go on with the line before it.
+ *
+ * @param {Draft} draft @param {Node} node what begins so
+ */
 export function part(draft, node) {
   let top = node
   while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
@@ -77,14 +91,20 @@ export function part(draft, node) {
 
 // Calls
 
-/** @param {Node} call at the end of its chain @param {Node} own @returns {boolean} whether it is waited for: as `await f()` is, and what an async function returns */
+/**
+ * @param {Node} call at the end of its chain @param {Node} own
+ * @returns {boolean} whether it is waited for: as `await f()` is, and what an async function returns
+ */
 function isAwaited({ parent }, own) {
   if (parent.type === 'ChainExpression') parent = parent.parent
   if (parent.type === 'AwaitExpression') return true
   return own.async && parent.type === 'ReturnStatement' && isLastIn(parent, own)
 }
 
-/** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether nothing is closed or disposed of after it */
+/**
+ * @param {Node} node @param {Node} own the function that it is in
+ * @returns {boolean} whether nothing is closed or disposed of after it
+ */
 function isLastIn(node, own) {
   for (; node !== own; node = node.parent) if (node.disposes || matches(/^(?:Try|ForOf)/, node.type)) return false
   return true
@@ -135,7 +155,11 @@ export function planCall(draft, call) {
   else if (chain.plannedIn !== draft) planChain(draft, chain)
 }
 
-/** Whether a private method is not part of its caller: a generator cannot look it up. @param {Draft} draft @param {CallSite} call */
+/**
+ * Whether a private method is not part of its caller: a generator cannot look it up.
+ *
+ * @param {Draft} draft @param {CallSite} call
+ */
 const isAsItIs = ({ steps }, { kind, target, isAwaited }) => kind === 'member' && target !== null && isPrivate(target) &&
   (steps !== '' || (target.facts.isAsync && !isAwaited))
 
@@ -158,12 +182,14 @@ export function directOf({ steps }, { node, kind, target, name }) {
 }
 
 /**
- * What finds the entry of a method, or of what is declared where code runs once, is a helper for all of its name. It keeps what it
- * has found last: mostly that is the same function, and to ask a function for its twin takes 10 to 20 ns. Without this acorn, sucrase
- * and planck take 1.1 to 1.2 times as long as jobs, a SHA-256 of small functions of other modules 2.7 times. The last function that
- * was called by a name is not collected.
+ * What finds the entry of a method, or of what is declared where code runs once, is a helper for all of its
+ * name. It keeps what it has found last: mostly that is the same function, and to ask a function for its twin
+ * takes 10 to 20 ns. Without this acorn, sucrase and planck take 1.1 to 1.2 times as long as jobs, a SHA-256
+ * of small functions of other modules 2.7 times. The last function that was called by a name is not
+ * collected.
  *
- * @param {Draft} draft @param {Node} callee @param {boolean} isMethod whether what is found is asked to `call`
+ * @param {Draft} draft @param {Node} callee
+ * @param {boolean} isMethod whether what is found is asked to `call`
  * @returns {string | null} what that helper is called; null: there is none
  */
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
@@ -179,8 +205,9 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
 }
 
 /**
- * What stands before and after the method of a member call. With Reflect.apply instead of its `call`, a Markdown editor takes 3.9 instead of
- * 2.1 times as long as plain code (Firefox 153), a SHA-256 of classes 413 instead of 320 ms (Node 20).
+ * What stands before and after the method of a member call. With Reflect.apply instead of its `call`, a
+ * Markdown editor takes 3.9 instead of 2.1 times as long as plain code (Firefox 153), a SHA-256 of classes
+ * 413 instead of 320 ms (Node 20).
  *
  * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[string, string]}
  */
@@ -194,9 +221,9 @@ export function aroundMethod(draft, callee, isAwaited) {
 const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
 
 /**
- * What cannot run long, and is given to a method of an array, is called by the engine's own where the array is short: where that
- * stands in the text, engines inline both. Where most is maps of 2000, a job takes 1.4 to 1.75 times as long as plain code,
- * without this 2.0 to 2.6 times (Chromium 156).
+ * What cannot run long, and is given to a method of an array, is called by the engine's own where the array
+ * is short: where that stands in the text, engines inline both. Where most is maps of 2000, a job takes 1.4
+ * to 1.75 times as long as plain code, without this 2.0 to 2.6 times (Chromium 156).
  *
  *   a.map(f)  ->  (short(a, g = (0, f)) ? a.map(g) : enterMethod(a.map).call(a, g))
  *
@@ -211,7 +238,11 @@ export function handed({ steps, inlined }, { node, kind }) {
   return true
 }
 
-/** What stands before and after the function that is given. @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]} */
+/**
+ * What stands before and after the function that is given.
+ *
+ * @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]}
+ */
 export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
   const held = variable(draft, 'f')
   const method = `.${callee.property.name}`
@@ -219,7 +250,10 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
   return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):${before}`, receiver, `${method}${after}`, receiver, `,${held}))`]]
 }
 
-/** @param {Draft} draft @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
+/**
+ * @param {Draft} draft @param {CallSite} call
+ * @param {number} begin where its text begins, if that is behind an optional link
+ */
 function planLink(draft, call, begin) {
   const { source, helper } = draft
   const { node, kind, isAwaited } = call
@@ -270,7 +304,10 @@ function planLink(draft, call, begin) {
   insert(draft, end, -EXPRESSION_EDGE, from, after + closing(draft))
 }
 
-/** @param {Draft} draft @param {Node} member @param {number} begin as of planLink @returns {string} what is `this` */
+/**
+ * @param {Draft} draft @param {Node} member @param {number} begin as of planLink
+ * @returns {string} what is `this`
+ */
 function planReceiver(draft, member, begin) {
   const { object, start } = member
   if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
@@ -285,7 +322,11 @@ function planReceiver(draft, member, begin) {
   return receiver
 }
 
-/** What holds the object of a member, until that is called: another call in its brackets may need one, too. @param {Draft} draft @param {Node} member */
+/**
+ * What holds the object of a member, until that is called: another call in its brackets may need one, too.
+ *
+ * @param {Draft} draft @param {Node} member
+ */
 function objectOf(draft, { property, computed, start }) {
   return variable(draft, !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
 }
@@ -329,10 +370,11 @@ function planChain(draft, chain) {
   }
 }
 
-// A function that can run long is printed twice: as it is, and as its twin, a generator function over the same variables.
-// Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a twin whatever is called
-// is asked for its twin (8e). Most twins leave frames (8c) and are no generators. What cannot run long, as it has no loop and
-// calls only the like, stays as it is, and so does what can have no twin.
+// A function that can run long is printed twice: as it is, and as its twin, a generator function over the
+// same variables. Where functions nest deeply there is only the twin, and plain calls drive it to its end. In
+// a twin whatever is called is asked for its twin (8e). Most twins leave frames (8c) and are no generators.
+// What cannot run long, as it has no loop and calls only the like, stays as it is, and so does what can have
+// no twin.
 
 /**
  * What a module, or a script, makes of a function.
@@ -351,7 +393,8 @@ function planChain(draft, chain) {
  * @property {Plan[]} callers where they may be short
  * @property {number} shortCalls how many of its calls are known to be
  * @property {number} duals how many functions may be dual from here on inwards
- * @property {boolean} holdsDual whether it is, or holds, one that is always printed twice, as it can have no single text
+ * @property {boolean} holdsDual whether it is, or holds, one that is always printed twice, as it can have no
+ *   single text
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
@@ -414,7 +457,10 @@ export function kindOf(call) {
   return 'member'
 }
 
-/** @param {Node} node @returns {boolean} whether its value is an array, a string or a collection, whose methods are the engine's */
+/**
+ * @param {Node} node
+ * @returns {boolean} whether its value is an array, a string or a collection, whose methods are the engine's
+ */
 export function isOfEngine(node) {
   const { type, value, callee } = (node.type === 'Identifier' && valueOfName(node)) || node
   if (isRest(node.variable)) return true
@@ -422,7 +468,9 @@ export function isOfEngine(node) {
     type === 'NewExpression' && callee.type === 'Identifier' && isGlobal(callee, QUICK)
 }
 
-/** @param {Variable | null | undefined} variable @returns {boolean} whether it is an array of what was left */
+/**
+ * @param {Variable | null | undefined} variable @returns {boolean} whether it is an array of what was left
+ */
 function isRest(variable) {
   const { parent } = (isFixed(variable) && variable?.declarations.length === 1 && variable.declarations[0]) || {}
   return parent?.type === 'RestElement' && parent.parent.type !== 'ObjectPattern'
@@ -435,7 +483,10 @@ export function isCollected({ type, parent, argument, callee, arguments: given }
     !isOfEngine(given[0])
 }
 
-/** @param {Variable | null | undefined} variable @returns {boolean} whether it is a class of the module, and stays it */
+/**
+ * @param {Variable | null | undefined} variable
+ * @returns {boolean} whether it is a class of the module, and stays it
+ */
 const isClass = variable => !!variable && isFixed(variable) &&
   (variable.kind === 'class' || matches(/^Class/, variable.scope.node.type))
 
@@ -445,7 +496,11 @@ function constructorOf({ variable }) {
   return !superClass && find(body.body, (/** @type {Node} */ { kind }) => kind === 'constructor')?.value || null
 }
 
-/** The function of the module that is called, or whose body makes an object. @param {Node} call @returns {Plan | null} */
+/**
+ * The function of the module that is called, or whose body makes an object.
+ *
+ * @param {Node} call @returns {Plan | null}
+ */
 export function targetOf(call) {
   const { type, callee = call.tag } = call
   if (type === 'NewExpression' && isClass(callee.variable)) return /** @type {Node} */ (constructorOf(callee)).plan
@@ -470,7 +525,10 @@ function privateMethod({ property: { name }, parent }) {
   return null
 }
 
-/** @param {Node} call @param {Node} own the function that it is in @returns {Node | null} what returns its result, if it is the last that is done there */
+/**
+ * @param {Node} call @param {Node} own the function that it is in
+ * @returns {Node | null} what returns its result, if it is the last that is done there
+ */
 export function returnOf(call, own) {
   let top = call
   for (; top.parent !== own; top = top.parent) {

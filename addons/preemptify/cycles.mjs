@@ -1,8 +1,8 @@
 /**
  * addons/preemptify/cycles.mjs: modules that import each other, in pages.
-
- * A blob has no URL before its text is complete, so two blobs cannot import each other. The modules of a cycle become one
- * blob, and a facade for each of them.
+ *
+ * A blob has no URL before its text is complete, so two blobs cannot import each other. The modules of a
+ * cycle become one blob, and a facade for each of them.
  */
 
 import { blobOf, blobs, door, moduleHost, nameBlob, nameIn, neededBy } from './blobs.mjs'
@@ -15,13 +15,14 @@ import {
 import { variableOf } from './scopes.mjs'
 /** @import { Export, Loaded, Need, Target } from './blobs.mjs' */
 
-// A blob cannot import one that is made later, so those of a cycle import nothing of each other. What one exports the others
-// read from an object, its cell. Each begins when its functions are there: it fills its cell with getters of what it exports,
-// and waits for its turn. Other modules import it through a facade, a blob that imports all of the cycle, and exports each name
-// from where it leads to.
+// A blob cannot import one that is made later, so those of a cycle import nothing of each other. What one
+// exports the others read from an object, its cell. Each begins when its functions are there: it fills its
+// cell with getters of what it exports, and waits for its turn. Other modules import it through a facade, a
+// blob that imports all of the cycle, and exports each name from where it leads to.
 
 /**
- * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited once, which have to be one.
+ * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited
+ * once, which have to be one.
  *
  * @param {Loaded} module @param {string} name @returns {Target | undefined}
  */
@@ -43,7 +44,11 @@ function resolveExport(module, name) {
   return targets.length === 1 ? targets[0] : undefined
 }
 
-/** The names of a module's namespace, in order, and where they lead to. @param {Loaded} module @returns {[string, Target][]} */
+/**
+ * The names of a module's namespace, in order, and where they lead to.
+ *
+ * @param {Loaded} module @returns {[string, Target][]}
+ */
 function exportsOf(module) {
   const names = emptySet()
   const sources = emptySet()
@@ -62,7 +67,10 @@ function exportsOf(module) {
   return all
 }
 
-/** @param {Export} entry @param {Loaded} user @returns {Target} @throws {SyntaxError} if there is none, or more than one */
+/**
+ * @param {Export} entry @param {Loaded} user @returns {Target}
+ * @throws {SyntaxError} if there is none, or more than one
+ */
 function demanded({ need, name }, user) {
   const module = neededBy(/** @type {Need} */ (need))
   const target = resolveExport(module, name)
@@ -70,7 +78,10 @@ function demanded({ need, name }, user) {
   return target
 }
 
-/** @param {Loaded[]} component in the order of evaluation @param {string[]} made @returns {string[]} its members' blobs */
+/**
+ * @param {Loaded[]} component in the order of evaluation @param {string[]} made
+ * @returns {string[]} its members' blobs
+ */
 export function linkCycle(component, made) {
   const places = emptyMap()
   let texts = ''
@@ -118,7 +129,8 @@ const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, nam
 /**
  * Takes out of a module what it imports of its cycle, and exports of others.
  *
- * @param {Loaded} module gets edits @param {Map<Loaded, number>} places of the cycle's modules @param {string} our
+ * @param {Loaded} module gets edits @param {Map<Loaded, number>} places of the cycle's modules
+ * @param {string} our
  * @returns {string} its prologue
  */
 function cyclic(module, places, our) {

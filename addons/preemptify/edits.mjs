@@ -1,7 +1,8 @@
 /**
  * addons/preemptify/edits.mjs: edits of the source text, and the printer that applies them.
-
- * The compiler prints no text from the tree. It collects edits, sorts them, and copies the ranges of the source between them.
+ *
+ * The compiler prints no text from the tree. It collects edits, sorts them, and copies the ranges of the
+ * source between them.
  */
 
 import {
@@ -17,9 +18,10 @@ import { fieldsOf } from './scopes.mjs'
 /** Texts and ranges, and lists of such. @typedef {any} Pieces */
 /** @typedef {string | Pieces[]} Text */
 /**
- * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends
- * what it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is
- * negative for what ends, and among those that enclose the same text that of the outer is nearer to 0.
+ * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
+ * `other` is the opposite end of the range. Edits at the same place are ordered by `rank`. Closing edits have
+ * negative ranks and come before opening edits. If two pairs enclose the same text, the outer pair has the
+ * rank nearer to 0.
  *
  * @typedef {{ at: number, rank: number, other: number, text: Text, to: number }} Edit
  */
@@ -36,7 +38,8 @@ export const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {E
   a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank)
 
 /**
- * @param {string} source @param {(string | Range)[]} pieces @param {number[]} [kept] gets what of the source stays, as mapOf takes it
+ * @param {string} source @param {(string | Range)[]} pieces
+ * @param {number[]} [kept] gets what of the source stays, as mapOf takes it
  * @returns {string} the edited text, however deep ranges stand in edits
  */
 export function print(source, pieces, kept) {
@@ -85,7 +88,12 @@ export function print(source, pieces, kept) {
   return result
 }
 
-/** Whether a text would be one word with what is before it: minified code has no space before a parenthesis, as `return(a)=>b`. @param {string} source @param {number} at @param {Text} text */
+/**
+ * Whether a text would be one word with what is before it: minified code has no space before a parenthesis,
+ * as `return(a)=>b`.
+ *
+ * @param {string} source @param {number} at @param {Text} text
+ */
 function isGlued(source, at, text) {
   while (isArray(text)) text = text[0]
   return typeof text === 'string' && matches(/^[\w$]/, text) && matches(NAME_PART, source[at - 1])
@@ -105,9 +113,14 @@ export function terse(text) {
 // Edits
 
 /** What an edit is added to: a draft, or a list of them. @typedef {{ edits: Edit[] }} Draftlike */
-/** @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
+/**
+ * @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text
+ */
 export const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, { at, rank, other, text, to })
-/** @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
+/**
+ * @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before
+ * @param {string} after
+ */
 export const enclose = (draft, from, to, rank, before, after) => {
   insert(draft, from, rank, to, before)
   insert(draft, to, -rank, from, after)
@@ -143,7 +156,11 @@ export function prefixFor(text) {
 
 // Places
 
-/** The next place of a token that is not in a comment. @param {string} source @param {string} token @param {number} at */
+/**
+ * The next place of a token that is not in a comment.
+ *
+ * @param {string} source @param {string} token @param {number} at
+ */
 export function seek(source, token, at) {
   while (!startsWith(source, token, at = pastSpace(source, at))) at++
   return at
@@ -155,7 +172,11 @@ export function pastParentheses(source, at) {
   return at
 }
 
-/** Where the arguments of a callee begin, or the member of an object. @param {string} source @param {number} at */
+/**
+ * Where the arguments of a callee begin, or the member of an object.
+ *
+ * @param {string} source @param {number} at
+ */
 export const pastOperand = (source, at) => pastSpace(source, pastParentheses(source, at))
 
 /** After the directives of a list of statements. @param {Node[]} body @param {number} at */
@@ -164,11 +185,18 @@ export function pastDirectives(body, at) {
   return at
 }
 
-/** What holds a parameter of a twin that leaves frames. @param {Draft} draft @param {Node} param @returns {string} */
+/**
+ * What holds a parameter of a twin that leaves frames.
+ *
+ * @param {Draft} draft @param {Node} param @returns {string}
+ */
 export const parameterOf = ({ our, source }, { type, argument, start, end }) =>
   type === 'Identifier' ? cut(source, start, end) : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
 
-/** @param {Node} node @param {(node: Node) => any} isWanted @returns {boolean} whether it, or one of those it is made of, is wanted */
+/**
+ * @param {Node} node @param {(node: Node) => any} isWanted
+ * @returns {boolean} whether it, or one of those it is made of, is wanted
+ */
 export function some(node, isWanted) {
   const stack = [node]
   while (stack.length) {
@@ -187,7 +215,8 @@ export function some(node, isWanted) {
 // Points
 
 /**
- * Parts of the text that make it quicker, and not different: without any of them it is right. Without chunks a sieve takes 2.2
- * times as long as the original instead of 1.6, a matrix product 3.7 instead of 2; without frames fib(25) 12 instead of 2, a queue of tasks 10 to 13 instead of 6.
+ * Parts of the text that make it quicker, and not different: without any of them it is right. Without chunks
+ * a sieve takes 2.2 times as long as the original instead of 1.6, a matrix product 3.7 instead of 2; without
+ * frames fib(25) 12 instead of 2, a queue of tasks 10 to 13 instead of 6.
  */
 export const optimisations = { chunk: true, frame: true, keeper: true, handed: true }

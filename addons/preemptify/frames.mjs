@@ -19,8 +19,9 @@ import { LISTS, isAliased, isFixed, isFunctionNode, isStrictBody } from './scope
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Pieces, Range } from './edits.mjs' */
 
-// Most functions need no generator: their twin stands on the engine's stack, as they do. Where it is suspended, by a call or at a
-// point, it leaves its place, the result that it waits for and its variables in a frame, and to resume it is to call it again:
+// Most functions need no generator: their twin runs on the engine's stack like the function itself. A call or
+// a point can suspend a twin. The twin then saves its place, the awaited result and its variables in a frame.
+// To resume the twin is to call it again:
 //
 //   function f(a) {            function twin(a) { let place = 0, result, b; out: {
 //                                if (--left <= 0) if (result = resumed()) ({ place, result, a, b } = result); else break out
@@ -30,19 +31,20 @@ import { LISTS, isAliased, isFixed, isFunctionNode, isStrictBody } from './scope
 //   }                            return b * result
 //                              } return suspend(twin, { place, result, a, b }, this) }
 //
-// Places are numbered as they stand in the text; a loop begins each round with none. What is computed before a place and needed
-// after it is a variable. Where closures use what changes, or parameters hold expressions, only the first part is called
-// once: it has the parameters, what closures use and the functions that are declared; what leaves frames is an arrow function in it.
+// Places are numbered as they stand in the text; a loop begins each round with none. What is computed before
+// a place and needed after it is a variable. Where closures use what changes, or parameters hold expressions,
+// only the first part is called once: it has the parameters, what closures use and the functions that are
+// declared; what leaves frames is an arrow function in it.
 //
 //   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
 //
-// While a frame is left (`counts.away`), nothing around ends: an iterator is not closed, and gives itself where its round goes on; a finalizer
-// is passed over, if it has no places; one that has comes after its `try`, which keeps how it ended. What is waited for there and fails is
-// thrown where it was called.
+// While a frame is left (`counts.away`), nothing around ends: an iterator is not closed, and gives itself
+// where its round goes on; a finalizer is passed over, if it has no places; one that has comes after its
+// `try`, which keeps how it ended. What is waited for there and fails is thrown where it was called.
 //
-// In the text T is the twin where it stands in an expression, K the place, r the result, D the room that is left, a1 and so on a parameter that
-// is destructured, T1 and so on what is kept, o encloses all of it, and I is the rest. What calls only
-// what it returns needs no frame.
+// In the text T is the twin where it stands in an expression, K the place, r the result, D the room that is
+// left, a1 and so on a parameter that is destructured, T1 and so on what is kept, o encloses all of it, and I
+// is the rest. What calls only what it returns needs no frame.
 
 /**
  * @typedef {object} Framed a function whose twin leaves frames
@@ -63,13 +65,16 @@ import { LISTS, isAliased, isFixed, isFunctionNode, isStrictBody } from './scope
  * @property {boolean} isLowered whether a call may have been made, and left less room
  * @property {boolean} hasRestored whether that is given back before another
  * @property {number} depth of the part that is being planned
- * @property {number} around how many statements around have to know when a frame is left: they try, or iterate
- * @property {{ how: string, what: string } | null} ending what keeps how the part ends that is being planned, where a finalizer with places comes next
+ * @property {number} around how many statements around have to know when a frame is left: they try, or
+ *   iterate
+ * @property {{ how: string, what: string } | null} ending what keeps how the part ends that is being planned,
+ *   where a finalizer with places comes next
  * @property {boolean} isRefused whether it holds what nothing can go on from
  * @property {(condition: string) => string} pause returns the text of a preemption point under a condition
  */
 /**
- * Statements of a twin, the first place in them, if there is one, and whether they look for themselves where it goes on.
+ * Statements of a twin, the first place in them, if there is one, and whether they look for themselves where
+ * it goes on.
  *
  * @typedef {{ pieces: Pieces, first: number, isGuarded: boolean }} Unit
  */
@@ -103,7 +108,7 @@ export function frame(draft, plan) {
     for (let i = firstOf(facts.returns, part => part.start > max(start, from)); facts.returns[i]?.end < finalizer.start; i++) hold(facts.returns[i])
     from = max(from, finalizer.start)
   })
-  // What it calls is what it returns; but what makes closures may have to be shorter.
+  // A tail call needs no frame. A function that creates closures may need one all the same, to be shorter.
   const isTail = draft.isOfModule && !isHeld(node.body) && !find(plan.children, ({ isLong }) => isLong)
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
@@ -142,8 +147,8 @@ export function unframe(draft) {
 const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync && !isGenerator && !scope.hasEval
 
 /**
- * The variables that a function declares, as far as they can be those of one twin after the other: what it declares stands at the top of
- * the twin, and what closures in it use never changes, or is shared with them.
+ * The declared variables of a function that a resumed twin can restore. The twin declares them at its top.
+ * Variables that closures use must never change, or are shared with the closures.
  *
  * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free as of names
  * @returns {{ names: string[], shared: string[], numbers: Set<string>, isShared: boolean, functions: Node[],
@@ -201,7 +206,8 @@ function localsOf(own, facts, free) {
 /**
  * Whether what a function declares has the name of something that it uses, and that is declared around it.
  *
- * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free as of names @returns {boolean}
+ * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free as of names
+ * @returns {boolean}
  */
 function hidesAround({ name, outer }, own, free) {
   while (outer && outer.kind !== 'name' && isWithin(outer.scope.node, own)) outer = outer.outer
@@ -210,7 +216,9 @@ function hidesAround({ name, outer }, own, free) {
   return next !== undefined && next.start < own.body.end
 }
 
-/** @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them */
+/**
+ * @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them
+ */
 function firstUse(functions) {
   let first = Infinity
   pick(functions, ({ id }) => pick(id.variable.references, (/** @type {Node} */ reference) => {
@@ -225,7 +233,12 @@ function isInOne(node, functions) {
   return next !== undefined && isWithin(node, next)
 }
 
-/** Whether variables of one name cannot be one variable: they are there at the same time, or a closure keeps one. @param {Variable[]} variables @param {Facts} facts */
+/**
+ * Whether variables of one name cannot be one variable: they are there at the same time, or a closure keeps
+ * one.
+ *
+ * @param {Variable[]} variables @param {Facts} facts
+ */
 function areMixed(variables, facts) {
   let end = 0
   sort(variables, (/** @type {Variable} */ a, /** @type {Variable} */ b) => a.scope.node.start - b.scope.node.start)
@@ -240,7 +253,10 @@ function areMixed(variables, facts) {
 /** @param {Node} inner @param {Node} outer */
 const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= outer.end
 
-/** @param {Variable} variable @param {Facts} facts of the function that declares it @returns {boolean} whether closures use it */
+/**
+ * @param {Variable} variable @param {Facts} facts of the function that declares it
+ * @returns {boolean} whether closures use it
+ */
 const isCaptured = ({ references }, facts) => find(references, ({ scope }) => scope.facts !== facts) !== undefined
 
 /** Whether it is declared in a pattern among the parameters. @param {Variable} variable @param {Node} own */
@@ -257,7 +273,8 @@ function declaratorOf(id) {
 
 /**
  * @param {Variable} variable @param {Node} own @param {Facts} facts @param {Node[]} functions declared in it
- * @param {number} calledAt where they may be called first @returns {boolean} whether there can be one of it as long as the function runs
+ * @param {number} calledAt where they may be called first
+ * @returns {boolean} whether there can be one of it as long as the function runs
  */
 function canBeKept(variable, own, facts, functions, calledAt) {
   const { kind, declarations, references, isAssigned, isDynamic, scope } = variable
@@ -287,9 +304,10 @@ function loopAround(id, own) {
 const ARITHMETIC = /^(?:(?:[-+*/%&|^~]|\*\*|<<|>>>?)=?|\+\+|--)$/
 
 /**
- * Whether a variable seems to hold numbers, and nothing sees what it holds before the first: all that uses it comes after a statement that
- * assigns to it, in the same block. Then it may begin as 0. What may be `undefined`, too, engines keep as they keep anything: in JavaScriptCore
- * fft takes 2 instead of 13 times as long as the original, mandelbrot 1.2 instead of 5.6.
+ * Whether a variable seems to hold numbers, and nothing sees what it holds before the first: all that uses it
+ * comes after a statement that assigns to it, in the same block. Then it may begin as 0. What may be
+ * `undefined`, too, engines keep as they keep anything: in JavaScriptCore fft takes 2 instead of 13 times as
+ * long as the original, mandelbrot 1.2 instead of 5.6.
  *
  * @param {Variable} variable that no closure uses
  */
@@ -306,7 +324,10 @@ function isNumber({ kind, declarations, references }) {
   return !find(uses, use => use !== first && (use.start < assignment.end || use.end > block.end))
 }
 
-/** @param {Variable} variable that closures use @param {Node} own @returns {boolean} whether it may change once they do */
+/**
+ * @param {Variable} variable that closures use @param {Node} own
+ * @returns {boolean} whether it may change once they do
+ */
 function isChanging({ kind, declarations, references, isAssigned }, own) {
   if (isAssigned || declarations.length > 1) return true
   if (kind !== 'var') return false
@@ -317,13 +338,17 @@ function isChanging({ kind, declarations, references, isAssigned }, own) {
 /** @param {Framed} framed @param {string} key */
 const word = ({ draft: { our } }, key) => our + key
 
-/** @param {Unit[]} units @param {Pieces} pieces @param {number} [first] place in them @param {boolean} [isGuarded] */
+/**
+ * @param {Unit[]} units @param {Pieces} pieces @param {number} [first] place in them
+ * @param {boolean} [isGuarded]
+ */
 const emit = (units, pieces, first = Infinity, isGuarded = false) => append(units, { pieces, first, isGuarded })
 
 /**
  * Units one after the other; those that come before the place from which the twin goes on are left out.
  *
- * @param {Framed} framed @param {Unit[]} units @param {number} [beyond] the first place that may come behind them
+ * @param {Framed} framed @param {Unit[]} units
+ * @param {number} [beyond] the first place that may come behind them
  * @returns {Pieces}
  */
 function piecesOfUnits(framed, units, beyond = Infinity) {
@@ -341,11 +366,20 @@ function piecesOfUnits(framed, units, beyond = Infinity) {
   return pieces
 }
 
-/** What leaves the frame at the last place. @param {Framed} framed @param {string} [begin] what is done before */
+/**
+ * The text that leaves the frame at the last place.
+ *
+ * @param {Framed} framed @param {string} [begin] text before it
+ */
 const leaving = (framed, begin = '') =>
   `{${begin}${word(framed, 'K')}=${framed.around > 0 ? `${framed.draft.helper('A')}(${framed.place})` : framed.place};break ${word(framed, 'o')}}`
 
-/** What stands around the condition for leaving at the next place: what is around that sees what it has waited for fail. @param {Framed} framed */
+/**
+ * The text before and after the condition for leaving at the next place. Inside of `try`, a failed wait
+ * throws here.
+ *
+ * @param {Framed} framed
+ */
 function arriving(framed) {
   const at = word(framed, 'K')
   const place = ++framed.place
@@ -359,14 +393,24 @@ function pointWhere(framed, condition) {
   return begin + condition + end + leaving(framed)
 }
 
-/** Before a call: what another one has left of the room. Binary trees take 2.7 times as long as the original, where nothing gives it back 3.7. @param {Framed} framed */
+/**
+ * Before a call: what another one has left of the room. Binary trees take 2.7 times as long as the original,
+ * where nothing gives it back 3.7.
+ *
+ * @param {Framed} framed
+ */
 function restoring(framed) {
   if (!framed.isLowered) return ''
   framed.hasRestored = true
   return `${framed.draft.budget}.room=${word(framed, 'D')};`
 }
 
-/** A call that may be suspended. @param {Framed} framed @param {Pieces} call @param {Unit[]} units @returns {string} its result, until the next place */
+/**
+ * A call that may be suspended.
+ *
+ * @param {Framed} framed @param {Pieces} call @param {Unit[]} units
+ * @returns {string} its result, until the next place
+ */
 function calling(framed, call, units) {
   const { budget } = framed.draft
   const result = word(framed, 'r')
@@ -406,7 +450,9 @@ const isHeld = node => node.isHeld
 /** @param {Node} member */
 const partsOfMember = ({ object, property, computed }) => computed ? [object, property] : [object]
 
-/** @param {Node} node @returns {Node[] | null} what it is computed from, in this order; null: in another order */
+/**
+ * @param {Node} node @returns {Node[] | null} what it is computed from, in this order; null: in another order
+ */
 function operandsOf(node) {
   const { type, operator, argument, callee, left, right } = node
   switch (type) {
@@ -442,7 +488,8 @@ function refuse(framed) {
 /**
  * The text between two places, with what is computed from others where those stood.
  *
- * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands @param {Unit[]} units
+ * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands
+ * @param {Unit[]} units
  * @param {boolean} [isKept] whether all operands are to have the same values later @returns {Pieces}
  */
 function substituted(framed, from, to, operands, units, isKept = false) {
@@ -464,11 +511,19 @@ function substituted(framed, from, to, operands, units, isKept = false) {
   return pieces
 }
 
-/** A name where something else stood: minified code has no space between `f()` and `in`. @param {string} source @param {Node} node @param {string} name */
+/**
+ * A name where something else stood: minified code has no space between `f()` and `in`.
+ *
+ * @param {string} source @param {Node} node @param {string} name
+ */
 const apart = (source, { start, end }, name) =>
   (matches(NAME_PART, source[start - 1] ?? '') ? ' ' : '') + name + (matches(NAME_PART, source[end] ?? '') ? ' ' : '')
 
-/** A value as it is now, whatever is done later. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
+/**
+ * A value as it is now, whatever is done later.
+ *
+ * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ */
 function keptValue(framed, node, units) {
   if (isSteady(node)) return asItStands(framed, node)
   const text = value(framed, node, units)
@@ -478,7 +533,11 @@ function keptValue(framed, node, units) {
   return ['...', keep(framed, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
 }
 
-/** What has a value, once that is done which may be suspended. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
+/**
+ * What has a value, once that is done which may be suspended.
+ *
+ * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ */
 function value(framed, node, units) {
   if (!isHeld(node)) return grouped(node, asItStands(framed, node))
   const { type, start, end, call, operator, left, right } = node
@@ -526,7 +585,11 @@ function value(framed, node, units) {
 /** @param {Node} node of a call @returns {boolean} whether nothing in it has a place */
 const isWhole = ({ callee, tag, quasi, arguments: given = [] }) => !isHeld(callee ?? tag) && !(quasi && isHeld(quasi)) && !find(given, isHeld)
 
-/** A function gets no name by that. @param {Framed} framed @param {string} name @param {Node} node @param {Unit[]} [units] */
+/**
+ * A function gets no name by that.
+ *
+ * @param {Framed} framed @param {string} name @param {Node} node @param {Unit[]} [units]
+ */
 function assigned(framed, name, node, units = []) {
   const text = value(framed, node, units)
   emit(units, [`${name}=`, isFunctionNode(node) ? ['(0,', text, ')'] : text, ';'])
@@ -748,7 +811,11 @@ function looped(framed, loop, units) {
     : ['for(', begin, ';', test && !isLate && !isTestHeld ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
 }
 
-/** A `for`-`of`: what it iterates gives itself where a round goes on. @param {Framed} framed @param {Node} loop @param {Unit[]} units */
+/**
+ * A `for`-`of`: what it iterates gives itself where a round goes on.
+ *
+ * @param {Framed} framed @param {Node} loop @param {Unit[]} units
+ */
 function walked(framed, loop, units) {
   const { draft } = framed
   const { left, right, body } = loop
@@ -784,8 +851,8 @@ function tried(framed, node, units) {
 }
 
 /**
- * A `try` whose finalizer has places: how what comes before ended is kept until that is over. A generator instead would be made anew
- * with each closure, and its first call takes V8 4 us.
+ * A `try` whose finalizer has places: how what comes before ended is kept until that is over. A generator
+ * instead would be made anew with each closure, and its first call takes V8 4 us.
  *
  * @param {Framed} framed @param {Node} node @param {Unit[]} units
  */
@@ -813,7 +880,11 @@ function finished(framed, node, units) {
 /** Whether `break` or `continue` may leave it. @param {Node} node */
 const isLeft = ({ type }) => LISTS[type] === 'loops' || type === 'SwitchStatement' || type === 'LabeledStatement'
 
-/** What of a `try` comes before what it does finally. @param {Framed} framed @param {Node} node @returns {Unit[]} */
+/**
+ * What of a `try` comes before what it does finally.
+ *
+ * @param {Framed} framed @param {Node} node @returns {Unit[]}
+ */
 function caught(framed, { block, handler }) {
   const first = framed.place + 1
   /** @type {Unit[]} */
@@ -837,7 +908,11 @@ function caught(framed, { block, handler }) {
 
 // The text
 
-/** Has what a function declares stand at the top of its twin, and its calls be those of twins. @param {Draft} draft @param {CallSite[]} calls */
+/**
+ * Has what a function declares stand at the top of its twin, and its calls be those of twins.
+ *
+ * @param {Draft} draft @param {CallSite[]} calls
+ */
 export function planFrame(draft, calls) {
   const { declarations } = /** @type {Framed} */ (draft.framed)
   pick(calls, call => {
@@ -859,7 +934,12 @@ export function planFrame(draft, calls) {
   }
 }
 
-/** A twin that leaves frames. @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan @returns {Pieces} */
+/**
+ * A twin that leaves frames.
+ *
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan
+ * @returns {Pieces}
+ */
 export function textOfFrame(draft, { node, facts, entry, frame }) {
   const { our, variables, helper, edits } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)

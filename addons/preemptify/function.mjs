@@ -1,8 +1,8 @@
 /**
  * addons/preemptify/function.mjs: `preemptify(fn)`, which rewrites one function at run time.
-
- * The function's text comes from Function.prototype.toString. The result is evaluated again, so the variables of the
- * function must be handed in by `evaluate`, `scope` or `calls`.
+ *
+ * The function's text comes from Function.prototype.toString. The result is evaluated again, so the variables
+ * of the function must be handed in by `evaluate`, `scope` or `calls`.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -65,8 +65,8 @@ const rewritten = /* @__PURE__ */ emptyWeakMap()
 let compilations = 0
 
 /**
- * The variables that `scope` or `calls` names, by their keys or by arrow functions: what a minifier makes of those in the
- * function, it makes of them there.
+ * The variables that `scope` or `calls` names, by their keys or by arrow functions: what a minifier makes of
+ * those in the function, it makes of them there.
  *
  * @param {string} option @param {any} given
  * @returns {[key: string, get: () => any][]}
@@ -103,7 +103,10 @@ function valueOf(get) {
   } catch {}
 }
 
-/** @param {string} key @param {any} value @returns {any} the value, if it can be called as a preemptible function */
+/**
+ * @param {string} key @param {any} value
+ * @returns {any} the value, if it can be called as a preemptible function
+ */
 function delegable(key, value) {
   if (value === undefined) throw new ReferenceError(`${key} is not defined in calls`)
   if (value?.[known] || isDelegable(value)) return value
@@ -112,17 +115,17 @@ function delegable(key, value) {
 
 /**
  * @typedef {object} PreemptifyOptions
- * @property {Record<string, any> | (() => any)[]} [scope] values for variables that the function closes over, by
- *   name; or `[() => limit]`, which reads the variable whenever the function does, and survives minifiers. A generator
- *   function among them is called as a preemptible one
- * @property {(source: string) => any} [evaluate] `s => eval(s)`, written where the function was: its variables,
- *   its `this` and its strictness are those of the function then
- * @property {Record<string, any> | (() => any)[]} [calls] preemptible functions by the names they are called by; one
- *   that is added later is found when it is called. Or `[() => helper]`, as in `scope`
+ * @property {Record<string, any> | (() => any)[]} [scope] values for variables that the function closes over,
+ *   by name; or `[() => limit]`, which reads the variable whenever the function does, and survives minifiers.
+ *   A generator function among them is called as a preemptible one
+ * @property {(source: string) => any} [evaluate] `s => eval(s)`, written where the function was: its
+ *   variables, its `this` and its strictness are those of the function then
+ * @property {Record<string, any> | (() => any)[]} [calls] preemptible functions by the names they are called
+ *   by; one that is added later is found when it is called. Or `[() => helper]`, as in `scope`
  * @property {boolean} [strict] whether the function is strict, where its source and the engine do not tell;
  *   default: strict, if its source allows it
- * @property {boolean} [budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they
- *   yield
+ * @property {boolean} [budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false:
+ *   they yield
  * @property {any} [this] the `this` of an arrow function
  * @property {object} [home] the object or prototype that a method with `super` belongs to
  */
@@ -130,7 +133,8 @@ function delegable(key, value) {
  * What `preemptify` makes of a function.
  *
  * @template This @template {any[]} A @template R
- * @typedef {((this: This, ...args: A) => Generator<Yieldable, Outcome<R>, unknown>) & { readonly source: string }} Preemptible
+ * @typedef {((this: This, ...args: A) => Generator<Yieldable, Outcome<R>, unknown>) & { readonly source:
+ *   string }} Preemptible
  */
 /**
  * What `preemptify` makes of a class or an object.
@@ -143,30 +147,33 @@ function delegable(key, value) {
  */
 
 /**
- * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
- * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
+ * Preemption points for a function that was not written for the scheduler: its source
+ * (Function.prototype.toString) is rewritten at run time into a generator function, by the rules of RT.js
+ * (III-B, Table I).
  *
  * ```js
  * const encrypt = preemptify(function encrypt(text) { ... }) // loops, calls, recursion as they are
  * const cipher = await rt.spawn(encrypt, { deadline: 500 }, text)
  * ```
  *
- * Points stand where the function begins, where the body of a loop begins, and before statements that are calls; calls
- * of itself, of those in `calls` and of generator functions in `scope` are delegated; `await` yields a promise. Nested
- * functions stay as they are.
+ * Points stand where the function begins, where the body of a loop begins, and before statements that are
+ * calls; calls of itself, of those in `calls` and of generator functions in `scope` are delegated; `await`
+ * yields a promise. Nested functions stay as they are.
  *
- * A call inside of an expression is no point of its own: `x = f(y)` runs `f` to its end unless `f` is preemptible; so does what
- * runs within the engine, `sort` with a comparator or a long regular expression. Methods are delegated by their names:
- * `this.step()`, not `o['step']()`. A loop of names, operators and elements alone counts its budget in a copy: if a Proxy or
- * a `valueOf` in it makes a more urgent job ready, that waits until the budget ends. Recursion without end fails with a
- * RangeError at two million calls, which the scheduler keeps, not the engine. Where a page has
- * `require-trusted-types-for 'script'`: `evaluate: s => eval(policy.createScript(s))`.
+ * A call inside of an expression is no point of its own: `x = f(y)` runs `f` to its end unless `f` is
+ * preemptible; so does what runs within the engine, `sort` with a comparator or a long regular expression.
+ * Methods are delegated by their names: `this.step()`, not `o['step']()`. A loop of names, operators and
+ * elements alone counts its budget in a copy: if a Proxy or a `valueOf` in it makes a more urgent job ready,
+ * that waits until the budget ends. Recursion without end fails with a RangeError at two million calls, which
+ * the scheduler keeps, not the engine. Where a page has `require-trusted-types-for 'script'`: `evaluate: s =>
+ * eval(policy.createScript(s))`.
  *
  * @template This @template {any[]} A @template R
  * @overload
  * @param {(this: This, ...args: A) => R} fn a function, arrow function, method, async function or generator
  * @param {PreemptifyOptions} [options]
- * @returns {Preemptible<This, A, R>} a generator function of the same name and length, with its text as `source`
+ * @returns {Preemptible<This, A, R>} a generator function of the same name and length, with its text as
+ *   `source`
  */
 /**
  * The same for methods.
@@ -174,15 +181,15 @@ function delegable(key, value) {
  * @template {object} O @template {string} M
  * @overload
  * @param {O} fn a class or an object
- * @param {PreemptifyOptions & { methods: readonly (M & (O extends abstract new (...args: any) => infer I ? keyof I : keyof O))[] }} options
- *   `methods`: those to rewrite
+ * @param {PreemptifyOptions & { methods: readonly (M & (O extends abstract new (...args: any) => infer I ?
+ *   keyof I : keyof O))[] }} options `methods`: those to rewrite
  * @returns {WithMethods<O, M>} a new class or object
  */
 /**
  * @param {any} fn @param {any} [options]
  * @returns {any}
- * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors, constructors, async
- *   generators
+ * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors,
+ *   constructors, async generators
  * @throws {SyntaxError} when a preemptible function is called where no yield can stand
  * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
  */
@@ -221,8 +228,9 @@ export function preemptify(fn, options = {}) {
  *   links: Links, isVisible: boolean
  * }} FunctionDraft
  *
- * `options`: as of preemptify; `label`: what its errors begin with; `bindings`: parameters of the function that it is compiled in; `helpers`: declarations around it; `isVisible`:
- * whether `evaluate` sees the function by its name
+ * `options`: as of preemptify; `label`: what its errors begin with; `bindings`: parameters of the function
+ * that it is compiled in; `helpers`: declarations around it; `isVisible`: whether `evaluate` sees the
+ * function by its name
  */
 
 /**
@@ -295,7 +303,8 @@ function linksOf(fn, options, methods) {
  * Rewrites one function into a generator function, or the methods of a class.
  *
  * @param {any} fn @param {any} options as of preemptify
- * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
+ * @param {string[]} [methods] those that are rewritten together
+ * @param {boolean} [isClass] whether fn is their class
  * @returns {any} the generator function, or the class
  */
 function rewriting(fn, options, methods = [], isClass = false) {
@@ -424,7 +433,11 @@ function resolveNames(draft, ownName, isNamed) {
 
 // Calls of preemptible functions
 
-/** Calls of names have to be where they can yield. @param {FunctionDraft} draft @param {Node} call @param {string} zone */
+/**
+ * Calls of names have to be where they can yield.
+ *
+ * @param {FunctionDraft} draft @param {Node} call @param {string} zone
+ */
 function refuseToYield(draft, call, zone) {
   const found = linkOf(draft, call)
   if (!found || found.get === draft.links.own) return
@@ -434,7 +447,11 @@ function refuseToYield(draft, call, zone) {
     'move it into the function itself')
 }
 
-/** What the name of what is called stands for, if that may be preemptible. @param {FunctionDraft} draft @param {Node} call */
+/**
+ * What the name of what is called stands for, if that may be preemptible.
+ *
+ * @param {FunctionDraft} draft @param {Node} call
+ */
 function linkOf({ links }, call) {
   const { type, name, variable, scope } = calledIn(call)
   const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' && !isHidden(scope)
@@ -477,7 +494,8 @@ function linkedCalls(draft, plan) {
 /**
  * What a name that is called is replaced by.
  *
- * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan of the function that it is in @param {any} found what the name stands for
+ * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan of the function that it is in
+ * @param {any} found what the name stands for
  * @returns {boolean} whether the call is part of its caller
  */
 function nameCallee(draft, call, plan, { callee: value, get }) {
@@ -492,7 +510,8 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
     replace(draft, callee.start, callee.end, `${bind(draft, `generator_${name}`, get)}()`)
     return false
   }
-  // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the original does.
+  // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the
+  // original does.
   if (isOwn && (own.generator || (own.async && !isVisible && !isAwaited))) return false
   const way = isAwaited ? 'awaited' : 'call'
   if (!isOwn) {
@@ -537,7 +556,8 @@ function wayOf({ fn, self, table }, callee, way) {
 }
 
 /**
- * Has names be reached through an object that would mean something else in a generator, or must not be assigned to.
+ * Has names be reached through an object that would mean something else in a generator, or must not be
+ * assigned to.
  *
  * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
  */
@@ -612,7 +632,10 @@ function replaceWords(draft, own, ownName) {
 /** @param {Node} reference @returns {boolean} */
 const isTarget = reference => reference.isWritten
 
-/** @param {Facts} facts @param {Node} own @returns {boolean} whether it is that of the function, or of an arrow function in it */
+/**
+ * @param {Facts} facts @param {Node} own
+ * @returns {boolean} whether it is that of the function, or of an arrow function in it
+ */
 function isOurs(facts, own) {
   while (facts.isArrow && facts.node !== own && facts.parent) facts = facts.parent
   return facts.node === own
@@ -620,7 +643,11 @@ function isOurs(facts, own) {
 
 // Linking
 
-/** A function that is wanted as a generator function, and its calls. @param {FunctionDraft} draft @param {Node} own @returns {any} as of planTwin */
+/**
+ * A function that is wanted as a generator function, and its calls.
+ *
+ * @param {FunctionDraft} draft @param {Node} own @returns {any} as of planTwin
+ */
 function planOfFunction(draft, own) {
   const { facts } = own
   if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
@@ -632,7 +659,11 @@ function planOfFunction(draft, own) {
   return plan
 }
 
-/** Plans its text. @param {FunctionDraft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan */
+/**
+ * Plans its text.
+ *
+ * @param {FunctionDraft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ */
 function planFunction(draft, plan) {
   const { node, facts } = plan
   draft.variables = emptySet()
@@ -662,7 +693,10 @@ function entryText(draft, plan) {
   return print(draft.source, [textOfFrame(other, plan)])
 }
 
-/** @param {FunctionDraft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
+/**
+ * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
+ * @returns {any} the generator function
+ */
 function rewriteFunction(draft, own, ownName) {
   const { fn, options, label, source, our, free, links, edits, tree } = draft
   const { evaluate, home } = options
@@ -735,9 +769,11 @@ function rewriteClass(draft, target, methods) {
 }
 
 /**
- * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
+ * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global
+ * scope.
  *
- * @param {FunctionDraft} draft @param {string} member @param {string} [begin] what begins a call of it; none of a class
+ * @param {FunctionDraft} draft @param {string} member
+ * @param {string} [begin] what begins a call of it; none of a class
  * @returns {any[]} the member and what begins a call of it
  */
 function compiled({ fn, options, label, our, bindings, helpers }, member, begin) {
@@ -752,7 +788,8 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
       isOpen = mode = true
     }
   }
-  // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
+  // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this`
+  // around it.
   const list = `(${join(listOf(bindings), ', ')})`
   const head = !begin || helpers.length ? `${list} =>` : `function ${list}`
   const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(fn.name)}], ` +
@@ -799,8 +836,8 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
 }
 
 /**
- * The errors of an async function reject, its parameters' too, and its result is awaited; why a variable is missed is
- * said.
+ * The errors of an async function reject, its parameters' too, and its result is awaited; why a variable is
+ * missed is said.
  *
  * @param {any} inner @param {boolean} isAsync @param {string} label @param {string[]} lost
  */
@@ -821,7 +858,9 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
   }
 }
 
-/** @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin */
+/**
+ * @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin
+ */
 function published(twin, fn) {
   const generator = generatorOf(twin, fn)
   if (generator[known]) return generator

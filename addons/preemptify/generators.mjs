@@ -1,7 +1,8 @@
 /**
  * addons/preemptify/generators.mjs: the generator form of twins.
-
- * A twin in this form is a generator function: a preemption point is a `yield`, and a call that is suspended is yielded.
+ *
+ * A twin in this form is a generator function: a preemption point is a `yield`, and a call that is suspended
+ * is yielded.
  */
 
 import { closing, isCollected, isOfEngine, isPrivate, opening, part, planCall, way } from './calls.mjs'
@@ -16,7 +17,8 @@ import { pastSpace } from './read.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
- * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and what is awaited.
+ * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and
+ * what is awaited.
  *
  * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
  */
@@ -45,7 +47,11 @@ export function planTwin(draft, { node, facts, calls }) {
   planBeginning(draft, node)
 }
 
-/** Begins a body: after its directives, with variables of ours and a point. @param {Draft} draft @param {Node} own */
+/**
+ * Begins a body: after its directives, with variables of ours and a point.
+ *
+ * @param {Draft} draft @param {Node} own
+ */
 function planBeginning(draft, own) {
   const { variables, begin, spell } = draft
   const { body } = own
@@ -56,7 +62,11 @@ function planBeginning(draft, own) {
     spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
-/** What is spread, or what a collection is made of. @param {Draft} draft @param {Node[]} nodes @param {Node} body */
+/**
+ * What is spread, or what a collection is made of.
+ *
+ * @param {Draft} draft @param {Node[]} nodes @param {Node} body
+ */
 function planCollected(draft, nodes, body) {
   pick(nodes, node => {
     if (node.start < body.start || !isCollected(node)) return
@@ -78,7 +88,11 @@ function planLoop(draft, loop, own) {
   else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
 }
 
-/** Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop. @param {Draft} draft @param {Node} loop */
+/**
+ * Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
+ *
+ * @param {Draft} draft @param {Node} loop
+ */
 function planForAwait(draft, loop) {
   const { source, our, helper, spell } = draft
   const { start, end, left, right, body } = loop
@@ -114,7 +128,11 @@ function planForOf(draft, { start, left, right, body }) {
     range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
 }
 
-/** A generator function. @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]} */
+/**
+ * A generator function.
+ *
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]}
+ */
 export function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) {
   const { params, body } = node
   const { start: from, end: to, type } = body

@@ -1,11 +1,13 @@
 /**
  * addons/preemptify/helpers.mjs: the names by which rewritten text calls the run-time support.
-
- * The printer and the run-time support share this table, so that the compiler does not load the run-time support.
+ *
+ * The printer and the run-time support share this table, so that the compiler does not load the run-time
+ * support.
  */
 
 /**
- * Functions of the run-time support by their names in rewritten text, with the number of parameters that the text passes on.
+ * Functions of the run-time support by their names in rewritten text, with the number of parameters that the
+ * text passes on.
  *
  * @type {Record<string, { name: string, arity: number }>}
  */
@@ -40,13 +42,16 @@ export const HELPERS = {
   h: { name: 'short', arity: 1 }
 }
 
-/** Parameters that a constructor may have whose body is to be skipped: the run-time support passes as many values. */
+/**
+ * Parameters that a constructor may have whose body is to be skipped: the run-time support passes as many
+ * values.
+ */
 export const MAX_SKIPPED_PARAMETERS = 8
 
 /**
- * What a script begins with. Where nothing is there, it makes a stand-in, which has everything run as it is, and keeps the
- * twins; rt.mjs takes that over when it is imported, or when it is used next. Nothing resumes twins before, so there is always
- * budget left, also where a loop that runs in chunks has thrown.
+ * What a script begins with. Where nothing is there, it makes a stand-in, which has everything run as it is,
+ * and keeps the twins; rt.mjs takes that over when it is imported, or when it is used next. Nothing resumes
+ * twins before, so there is always budget left, also where a loop that runs in chunks has thrown.
  */
 export const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +

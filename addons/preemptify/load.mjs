@@ -1,9 +1,10 @@
 /**
  * addons/preemptify/load.mjs: `preemptify.import`.
-
- * A module is rewritten once for each URL, together with all modules that it imports. A page fetches them and turns them into
- * blobs that import each other, so that linking, live bindings and the order of evaluation stay those of the engine. In Node,
- * module hooks rewrite the modules whose URL ends with a mark, and mark the modules that these import.
+ *
+ * A module is rewritten once for each URL, together with all modules that it imports. A page fetches them and
+ * turns them into blobs that import each other, so that linking, live bindings and the order of evaluation
+ * stay those of the engine. In Node, module hooks rewrite the modules whose URL ends with a mark, and mark
+ * the modules that these import.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -24,12 +25,14 @@ import { runtime, support } from './runtime.mjs'
 const { options: optionsOf, wrongType } = extend.check
 
 /**
- * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it. Other imports of
- * the same address get the module as it is: that is another one. In pages, what modules that import each other import beside is
- * evaluated before all of them.
+ * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it.
+ * Other imports of the same address get the module as it is: that is another one. In pages, what modules that
+ * import each other import beside is evaluated before all of them.
  *
- * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of Node's packages
- * @param {{ base?: string | URL }} [options] default: the address of the page, or the current directory; give `import.meta.url`
+ * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of
+ *   Node's packages
+ * @param {{ base?: string | URL }} [options] default: the address of the page, or the current directory; give
+ *   `import.meta.url`
  * @returns {Promise<any>} its namespace, the same one whenever it is asked for
  * @throws {EvalError} (rejects) when the Content-Security-Policy of the page has no `blob:` in its script-src
  */
@@ -83,7 +86,9 @@ function importer(base) {
 
 // Node
 
-/** What the addresses of rewritten modules end with in Node; in specifiers, what they are relative to follows. */
+/**
+ * What the addresses of rewritten modules end with in Node; in specifiers, what they are relative to follows.
+ */
 const MARK = '#preemptify:'
 
 /** @param {string} url */
@@ -135,8 +140,8 @@ async function importAt(url, attributes) {
   const { made, order } = linkGraph(module)
   try {
     await (opened ??= open())
-    // Waiting for their turns, those of a cycle would let others pass. By an import of all of them JavaScriptCore begins none
-    // before the one that waits, so each is brought by itself.
+    // Waiting for their turns, those of a cycle would let others pass. By an import of all of them
+    // JavaScriptCore begins none before the one that waits, so each is brought by itself.
     for (let i = 0; i < order.length; i++) {
       /** @type {Promise<unknown>[]} */
       const begun = []
@@ -152,7 +157,10 @@ async function importAt(url, attributes) {
   }
 }
 
-/** @param {string} url @param {string} [attributes] @returns {Loaded} loaded once; what failed is tried again, as most engines do */
+/**
+ * @param {string} url @param {string} [attributes]
+ * @returns {Loaded} loaded once; what failed is tried again, as most engines do
+ */
 function moduleAt(url, attributes = '') {
   const key = url + attributes
   const known = modules.get(key)
@@ -204,7 +212,12 @@ async function load(module) {
   readExports(module)
 }
 
-/** What a module imports and exports, as ECMA-262 lists it: what is exported of what is imported is not its own. @param {Loaded} module */
+/**
+ * What a module imports and exports, as ECMA-262 lists it: what is exported of what is imported is not its
+ * own.
+ *
+ * @param {Loaded} module
+ */
 function readExports({ url, tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
   pick(needs, need => {
     const { type, specifiers, exported } = need.node
@@ -251,12 +264,12 @@ async function loadGraph(entry) {
 }
 
 /**
- * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that import each
- * other are a component of the graph (Tarjan 1972).
+ * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that
+ * import each other are a component of the graph (Tarjan 1972).
  *
  * @param {Loaded} entry
- * @returns {{ made: string[], order: string[][] }} all blobs; and those to evaluate before, each when the one before it has been,
- *   those of a cycle at once
+ * @returns {{ made: string[], order: string[][] }} all blobs; and those to evaluate before, each when the one
+ *   before it has been, those of a cycle at once
  */
 function linkGraph(entry) {
   /** @type {string[]} */

@@ -13,7 +13,10 @@ import { LISTS, isDirectEval } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Draft } from './calls.mjs' */
 
-/** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
+/**
+ * @param {Node} node @param {Node} own the function that it is in
+ * @returns {boolean} whether it is in the body of a `with`
+ */
 function isInWith(node, own) {
   if (own.facts.hasWith) for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
   return false
@@ -31,7 +34,11 @@ const pause = ({ steps, framed }, condition) => framed ? framed.pause(condition)
 export const pointIn = (draft, node, own) => draft.isCounted
   ? draft.spell(pause(draft, `--${isInWith(node, own) ? 'super.' : ''}${draft.budget}.left <= 0`)) : 'yield;'
 
-/** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
+/**
+ * Whether a node keeps the code around it from being moved, as it may yield or keep variables.
+ *
+ * @param {Draft} draft @param {Node} node
+ */
 const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
   matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
 
@@ -48,8 +55,8 @@ export function labelsOf(draft, statement) {
 export const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
 
 /**
- * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds there
- * than by the counting. So where nothing in it may yield, or keep one of its variables:
+ * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler
+ * finds there than by the counting. So where nothing in it may yield, or keep one of its variables:
  *
  *   for (init; test; update) body  ->  for (init;;) {
  *                                        for (; (test) && there are points left; update) body
@@ -57,9 +64,9 @@ export const labelOf = ({ our, source }, { name, start, end }) => name === 'yiel
  *                                        if (the job is to hand over) yield
  *                                      }
  *
- * Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
- * not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
- * cut it, it is looked at.
+ * Where something is called that may cut the budget, the budget itself is counted down. After a yield its
+ * test is not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a
+ * member may cut it, it is looked at.
  *
  * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
  */

@@ -19,12 +19,13 @@ function vlq(value) {
 }
 
 /**
- * The mappings of a source map (ECMA-426), with a segment where each line begins and where each piece of the source
- * begins that was kept. What was inserted belongs to the piece before it.
+ * The mappings of a source map (ECMA-426), with a segment where each line begins and where each piece of the
+ * source begins that was kept. What was inserted belongs to the piece before it.
  *
  * @param {string} source
  * @param {string} text
- * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the source, and its length
+ * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the
+ *   source, and its length
  */
 function mapOf(source, text, kept) {
   const lines = linesOf(source)
@@ -59,7 +60,8 @@ function mapOf(source, text, kept) {
 /**
  * The line that leads from a rewritten text to its source. In base64, since Node takes no other.
  *
- * @param {string} source @param {string} text @param {number[]} kept as of mapOf @param {string} url of the source
+ * @param {string} source @param {string} text @param {number[]} kept as of mapOf
+ * @param {string} url of the source
  */
 export function mapLine(source, text, kept, url) {
   const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })

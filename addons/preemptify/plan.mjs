@@ -1,8 +1,8 @@
 /**
  * addons/preemptify/plan.mjs: decides for each function of a module or script whether it gets a twin.
-
- * A function without a loop that calls only such functions is short and gets no twin. Functions that cannot have a twin
- * keep the reason, which `preemptify.report` lists.
+ *
+ * A function without a loop that calls only such functions is short and gets no twin. Functions that cannot
+ * have a twin keep the reason, which `preemptify.report` lists.
  */
 
 import { callSite, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf } from './calls.mjs'
@@ -100,14 +100,18 @@ function refusalOf(plan) {
 }
 
 /**
- * Whether a constructor is so long that the calls in its innermost loops are made plainly: what finds twins takes all that V8 inlines
- * into a function, and the singular value decomposition of ml-matrix took 21 times as long in a job.
+ * Whether a constructor is so long that the calls in its innermost loops are made plainly: what finds twins
+ * takes all that V8 inlines into a function, and the singular value decomposition of ml-matrix took 21 times
+ * as long in a job.
  *
  * @param {Node} node
  */
 export const isHuge = ({ body }) => body.end - body.start > 5000
 
-/** @param {Node} call @param {Node[]} loops those of its function, in order @returns {boolean} whether it is in one that holds no other */
+/**
+ * @param {Node} call @param {Node[]} loops those of its function, in order
+ * @returns {boolean} whether it is in one that holds no other
+ */
 export function isInnermost(call, loops) {
   const next = firstOf(loops, ({ start }) => start > call.start)
   const loop = loops[next - 1]
@@ -115,8 +119,8 @@ export function isInnermost(call, loops) {
 }
 
 /**
- * Whether the engine can make an object by a constructor whose body is skipped, and whose parameters do nothing then: for each of
- * them it is given what is no `undefined`.
+ * Whether the engine can make an object by a constructor whose body is skipped, and whose parameters do
+ * nothing then: for each of them it is given what is no `undefined`.
  *
  * @param {Node} node a constructor
  */
@@ -141,7 +145,11 @@ export function steadyKey({ computed, key }) {
 const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
   type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
 
-/** A generator function has no variable `yield`, and is not what `arguments.callee` is to be. @param {Node} id one of those */
+/**
+ * A generator function has no variable `yield`, and is not what `arguments.callee` is to be.
+ *
+ * @param {Node} id one of those
+ */
 function refuseNames({ name, parent }) {
   const isYield = name === 'yield'
   if (!isYield && !(isMember(parent) && keyOf(parent) === 'callee')) return
@@ -215,8 +223,8 @@ function findShort(plans) {
   pick(plans, plan => {
     const { facts, calls } = plan
     plan.isLong = plan.reason === ''
-    // Most constructors are short and called often, so what they call of others does not count, but for what they give themselves to: a
-    // Lisp took 1.6 times as long as a job.
+    // Most constructors are short and called often, so what they call of others does not count, but for what
+    // they give themselves to: a Lisp took 1.6 times as long as a job.
     const isThis = (/** @type {Node | undefined} */ node) => node?.type === 'ThisExpression'
     const unknown = pick(calls, ({ target, node: { callee, arguments: given } }) =>
       target === null && (!facts.isConstructor || isThis(callee?.object) || (given && find(given, isThis))))
@@ -244,7 +252,8 @@ export function isInside({ parent }) {
 }
 
 /**
- * Decides how many functions, each in another, are printed twice, by what that makes of the length of the text.
+ * Decides how many functions, each in another, are printed twice, by what that makes of the length of the
+ * text.
  *
  * @param {Plan[]} plans
  */

@@ -1,12 +1,13 @@
 /**
- * addons/preemptify/primordials.mjs: built-in functions and small list helpers of the compiler and its run-time support.
-
- * A page may replace methods of built-in prototypes later. So the compiler keeps the methods that it found when this module
- * was loaded, as functions whose first argument is `this`; it reads lists by index, and its maps and sets have own methods.
- * Rewriting then works in pages that patch Array, Map, Promise or RegExp.
+ * addons/preemptify/primordials.mjs: built-in functions and small list helpers of the compiler and its
+ * run-time support.
  *
- * A bundler can leave out all of it: no line looks up a value that may be missing (so no destructuring), and each call that
- * runs at load time is marked as pure.
+ * A page may replace methods of built-in prototypes later. So the compiler keeps the methods that it found
+ * when this module was loaded, as functions whose first argument is `this`; it reads lists by index, and its
+ * maps and sets have own methods. Rewriting then works in pages that patch Array, Map, Promise or RegExp.
+ *
+ * A bundler can leave out all of it: no line looks up a value that may be missing (so no destructuring), and
+ * each call that runs at load time is marked as pure.
  */
 
 /** The prototype of all generator objects of this realm. */
@@ -20,7 +21,10 @@ export const NO_ARGUMENTS = []
 const its = (object, name) => object[name]
 /** @param {any} Class @param {string} name */
 const methodOf = (Class, name) => Class.prototype[name]
-/** @param {any} Class @param {string} name @returns {any} the method as a function whose first argument is `this` */
+/**
+ * @param {any} Class @param {string} name
+ * @returns {any} the method as a function whose first argument is `this`
+ */
 const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
 export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
 export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
@@ -107,7 +111,10 @@ export function pick(list, isWanted) {
   return picked
 }
 
-/** @template T @param {T[]} list in order @param {(item: T) => boolean} isBeyond as all behind it are @returns {number} the index of the first that is */
+/**
+ * @template T @param {T[]} list in order @param {(item: T) => boolean} isBeyond as all behind it are
+ * @returns {number} the index of the first that is
+ */
 export function firstOf(list, isBeyond) {
   let first = 0
   for (let end = list.length; first < end;) {
@@ -134,7 +141,11 @@ const GeneratorFunctions = /* @__PURE__ */ Object.getPrototypeOf(function* () {}
 /** @param {any} value */
 export const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
 
-/** Descriptors here inherit nothing: a page may give Object.prototype a `get`. @param {any} from @param {any} to @returns {any} */
+/**
+ * Descriptors here inherit nothing: a page may give Object.prototype a `get`.
+ *
+ * @param {any} from @param {any} to @returns {any}
+ */
 export function withPropertiesOf(from, to) {
   pick(ownKeys(from), key => {
     defineProperty(to, key, /** @type {any} */ (assign(create(null), getOwnPropertyDescriptor(from, key))))
@@ -145,10 +156,11 @@ export function withPropertiesOf(from, to) {
 /** @param {any} object @param {PropertyKey} key @param {any} value */
 export const define = (object, key, value) => defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, configurable: true }))
 
-// A function of the engine that calls back has a twin here, which does what the specification says in the same order
-// (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the callback has a twin, or the
-// list is long; else the engine's own is called. How often a sort compares what is left to implementations: this is a merge sort. Not kept: a
-// constructor that is the Array of another realm is taken for any other class.
+// A function of the engine that calls back has a twin here, which does what the specification says in the
+// same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the
+// callback has a twin, or the list is long; else the engine's own is called. How often a sort compares what
+// is left to implementations: this is a merge sort. Not kept: a constructor that is the Array of another
+// realm is taken for any other class.
 
 export const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
 

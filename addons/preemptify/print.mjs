@@ -1,8 +1,8 @@
 /**
  * addons/preemptify/print.mjs: the text of a rewritten module or script.
-
- * A function that can run long is printed twice: unchanged, and as its twin over the same variables. Where functions nest
- * deeply there is only the twin, and a stub runs it to completion for plain calls.
+ *
+ * A function that can run long is printed twice: unchanged, and as its twin over the same variables. Where
+ * functions nest deeply there is only the twin, and a stub runs it to completion for plain calls.
  */
 
 import { extend } from '../../rt.mjs'
@@ -43,9 +43,9 @@ const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
  * Rewrites a module or a script, so that its functions have preemptible twins.
  *
  * @param {string} text
- * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options] `type`: default 'module'; `runtime`:
- *   the URL by which a module imports the run-time support, default './addons/preemptify/runtime.mjs'; `url`: the URL of
- *   the text, for a source map
+ * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options] `type`: default 'module';
+ *   `runtime`: the URL by which a module imports the run-time support, default
+ *   './addons/preemptify/runtime.mjs'; `url`: the URL of the text, for a source map
  * @returns {string} the same module or script; what is served needs no eval
  * @throws {TypeError} naming the parameter
  * @throws {SyntaxError} when it cannot be parsed, or holds what would have another meaning
@@ -59,7 +59,8 @@ export function sourceOfModule(text, options = {}) {
 }
 
 /**
- * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime @param {string} [url]
+ * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime
+ * @param {string} [url]
  * @param {string} [prologue] when its functions are there @param {string} [epilogue]
  */
 export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
@@ -106,7 +107,8 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  * Prints a module whose functions are planned.
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
- * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
+ * @param {number[]} kept gets what of the source stays, as mapOf takes it
+ * @param {string} begin when its functions are there
  * @param {number} generators how many twins are to be such that could leave frames
  * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
  * @param {Set<Node> | null} inlined likewise
@@ -192,7 +194,11 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     return used.size ? result : ''
   }
 
-  /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
+  /**
+   * Edits of the functions in one.
+   *
+   * @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one
+   */
   function childEdits(plan, isInner) {
     const draft = { edits: joined([], plan.facts.edits) }
     pick(plan.children, child => printChild(draft, child, isInner))
@@ -336,7 +342,8 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
 const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
 
 /**
- * Has twins be generators: first those that make closures, as these are called more often, and those around them; then the longest.
+ * Has twins be generators: first those that make closures, as these are called more often, and those around
+ * them; then the longest.
  *
  * @param {Plan[]} plans @param {number} count
  */

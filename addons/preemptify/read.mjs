@@ -1,7 +1,8 @@
 /**
  * addons/preemptify/read.mjs: source text -> syntax tree (ESTree).
-
- * The parser uses its own stacks instead of recursion, so memory limits the depth of nesting, not the call stack.
+ *
+ * The parser uses its own stacks instead of recursion, so memory limits the depth of nesting, not the call
+ * stack.
  */
 
 import {
@@ -19,15 +20,15 @@ const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the n
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
 const LINE_END = /\r\n?|[\n\u2028\u2029]/
 
-// The tree is ESTree's, of source that is valid: whether a slash divides, a brace opens a block, or a line ends a
-// statement follows from where it stands, and nothing is guessed. The grammar is read by generators that yield those of
-// its parts, and what an expression has begun and not ended stands on a stack, so that nesting is bounded by memory.
-// Each begins at the first token of its part and ends at the first after it. A node is written in the order of the
-// source: a field is read where it stands.
+// The tree is ESTree's, of source that is valid: whether a slash divides, a brace opens a block, or a line
+// ends a statement follows from where it stands, and nothing is guessed. The grammar is read by generators
+// that yield those of its parts, and what an expression has begun and not ended stands on a stack, so that
+// nesting is bounded by memory. Each begins at the first token of its part and ends at the first after it. A
+// node is written in the order of the source: a field is read where it stands.
 //
-// What ESTree has and this tree has not: `raw`, `regex`, `prefix`, the text of templates, whether a body is an expression, and
-// values other than those of strings. Patterns with defaults keep the operator of an assignment, import attributes are
-// those of an object, and `using of = a` is no declaration.
+// What ESTree has and this tree has not: `raw`, `regex`, `prefix`, the text of templates, whether a body is
+// an expression, and values other than those of strings. Patterns with defaults keep the operator of an
+// assignment, import attributes are those of an object, and `using of = a` is no declaration.
 
 const NUMERAL = /0(?:[xXoObB]\w+|[0-7]+(?!\d))|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?[\d_]+|n)?/
 const NAME_OR_KEY = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/
@@ -40,7 +41,8 @@ const CONTROLS = { __proto__: null, b: '\b', f: '\f', n: '\n', r: '\r', t: '\t',
 /** What follows a modifier of a member; otherwise that is its name. */
 const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 
-// How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all in it.
+// How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all
+// in it.
 const WHOLE = -1 // the stack's: all of an expression, with the statement that it ends
 const BRACKET = 0
 const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
@@ -55,7 +57,8 @@ const TAG = 20
 /**
  * @typedef {object} Token
  * @property {string} text
- * @property {number} [level] how tight it binds; 0 for what does not go on with an expression; none for operands
+ * @property {number} [level] how tight it binds; 0 for what does not go on with an expression; none for
+ *   operands
  * @property {boolean} isName whether it may be that of a variable
  * @property {string} name without escapes
  */
@@ -203,7 +206,10 @@ function reader() {
   let parts = []
   let size = 0
 
-  /** In one piece: engines do not put what is as long as this into all that calls it, where to compile it took as long as all else. */
+  /**
+   * In one piece: engines do not put what is as long as this into all that calls it, where to compile it took
+   * as long as all else.
+   */
   function next() {
     before = end
     start = codeAt(source, end) === 32 ? end + 1 : end
@@ -286,7 +292,11 @@ function reader() {
     parts[size++] = part
   }
 
-  /** Ends the innermost list. @param {number} first where it begins @returns {any[]} exactly as long as it has to be */
+  /**
+   * Ends the innermost list.
+   *
+   * @param {number} first where it begins @returns {any[]} exactly as long as it has to be
+   */
   function listFrom(first) {
     const list = new List(size - first)
     for (let i = first; i < size; i++) list[i - first] = parts[i]
@@ -294,7 +304,10 @@ function reader() {
     return list
   }
 
-  /** @param {number} level @param {any} node @param {string} field what its last part is, or what closes its bracket */
+  /**
+   * @param {number} level @param {any} node
+   * @param {string} field what its last part is, or what closes its bracket
+   */
   function open(level, node, field) {
     top = { level, node, field, mode, extent, isChain, outer: top, first: size, from }
     if (level <= BRACKET) {
@@ -351,8 +364,8 @@ function reader() {
   /**
    * Reads an operand, or the beginning of what an operand is to end: an operator before it, or a bracket.
    *
-   * @returns {Generator<any, any, any> | null | undefined | void} what is to read the operand; null if it has been read;
-   *   undefined if it is yet to come
+   * @returns {Generator<any, any, any> | null | undefined | void} what is to read the operand; null if it has
+   *   been read; undefined if it is yet to come
    */
   function begin() {
     from = start
@@ -430,7 +443,11 @@ function reader() {
     return null
   }
 
-  /** Reads a member, a call or the like of the operand. @returns {boolean} whether an operand is to come in it */
+  /**
+   * Reads a member, a call or the like of the operand.
+   *
+   * @returns {boolean} whether an operand is to come in it
+   */
   function suffix() {
     const optional = value === '?.'
     if (optional) {
@@ -465,7 +482,11 @@ function reader() {
     return false
   }
 
-  /** Completes what binds as tight as what comes, and begins that, if it is an operator. @returns {boolean} whether it is */
+  /**
+   * Completes what binds as tight as what comes, and begins that, if it is an operator.
+   *
+   * @returns {boolean} whether it is
+   */
   function operate() {
     const operator = value
     const rank = isClosed || level === undefined || level === SUFFIX || (extent & IN && operator === 'in') ? 0 : level
@@ -572,8 +593,10 @@ function reader() {
   }
 
   /**
-   * @param {number} [until] what ends it @param {any} [node] a statement that it ends @param {string} [field] what it is there
-   * @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand, or the statement is
+   * @param {number} [until] what ends it @param {any} [node] a statement that it ends
+   * @param {string} [field] what it is there
+   * @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand, or
+   *   the statement is
    */
   function expression(until = 0, node = null, field = '') {
     open(WHOLE, node, field)
@@ -628,7 +651,11 @@ function reader() {
     return { type, start: first, end: before, parent, id, generator, async, params, body }
   }
 
-  /** A class, from that word on. @param {string} type @param {number} first @returns {Generator<any, any, any>} */
+  /**
+   * A class, from that word on.
+   *
+   * @param {string} type @param {number} first @returns {Generator<any, any, any>}
+   */
   function* classOf(type, first) {
     next()
     const id = isName ? leaf() : null
@@ -637,7 +664,11 @@ function reader() {
     return { type, start: first, end: before, parent, id, superClass, body }
   }
 
-  /** An object or the body of a class, from its brace on. @param {boolean} isInClass @returns {Generator<any, any, any>} */
+  /**
+   * An object or the body of a class, from its brace on.
+   *
+   * @param {boolean} isInClass @returns {Generator<any, any, any>}
+   */
   function* members(isInClass) {
     const opening = start
     const base = size
@@ -748,7 +779,12 @@ function reader() {
     }
   }
 
-  /** Variables. @param {number} first @param {number} [until] what ends it in the head of a loop @returns {Generator<any, any, any>} */
+  /**
+   * Variables.
+   *
+   * @param {number} first @param {number} [until] what ends it in the head of a loop
+   * @returns {Generator<any, any, any>}
+   */
   function* declaration(first, until = 0) {
     const kind = skips('await') ? 'await using' : value
     const base = size
@@ -764,7 +800,11 @@ function reader() {
     return { type: 'VariableDeclaration', start: first, end: until ? before : endOf(), parent, kind, declarations: listFrom(base) }
   }
 
-  /** Statements by their first words, from there on. @type {Record<string, (first: number) => Generator<any, any, any> | undefined>} */
+  /**
+   * Statements by their first words, from there on.
+   *
+   * @type {Record<string, (first: number) => Generator<any, any, any> | undefined>}
+   */
   const statements = {
     // @ts-ignore
     __proto__: null,
@@ -823,7 +863,10 @@ function reader() {
     export: exportDeclaration
   }
 
-  /** @param {string} type @param {number} first @param {string} field what is in its parentheses @returns {Generator<any, any, any>} */
+  /**
+   * @param {string} type @param {number} first @param {string} field what is in its parentheses
+   * @returns {Generator<any, any, any>}
+   */
   function* headed(type, first, field) {
     next()
     return { type, start: first, [field]: yield expression(OPERAND), body: yield statement(false), end: before, parent }
@@ -839,7 +882,10 @@ function reader() {
   const expressionStatement = first =>
     expression(0, { type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined }, 'expression')
 
-  /** @param {boolean} isList whether declarations may stand there @returns {Generator<any, any, any> | undefined} as of expression */
+  /**
+   * @param {boolean} isList whether declarations may stand there
+   * @returns {Generator<any, any, any> | undefined} as of expression
+   */
   function statement(isList) {
     const first = start
     const begun = level === 0 && statements[value]
@@ -987,7 +1033,8 @@ function reader() {
   /**
    * @param {string} text
    * @param {'module' | 'script' | 'function'} kind `function`: what Function.prototype.toString returns
-   * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a Property
+   * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a
+   *   Property
    * @throws {SyntaxError} at what cannot be read; but that source is valid is taken for granted
    */
   function read(text, kind) {

@@ -1,5 +1,6 @@
 /**
- * addons/preemptify/report.mjs: `preemptify.report`: the parts of a program that cannot be preempted, and why.
+ * addons/preemptify/report.mjs: `preemptify.report`: the parts of a program that cannot be preempted, and
+ * why.
  */
 
 import { extend } from '../../rt.mjs'
@@ -26,13 +27,14 @@ export function returnsOf(fn) {
 }
 
 /**
- * What cannot be preempted in a function, a module or a script, and why: what a job, too, runs in one piece, if it has loops or calls of
- * what is not known to be short. What else takes long are single calls of the engine, such as those of JSON or of a regular
- * expression.
+ * Lists the parts of a function, module or script that cannot be preempted, with the reasons. A job runs such
+ * a part in one piece. Only parts with loops, or with calls that may take long, are listed. Single long calls
+ * of the engine, for example of JSON or of a regular expression, are not listed.
  *
  * @param {Function | string} source a function, or the text of a module or script
  * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
- * @returns {{ name: string, line: number, column: number, reason: string }[]} in the order of the source; name: empty where there is none
+ * @returns {{ name: string, line: number, column: number, reason: string }[]} in the order of the source;
+ *   name: empty where there is none
  */
 export function report(source, options = {}) {
   const { type = 'module' } = optionsOf(options, REPORT_OPTIONS)
@@ -54,7 +56,10 @@ export function report(source, options = {}) {
   })
   return sort(list, (/** @type {any} */ a, /** @type {any} */ b) => a.line - b.line || a.column - b.column)
 }
-/** @param {Plan} plan @returns {string} why it runs in one piece, or part of it; empty: it does not, or it cannot run long */
+/**
+ * @param {Plan} plan
+ * @returns {string} why it runs in one piece, or part of it; empty: it does not, or it cannot run long
+ */
 function reasonOf({ node, facts, reason }) {
   const { type, params, body } = node
   const isPart = type === 'PropertyDefinition' || type === 'StaticBlock'

@@ -1,9 +1,10 @@
 /**
  * addons/preemptify/run.mjs: twins and calls at run time.
-
- * A function of rewritten code stays what it was. Its twin over the same variables stands beside it, and jobs run the twin:
- * a generator function, or a function that saves its state in a `Frame`. `enter(f)` is `f` itself, or a function that
- * starts the twin of `f` on the call stack. A call that is suspended then waits in `pending`, and the scheduler resumes it.
+ *
+ * A function of rewritten code stays what it was. Its twin over the same variables stands beside it, and jobs
+ * run the twin: a generator function, or a function that saves its state in a `Frame`. `enter(f)` is `f`
+ * itself, or a function that starts the twin of `f` on the call stack. A call that is suspended then waits in
+ * `pending`, and the scheduler resumes it.
  *
  * State of this file:
  *   pending     suspended calls that their callers have not yielded yet
@@ -24,11 +25,12 @@ const { ROOM, Suspended, checkpoint, counts } = extend
 export const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
 
 /**
- * A delegated call. Most return before the budget is used up, and then they have cost no more than the generator.
- * Otherwise the caller yields what is pending, and from there on the scheduler resumes the callee itself: calls stand
- * on the engine's stack only while they run, and a yield costs the same at any depth.
+ * A delegated call. Most return before the budget is used up, and then they have cost no more than the
+ * generator. Otherwise the caller yields what is pending, and from there on the scheduler resumes the callee
+ * itself: calls stand on the engine's stack only while they run, and a yield costs the same at any depth.
  *
- * An error leaves less room, until somebody resumes the job: a `finally` would take half of the time in Firefox.
+ * An error leaves less room, until somebody resumes the job: a `finally` would take half of the time in
+ * Firefox.
  *
  * @param {any} generator
  * @returns {any} the result; `budget` where something is pending
@@ -75,7 +77,10 @@ export function frameOf() {
 
 /** What a twin leaves that is suspended. */
 class Frame {
-  /** @param {any} entry the twin @param {any} values its place and its variables by their names, what is pending as 0 @param {any} self */
+  /**
+   * @param {any} entry the twin
+   * @param {any} values its place and its variables by their names, what is pending as 0 @param {any} self
+   */
   constructor(entry, values, self) {
     this.entry = entry
     this.values = values
@@ -83,7 +88,11 @@ class Frame {
   }
 }
 
-/** Suspends a twin that leaves frames. @param {any} entry @param {any} values @param {any} self as of Frame */
+/**
+ * Suspends a twin that leaves frames.
+ *
+ * @param {any} entry @param {any} values @param {any} self as of Frame
+ */
 export function suspend(entry, values, self) {
   values[1] = counts.away
   counts.away = false
@@ -91,7 +100,11 @@ export function suspend(entry, values, self) {
   return budget
 }
 
-/** What the twin returns may be the result of another: then that is gone on from. @param {Frame} frame @returns {Generator<any, any, any>} */
+/**
+ * What the twin returns may be the result of another: then that is gone on from.
+ *
+ * @param {Frame} frame @returns {Generator<any, any, any>}
+ */
 function* goOnFrom(frame) {
   for (let result; ; frame = pending.pop()) {
     const { entry, values, self } = frame
@@ -185,33 +198,36 @@ function stepsOf(generatorFunction) {
 export const steps = /* @__PURE__ */ stepsOf(function* () {})
 const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
 
-// A function of rewritten code is what it was. Beside it stands its twin over the same variables, which jobs run: a generator
-// function, or one that leaves frames. A call in a twin begins the callee's twin, if it has one:
+// A function of rewritten code is what it was. Beside it stands its twin over the same variables, which jobs
+// run: a generator function, or one that leaves frames. A call in a twin begins the callee's twin, if it has
+// one:
 //
 //   (result = enter(f)(a, b)) === budget ? yield suspended() : result
 //
-// enter(f) is f itself, or begins the twin on the engine's stack; what has not returned then is yielded, and resumed by
-// the scheduler. Scripts find all of it by a global symbol (`shared`).
+// enter(f) is f itself, or begins the twin on the engine's stack; what has not returned then is yielded, and
+// resumed by the scheduler. Scripts find all of it by a global symbol (`shared`).
 
 /**
  * What is known of a function that has a twin.
  *
  * @typedef {object} Twin
- * @property {any} generator the generator function; null for what only begins those of others, as Function.prototype.call
- * @property {Function | true | null} entry what begins a call; the function itself where that is not to be preempted; true:
- *   of a generator function, until it is called first
+ * @property {any} generator the generator function; null for what only begins those of others, as
+ *   Function.prototype.call
+ * @property {Function | true | null} entry what begins a call; the function itself where that is not to be
+ *   preempted; true: of a generator function, until it is called first
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
  * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
- * @property {any} [body] of a class: what the body of its constructor does to an object; a generator function stands in an array
+ * @property {any} [body] of a class: what the body of its constructor does to an object; a generator function
+ *   stands in an array
  * @property {any} Blank makes objects of its prototype
  */
 
 /**
- * The twin is a private field on the function itself: no reflection shows it, a proxy has none, and functions may be frozen. To
- * find it takes 2 ns, where there is none 10, where many kinds of functions meet 20 (Firefox: 2 and 48); by a symbol 1 to
- * 27, by a WeakMap 4 to 11. To make a closure and stamp it takes 30 to 100 ns, with a WeakMap 170 to 650 (Node 20, Chromium 156,
- * Firefox 153).
+ * The twin is a private field on the function itself: no reflection shows it, a proxy has none, and functions
+ * may be frozen. To find it takes 2 ns, where there is none 10, where many kinds of functions meet 20
+ * (Firefox: 2 and 48); by a symbol 1 to 27, by a WeakMap 4 to 11. To make a closure and stamp it takes 30 to
+ * 100 ns, with a WeakMap 170 to 650 (Node 20, Chromium 156, Firefox 153).
  *
  * @returns {{ get(fn: any): any, set(fn: any, what: any): void }}
  */
@@ -232,10 +248,18 @@ export function stamping() {
   return { get: Stamp.get, set: (fn, twin) => { new Stamp(fn, twin) } }
 }
 
-/** @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }} Where twins are kept; that of a script which came first is taken over. */
+/**
+ * @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }} Where twins are kept; that
+ *   of a script which came first is taken over.
+ */
 let stamps = /* @__PURE__ */ stamping()
 
-/** What was called last of what has no twin, for callees that no keeper finds (8c): a loop mostly calls the same. @type {any} */
+/**
+ * What was called last of what has no twin, for callees that no keeper finds (8c): a loop mostly calls the
+ * same.
+ *
+ * @type {any}
+ */
 let latestPlain
 
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
@@ -247,13 +271,19 @@ export function adoptStamps(store) {
   latestPlain = undefined
 }
 
-/** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target @param {any} [body] */
+/**
+ * @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self
+ * @param {Twin['target']} target @param {any} [body]
+ */
 export const stamp = (fn, generator, entry, self = null, target = null, body) => {
   latestPlain = undefined
   stamps.set(fn, { generator, entry, awaited: body ? fn : null, self, target, Blank: null, body })
 }
 
-/** @param {Twin} twin @param {any} fn that it is of @returns {any} its generator function, as anybody may call it */
+/**
+ * @param {Twin} twin @param {any} fn that it is of
+ * @returns {any} its generator function, as anybody may call it
+ */
 export function generatorOf(twin, fn) {
   if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
   if (twin.entry === true) begin(twin, fn)
@@ -264,7 +294,11 @@ export function generatorOf(twin, fn) {
   return twin.generator
 }
 
-/** The twin of a function that needs no generator, since what it calls is what it returns. @param {any} entry */
+/**
+ * The twin of a function that needs no generator, since what it calls is what it returns.
+ *
+ * @param {any} entry
+ */
 const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
   return yield* forwarded(entry, this, args)
 }
@@ -282,7 +316,11 @@ export function* forwarded(entry, self, args) {
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? generators.begin(twin, fn) : wayInto(generatorOf(twin, fn))
 
-/** Begins the twins of generator functions: `begin` comes from steps.mjs, which needs this file. @type {{ begin(twin: Twin, fn: any): any }} */
+/**
+ * Begins the twins of generator functions: `begin` comes from steps.mjs, which needs this file.
+ *
+ * @type {{ begin(twin: Twin, fn: any): any }}
+ */
 export const generators = { begin: () => { throw new Error('steps.mjs has not been loaded') } }
 
 /** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
@@ -293,16 +331,23 @@ export function entryOf(fn) {
   return typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
-/** The same for a call that is awaited: an async function is part of its caller then. @param {any} fn @returns {any} */
+/**
+ * The same for a call that is awaited: an async function is part of its caller then.
+ *
+ * @param {any} fn @returns {any}
+ */
 export function awaitedEntryOf(fn) {
   const twin = stamps.get(fn)
   return twin === undefined || twin.entry !== fn ? entryOf(fn) : twin.awaited ??= begin(twin, fn)
 }
 
 /**
- * What a member call asks to `call` what it has found: that, or what calls it, where it has another `call`, or cannot be called, which
- * is to fail when the arguments are there. Not kept: a proxy can see that its `call` is read, and a page that gives the engine another
- * `call` after the first calls, or a function without a twin one of its own, is asked for it.
+ * Returns an object whose method `call` makes a member call. For most functions this is the entry. An entry
+ * with another `call`, or a value that is not a function, gets a wrapper; so the error of the latter comes
+ * after the arguments have been evaluated.
+ *
+ * Limits: a proxy sees that its `call` is read. Another `call` that a page gives to the engine later, or to a
+ * function without a twin, is used.
  *
  * @param {any} entry @returns {{ call(self: any, ...args: any[]): any }}
  */
@@ -313,8 +358,8 @@ export const asMethod = entry => typeof entry === 'function' && entry.call === e
 const Blank = () => function () {}
 
 /**
- * What `new` makes first, of the prototype that the function has now. To say by new.target whose that is takes 5 us (Node 20),
- * so each function has another that makes such objects.
+ * What `new` makes first, of the prototype that the function has now. To say by new.target whose that is
+ * takes 5 us (Node 20), so each function has another that makes such objects.
  *
  * @param {Twin} twin @param {any} F @param {any} target @returns {any}
  * @throws {TypeError} when the target is no constructor
@@ -335,8 +380,8 @@ export const nothing = /* @__PURE__ */ Object.freeze({ __proto__: null })
 const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing]
 
 /**
- * `new F(...args)` in a twin. Of classes that extend none, the engine makes the object, with all its fields, and the twin is the body
- * of the constructor.
+ * `new F(...args)` in a twin. Of classes that extend none, the engine makes the object, with all its fields,
+ * and the twin is the body of the constructor.
  *
  * @param {any} F @param {any[]} args @param {any} [target] new.target
  * @returns {any} the object; `budget` where something is pending
@@ -367,15 +412,18 @@ function* constructed(object, call) {
   return isObject(result) ? result : object
 }
 
-/** How many plain calls may nest, ten times as many as engines allow other code: recursion without end must end. */
+/**
+ * How many plain calls may nest, ten times as many as engines allow other code: recursion without end must
+ * end.
+ */
 const DEEPEST = 2 ** 17
 
 /** More points than code passes in a second; as many as V8 counts without allocating. */
 const MANY_POINTS = 2 ** 30 - 1
 
 /**
- * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points are counted and
- * hardly ever yield.
+ * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points
+ * are counted and hardly ever yield.
  *
  * @param {any} generator @returns {any}
  */
@@ -396,7 +444,8 @@ export function driveToEnd(generator) {
 }
 
 /**
- * The rest of it, once it has yielded: calls are kept on a stack of our own, so that recursion is bounded by memory.
+ * The rest of it, once it has yielded: calls are kept on a stack of our own, so that recursion is bounded by
+ * memory.
  *
  * @param {any} leaf @param {any} value that it yielded @param {number} free room @returns {any}
  */

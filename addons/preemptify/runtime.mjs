@@ -1,9 +1,10 @@
 /**
  * addons/preemptify/runtime.mjs: the run-time support, which is all that rewritten text imports.
-
- * A page whose code was rewritten elsewhere loads this module without the compiler. Rewritten modules import `support`; rewritten
- * scripts find the same object by the symbol `Symbol.for('rt.mjs')`, or put a stand-in there (helpers.mjs) that runs all
- * functions plainly until this module is loaded. When it is loaded, rt.mjs learns to find twins.
+ *
+ * A page whose code was rewritten elsewhere loads this module without the compiler. Rewritten modules import
+ * `support`; rewritten scripts find the same object by the symbol `Symbol.for('rt.mjs')`, or put a stand-in
+ * there (helpers.mjs) that runs all functions plainly until this module is loaded. When it is loaded, rt.mjs
+ * learns to find twins.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -27,9 +28,9 @@ function body(F, body) {
  *
  * @template {Function} F
  * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
- * @param {Function | boolean | null} [entry] what jobs call instead of the function: it returns what `run` does. None: it runs
- *   the generator. False for async functions, which run beside their caller; true for generator functions, whose twins are
- *   given their Steps first
+ * @param {Function | boolean | null} [entry] what jobs call instead of the function: it returns what `run`
+ *   does. None: it runs the generator. False for async functions, which run beside their caller; true for
+ *   generator functions, whose twins are given their Steps first
  * @param {any[]} [self] the `this` of an arrow function
  * @returns {F}
  */
@@ -39,10 +40,17 @@ function twin(fn, generator, entry, self) {
   return fn
 }
 
-/** The function that drives a twin which leaves frames. @param {any} entry @param {(entry: any) => any} make */
+/**
+ * The function that drives a twin which leaves frames.
+ *
+ * @param {any} entry @param {(entry: any) => any} make
+ */
 const withStub = (entry, make) => twin(make(entry), 0, entry)
 
-/** By this symbol scripts find what they need, in an object `{ budget, runtime }`; the first that needs it makes it. */
+/**
+ * By this symbol scripts find what they need, in an object `{ budget, runtime }`; the first that needs it
+ * makes it.
+ */
 const shared = /* @__PURE__ */ Symbol.for('rt.mjs')
 
 let isLinked = false
@@ -119,7 +127,9 @@ export const runtime = {
 export const support = { budget, runtime }
 export { budget }
 
-/** Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in. */
+/**
+ * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.
+ */
 function linkScheduler() {
   extend.link({ twinOf: fn => {
     const twin = twinOf(fn)

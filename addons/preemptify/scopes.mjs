@@ -1,20 +1,24 @@
 /**
  * addons/preemptify/scopes.mjs: binds names to variables, and collects facts about each function.
-
- * One walk over the tree gives each node its parent, each function its `Facts` (loops, calls, awaits, tries), each block its
- * `Scope`, and each identifier its `Variable`. The predicates at the end answer whether a name keeps its value.
+ *
+ * One walk over the tree gives each node its parent, each function its `Facts` (loops, calls, awaits, tries),
+ * each block its `Scope`, and each identifier its `Variable`. The predicates at the end answer whether a name
+ * keeps its value.
  */
 
 import { append, create, endsWith, isArray, keysOf, matches, pick } from './primordials.mjs'
 /** @import { Edit } from './edits.mjs' */
 
-/** @typedef {any} Node as ESTree has it, with `parent`; an identifier also has `scope`, `variable` and `isDynamic` */
+/**
+ * @typedef {any} Node as ESTree has it, with `parent`; an identifier also has `scope`, `variable` and
+ *   `isDynamic`
+ */
 /**
  * A function, or other code that is run as one: Program, StaticBlock, and PropertyDefinition for its value.
  *
  * The lists are in the order of the source. What the head of a function holds, its parameters, is among them.
- * Arrow functions use the `this`, `arguments`, `super`, `new.target` and direct eval of the function around them: then
- * that uses them, too.
+ * Arrow functions use the `this`, `arguments`, `super`, `new.target` and direct eval of the function around
+ * them: then that uses them, too.
  *
  * @typedef {object} Facts
  * @property {Node} node
@@ -49,8 +53,8 @@ import { append, create, endsWith, isArray, keysOf, matches, pick } from './prim
  * @property {Scope} scope where its `var`s are
  */
 /**
- * What is declared between two braces, or between a parenthesis and a brace. Parameters and body share one, unless
- * parameters hold expressions.
+ * What is declared between two braces, or between a parenthesis and a brace. Parameters and body share one,
+ * unless parameters hold expressions.
  *
  * @typedef {object} Scope
  * @property {Node} node
@@ -58,7 +62,8 @@ import { append, create, endsWith, isArray, keysOf, matches, pick } from './prim
  * @property {number} depth
  * @property {Facts} facts of the function that it is in
  * @property {boolean} isStrict
- * @property {boolean} isDynamic it may get variables while it runs: that of a `with`, or where a sloppy eval is
+ * @property {boolean} isDynamic it may get variables while it runs: that of a `with`, or where a sloppy eval
+ *   is
  * @property {boolean} hasEval whether a direct eval is in it, or in what it holds
  * @property {boolean} isSplit whether there are expressions among its parameters
  * @property {Record<string, Variable>} variables
@@ -67,8 +72,9 @@ import { append, create, endsWith, isArray, keysOf, matches, pick } from './prim
 /**
  * @typedef {object} Variable
  * @property {string} name
- * @property {string} kind 'var', 'let', 'const', 'using', 'await using', 'function', 'class', 'parameter', 'catch',
- *   'import', 'name' of a function expression or, in the class, of a class, 'arguments' of a function
+ * @property {string} kind 'var', 'let', 'const', 'using', 'await using', 'function', 'class', 'parameter',
+ *   'catch', 'import', 'name' of a function expression or, in the class, of a class, 'arguments' of a
+ *   function
  * @property {Scope} scope
  * @property {Node[]} declarations identifiers
  * @property {Node[]} references identifiers
@@ -84,7 +90,11 @@ const READ = /^(?:key|property|object|right|init|body|superClass)$/
 const LABELS = /^(?:\w+\.(?:key|property|meta|label|imported|exported)|(?:Function|Arrow)\w+\.id)$/
 /** Parts that have a scope of their own, which other parts of the same node are outside of. */
 const INNER = /^(?:SwitchStatement\.cases|WithStatement\.body|PropertyDefinition\.value)$/
-/** What the identifiers of a field are: see names. @typedef {{ key: string, role: string | undefined, isLabel: boolean }} Field */
+/**
+ * What the identifiers of a field are: see names.
+ *
+ * @typedef {{ key: string, role: string | undefined, isLabel: boolean }} Field
+ */
 /** By types. @type {Record<string, Field[]>} */
 // @ts-ignore
 const FIELDS = { __proto__: null, Identifier: [] }
@@ -140,7 +150,10 @@ export function variableOf(name, kind, scope) {
   return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, isNumber: false, outer: undefined }
 }
 
-/** @param {Node} id @param {string} kind @param {Scope} scope where it is @param {Scope} target whose variable it is */
+/**
+ * @param {Node} id @param {string} kind @param {Scope} scope where it is
+ * @param {Scope} target whose variable it is
+ */
 function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : scope) {
   const { name } = id
   const variable = target.variables[name] ??= variableOf(name, kind, target)
@@ -158,8 +171,9 @@ function namer() {
   let hoists = false
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   /**
-   * What comes next is last, each with what its identifiers are: references '', targets 'write', names in other modules 'foreign',
-   * or a kind of variables; or 'inner' with what has a scope of its own.
+   * The nodes to visit, the next one last. Each has the role of its identifiers: '' for references, 'write'
+   * for targets, 'foreign' for names in other modules, or a kind of variables. The role 'inner' marks a node
+   * with its own scope.
    *
    * @type {any[]}
    */
@@ -292,7 +306,8 @@ function namer() {
   /**
    * What is done where nodes of a type begin, before their parts.
    *
-   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts, if that is another
+   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts, if that
+   *   is another
    */
   const visits = {
     // @ts-ignore
@@ -392,13 +407,15 @@ function namer() {
   return names
 
   /**
-   * Finds what each name means and what each function holds. The tree is walked once, with a stack of its own. On the way
-   * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
-   * is known.
+   * Finds what each name means and what each function holds. The tree is walked once, with a stack of its
+   * own. On the way the scopes and the identifiers are put into one list; names are looked up along that
+   * list, when all that is declared is known.
    *
-   * @param {Node} program gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or `yield`, labels too; and
-   *   `imports`: each `import()` and `import.meta`, with the facts of the function that it is in
-   * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of the source; as `tree.free`, too
+   * @param {Node} program gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or
+   *   `yield`, labels too; and `imports`: each `import()` and `import.meta`, with the facts of the function
+   *   that it is in
+   * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of
+   *   the source; as `tree.free`, too
    */
   function names(program) {
     tree = program
@@ -424,8 +441,9 @@ function namer() {
 export const names = /* @__PURE__ */ namer()
 
 /**
- * Looks up the names along the list. Functions in blocks of sloppy code go first, since they may be variables of the
- * function around them, too: where a `var` in their place would be no error, and no parameter has the name.
+ * Looks up the names along the list. Functions in blocks of sloppy code go first, since they may be variables
+ * of the function around them, too: where a `var` in their place would be no error, and no parameter has the
+ * name.
  *
  * @param {any[]} order @param {boolean} isHoisting
  * @returns {Record<string, Node[]>}
@@ -493,7 +511,9 @@ export const isAliased = ({ kind, scope }) => kind === 'parameter' && scope.fact
 export const isFunctionNode = ({ type }) =>
   type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || type === 'FunctionDeclaration'
 
-/** @param {Variable | null | undefined} variable @returns {boolean} whether it stays what it is declared as */
+/**
+ * @param {Variable | null | undefined} variable @returns {boolean} whether it stays what it is declared as
+ */
 export const isFixed = variable => !!variable && !variable.isAssigned && !variable.isDynamic
 
 /** @param {Node} id @returns {Node | null} what it stands for, if that is written once and stays */

@@ -1,9 +1,9 @@
 /**
  * addons/preemptify/steps.mjs: generators and iteration at run time.
-
- * A generator that a twin makes cannot be distinguished from another one. While a twin asks it for a step, the generator yields
- * its `Steps` where that step is suspended, and the twin yields the rest of the step as a call. For any other caller the step
- * runs to its end.
+ *
+ * A generator that a twin makes cannot be distinguished from another one. While a twin asks it for a step,
+ * the generator yields its `Steps` where that step is suspended, and the twin yields the rest of the step as
+ * a call. For any other caller the step runs to its end.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -16,11 +16,15 @@ import { Failure, begun, construct, entryOf, generators, pending, rethrow, run, 
 
 const { counts } = extend
 
-// What a twin of a generator function makes is told apart from no other generator, and belongs to it by its prototype. While
-// a twin asks it for a step, it yields its Steps where that is to be preempted: whoever asked yields the rest of the step
-// as a call. Asked by anybody else, it runs to the end of the step.
+// What a twin of a generator function makes is told apart from no other generator, and belongs to it by its
+// prototype. While a twin asks it for a step, it yields its Steps where that is to be preempted: whoever
+// asked yields the rest of the step as a call. Asked by anybody else, it runs to the end of the step.
 
-/** Where they are kept. @type {{ get(generator: any): Steps | undefined, set(generator: any, steps: Steps): void }} */
+/**
+ * Where they are kept.
+ *
+ * @type {{ get(generator: any): Steps | undefined, set(generator: any, steps: Steps): void }}
+ */
 export const stepsOfGenerators = /* @__PURE__ */ stamping()
 
 /** Of a generator; the short methods are what its text calls. */
@@ -116,12 +120,14 @@ function stepping(twin, fn) {
 /**
  * Has a generator go on.
  *
- * @param {Steps} steps @param {any} method @param {any} value @returns {any} a step; `budget` where it has not ended
+ * @param {Steps} steps @param {any} method @param {any} value
+ * @returns {any} a step; `budget` where it has not ended
  */
 function stepOf(steps, method, value) {
   if (steps.root.isPending) runsAlready()
   steps.root = steps
-  // To be told to return is atomic: resumed by `next`, what delegates would go on. If it throws, it has ended, or runs already.
+  // To be told to return is atomic: resumed by `next`, what delegates would go on. If it throws, it has
+  // ended, or runs already.
   steps.isOn = method !== returnFromNext
   const step = apply(method, steps.generator, [value])
   steps.isOn = false
@@ -130,7 +136,12 @@ function stepOf(steps, method, value) {
   return budget
 }
 
-/** The rest of a step. @param {Steps} steps @param {Steps} leaf what it delegates to, or itself @returns {Generator<any, any, any>} */
+/**
+ * The rest of a step.
+ *
+ * @param {Steps} steps @param {Steps} leaf what it delegates to, or itself
+ * @returns {Generator<any, any, any>}
+ */
 function* rest(steps, leaf) {
   const { call } = leaf
   let method = next
@@ -169,19 +180,29 @@ function release(steps) {
   for (let i = 3; i-- > 0;) if (getOwnPropertyDescriptor(generator, METHODS[i])?.value === runsAlready) delete generator[METHODS[i]]
 }
 
-/** A call of a method of generators. @param {any} method the engine's own @param {any} generator @param {any} value */
+/**
+ * A call of a method of generators.
+ *
+ * @param {any} method the engine's own @param {any} generator @param {any} value
+ */
 export function ask(method, generator, value) {
   const steps = stepsOfGenerators.get(generator)
   return steps === undefined ? apply(method, generator, [value]) : stepOf(steps, method, value)
 }
 
-/** What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not closed in between. */
+/**
+ * What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not
+ * closed in between.
+ */
 class Walk {
   index = 0
   /** What comes next, if that is known. @type {any} */
   rest = null
 
-  /** @param {any[] | null} list an array, whose elements are what it gives @param {any} iterator for all else @param {any} step its `next` */
+  /**
+   * @param {any[] | null} list an array, whose elements are what it gives @param {any} iterator for all else
+   * @param {any} step its `next`
+   */
   constructor(list, iterator, step) {
     this.list = list
     this.iterator = iterator
@@ -252,7 +273,8 @@ const twinItself = { on: true }
 /**
  * What a `for`-`of` of a twin iterates, or a `yield*` of a generator.
  *
- * @param {any} iterable @param {any} [asker] @param {Steps | null} [outer] what delegates to it @returns {any}
+ * @param {any} iterable @param {any} [asker] @param {Steps | null} [outer] what delegates to it
+ * @returns {any}
  */
 export function each(iterable, asker = twinItself, outer = null) {
   if (isArray(iterable) || !isObject(iterable)) return iterable
@@ -260,7 +282,10 @@ export function each(iterable, asker = twinItself, outer = null) {
   return typeof method === 'function' ? iterated(iterable, method, asker, outer) : iterable
 }
 
-/** @param {any} iterable @param {any} method that makes an iterator @param {any} [asker] @param {Steps | null} [outer] @returns {any} */
+/**
+ * @param {any} iterable @param {any} method that makes an iterator @param {any} [asker]
+ * @param {Steps | null} [outer] @returns {any}
+ */
 export function iterated(iterable, method, asker = twinItself, outer = null) {
   const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
@@ -286,7 +311,9 @@ export function walk(given) {
 /**
  * What is spread, or what a collection is made of.
  *
- * @param {any} iterable @param {boolean | undefined} isMap whether it is to be of objects: then all else is left to the engine to refuse
+ * @param {any} iterable
+ * @param {boolean | undefined} isMap whether it is to be of objects: then all else is left to the engine to
+ *   refuse
  * @returns {any} `budget` where a step has not ended
  */
 export function collect(iterable, isMap) {

@@ -68,7 +68,7 @@ threads('the permits of a thread that is ended come back, and are found abandone
   assert.equal([semaphore.available, semaphore.abandoned], [2, false])
 })
 
-threads('what a semaphore gets is of its own thread, else of another one, else one more, up to 1024', async () => {
+threads('a SharedSemaphore may be released by another thread, and beyond its permits up to 1024', async () => {
   const here = new SharedSemaphore(1)
   const there = SharedSemaphore.from(here.buffer)
   await here.acquire()
@@ -80,7 +80,7 @@ threads('what a semaphore gets is of its own thread, else of another one, else o
   assert.is(new SharedSemaphore(2000).available, 2000)
 })
 
-threads('who waits goes before who comes later, also when it is another thread that releases', async () => {
+threads('a waiting thread gets the permit before a later one, also when another thread releases it', async () => {
   const here = new SharedSemaphore(1)
   const there = SharedSemaphore.from(here.buffer)
   await here.acquire()
