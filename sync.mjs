@@ -105,13 +105,17 @@ export class OwnershipError extends Error {
  * one blank object of each kind is kept, and made again at idle times. Between bursts of 1000, a job of `par`
  * takes 11 to 13 us without these objects and 3.5 to 5.7 us with them, a choice 15 to 26 us and 5.3 to 5.7 us
  * (Node 20).
+ *
+ * @param {() => object} make returns a blank object
+ * @returns {() => void} keeps the shape; every use of the class calls it
  */
-const kept = /* @__PURE__ */ new Set()
-/** @param {() => object} make returns a blank object */
-function keep(make) {
-  if (kept.has(make)) return
-  kept.add(make)
-  extend.keepShape(make)
+function shapeKeeper(make) {
+  let isKept = false
+  return () => {
+    if (isKept) return
+    isKept = true
+    extend.keepShape(make)
+  }
 }
 
 // ------------------------------------------------------------------------------------------------ 1 channels
@@ -243,7 +247,7 @@ export class Channel {
     this.closing = null
     /** @internal whether the channel was closed by an Error, so that iterations fail */
     this.hasFailed = false
-    keep(blankEnd)
+    keepEnds()
   }
 
   /** The number of buffered messages. @returns {number} */
@@ -392,7 +396,7 @@ export class Channel {
 
 /** @type {Channel | undefined} */
 let blankChannel
-const blankEnd = () => new End(blankChannel ??= new Channel(), false, undefined)
+const keepEnds = /* @__PURE__ */ shapeKeeper(() => new End(blankChannel ??= new Channel(), false, undefined))
 
 /** @param {WaitQueue} queue @param {Error} error */
 function failAll(queue, error) {
@@ -470,6 +474,10 @@ class Messages {
 
 // -------------------------------------------------------------------------------------------------- 2 choice
 
+/** @type {CallOptions & { fair?: boolean }} */
+const NO_OPTIONS = {}
+const ignore = () => {}
+
 /** How many groups are settling. */
 let settling = 0
 /** Cancels jobs whose groups or calls have settled or lost their waiters. @type {(() => void)[]} */
@@ -494,16 +502,15 @@ function undisturbed(act) {
 
 /** Waits for several waitables, its members. */
 class Group extends Waitable {
-  /** A waiter for each member that has been entered. @type {Waiter[]} */
-  waiters = []
-  /** Called when a member has settled the group, for `par` and `race`. */
-  decided = () => {}
-
   /** @param {string} kind @param {Waitable[]} members */
   constructor(kind, members) {
     super()
     this.kind = kind
     this.members = members
+    /** A waiter for each member that has been entered; null before. @type {Waiter[] | null} */
+    this.waiters = null
+    /** Called when a member has settled the group, for `par` and `race`. */
+    this.decided = ignore
   }
   get name() {
     const names = this.members.map(member => /** @type {any} */ (member).name ?? 'wait')
@@ -513,14 +520,18 @@ class Group extends Waitable {
   get isExternal() { return this.members.some(({ isExternal }) => isExternal) }
 
   leave() {
-    undisturbed(() => { for (const waiter of this.waiters.splice(0)) waiter.wait?.dismiss(waiter) })
+    const { waiters } = this
+    if (waiters === null) return
+    this.waiters = null
+    undisturbed(() => { for (const waiter of waiters) waiter.wait?.dismiss(waiter) })
   }
   refresh() {
-    for (const waiter of this.waiters) waiter.refresh()
+    for (const waiter of this.waiters ?? []) waiter.refresh()
   }
   /** @param {Job | null} job @returns {Waiter} a waiter for a member that is entered next */
   newWaiter(job) {
     const waiter = new Waiter(job, notifyGroup, this)
+    this.waiters ??= []
     this.waiters.push(waiter)
     return waiter
   }
@@ -571,7 +582,7 @@ class Choice extends Group {
    * @param {boolean} isFair
    */
   constructor(kind, listed, isFair) {
-    super(kind, /** @type {Waitable[]} */ (listed.filter(isEnabled)))
+    super(kind, enabledOf(listed))
     this.listed = listed
     this.isFair = isFair
     /** Whether a member has settled, or will settle because it has committed. */
@@ -625,7 +636,7 @@ class Choice extends Group {
   committed(member) {
     this.isDecided = true
     undisturbed(() => {
-      for (const waiter of this.waiters) if (waiter.wait !== member) waiter.wait?.dismiss(waiter)
+      for (const waiter of this.waiters ?? []) if (waiter.wait !== member) waiter.wait?.dismiss(waiter)
     })
     this.commit()
   }
@@ -658,10 +669,17 @@ class Choice extends Group {
 }
 
 /**
- * @param {Waitable | null} branch @param {number} index @param {(Waitable | null)[]} listed
- * @returns {boolean}
+ * @param {(Waitable | null)[]} listed @returns {Waitable[]} the enabled branches, each once
  */
-const isEnabled = (branch, index, listed) => branch !== null && listed.indexOf(branch) === index
+function enabledOf(listed) {
+  /** @type {Waitable[]} */
+  const members = []
+  for (let i = 0; i < listed.length; i++) {
+    const branch = listed[i]
+    if (branch !== null && !members.includes(branch)) members.push(branch)
+  }
+  return members
+}
 
 /** Waits for a time; settled immediately if the time has passed. */
 class Time extends Sleep {
@@ -783,10 +801,11 @@ const timeOf = (time, isRelative, { scheduler }) => new Time(time, isRelative, s
  * @returns {Awaitable<Chosen<G>>} the index of the chosen guard, and its value or the result of its action
  * @throws {TypeError | RangeError} if a guard is invalid, or none is enabled
  */
-export function choice(guards, options = {}) {
+export function choice(guards, options = NO_OPTIONS) {
   check.array('guards', guards)
-  const { fair = false, signal } = check.options(options, CHOICE)
-  const branches = guards.map((guard, index) => branchOf(guard, index, options))
+  const { fair = false, signal } = options === NO_OPTIONS ? NO_OPTIONS : check.options(options, CHOICE)
+  const branches = []
+  for (let i = 0; i < guards.length; i++) branches.push(branchOf(guards[i], i, options))
   let hasActions = false
   for (let i = 0; i < guards.length; i++) {
     const { when, wait, action } = guards[i]
@@ -794,7 +813,7 @@ export function choice(guards, options = {}) {
     else if (action !== undefined) hasActions = true
     if (when !== false) branches[i] ??= Waitable.of(wait)
   }
-  keep(blankChoice)
+  keepChoices()
   const chosen = new Choice('choice', branches, fair)
   if (signal !== undefined) chosen.signal = signal
   if (chosen.members.length === 0) throw new TypeError('guards must have an enabled guard, got none')
@@ -803,7 +822,7 @@ export function choice(guards, options = {}) {
   return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, actions), options))
 }
 
-const blankChoice = () => new Choice('choice', [], false)
+const keepChoices = /* @__PURE__ */ shapeKeeper(() => new Choice('choice', [], false))
 
 /** @param {Choice} chosen @param {any[]} actions @returns {Generator<any, any, any>} */
 function* acted(chosen, actions) {
@@ -839,7 +858,7 @@ class Call extends Waitable {
     this.name = name
     this.body = body
     this.options = options
-    keep(blankCall)
+    keepCalls()
   }
   get handsOver() { return true }
   /** Supports `yield* call`. @returns {Generator<this, any, any>} */
@@ -901,7 +920,7 @@ class Call extends Waitable {
     if (child !== null) undisturbed(() => cancellations.push(() => child.cancel()))
   }
 }
-const blankCall = () => new Call('call', () => resultOf(Object))
+const keepCalls = /* @__PURE__ */ shapeKeeper(() => new Call('call', () => resultOf(Object)))
 /** The phase of a waitable that has been entered, as in rt.mjs. */
 const WAITED = 2
 
@@ -1639,7 +1658,7 @@ function* joinCancelled(child, errors) {
   if (child.state === 'failed') errors.push(end.outcome)
 }
 
-const blankGroup = () => new All('par', [])
+const keepGroups = /* @__PURE__ */ shapeKeeper(() => new All('par', []))
 /** @param {any} value */
 const isWork = value => typeof value === 'function' || value instanceof Task || isUnfinished(value)
 
@@ -1661,7 +1680,7 @@ function callOfAll(kind, given) {
     throw new TypeError('works must not be empty, or the race would never end')
   }
   const options = hasOptions ? check.options(last, CALL) : {}
-  keep(blankGroup)
+  keepGroups()
   return new Call(`${kind}()`, parent => together(kind, works, options.signal, parent), options)
 }
 
