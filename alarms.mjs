@@ -48,7 +48,8 @@ import { Job, Scheduler, Task, extend } from './rt.mjs'
 /** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Keys, ResultOf } from './rt.mjs' */
 /** @import { Taking, TaskOptions, Yieldable } from './rt.mjs' */
 
-const { Sleep, WaitQueue, Waitable, Waiter, check, here, parameters: TASK } = extend
+const { Sleep, WaitQueue, Waitable, Waiter, check, here } = extend
+const { parameters: TASK } = check
 const { among, callable, duration, flag, interval, notNegative, number, text, wrongType } = check
 const { options: checked, scheduler: schedulerOption, signal: signalOption } = check
 
@@ -1034,7 +1035,7 @@ export function frames(task, options = {}) {
   const { scheduler } = source
   const host = /** @type {any} */ (scheduler.host)
   if (host.frame === undefined) throw new TypeError('there are no animation frames here')
-  const intervalAfter = extend.frameInterval()
+  const intervalAfter = extend.page.frameInterval()
   let shown = -Infinity
   const onFrame = (/** @type {number} */ time) => {
     cancelFrame = host.frame(onFrame)

@@ -5033,19 +5033,24 @@ const check = /* @__PURE__ */ Object.freeze({
   among: oneOf, elsewhere: unchecked,
   unchecked: (/** @type {string[]} */ ...names) => Object.fromEntries(names.map(name => [name, unchecked])),
   signal: abortSignal, scheduler: schedulerOption, policy: policyOf,
-  options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator
+  options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator,
+  /** The names of TaskOptions, as checks. */
+  parameters: TASK_OPTIONS
 })
 
 /**
  * The interface for authors of locks, reservations and event sources: alarms.mjs, sync.mjs and the addons use
  * nothing else.
  *
- * @internal
+ *   a lock             Waitable, WaitQueue (its owners inherit), Waiter, section
+ *   a reservation      protocol, group, at(..., { replenishment: true }), groupOf, reservationOf
+ *   an event source    at, Sleep, spawn, nextPeriod, ended, hold, event, callUser, onAbort
+ *   every module       check, here, emit, preemptible, keepShape
  *
- * To write a lock: `Waitable`, `Waiter` (one branch of a combinator), `WaitQueue` (its owners inherit),
- * `section(job, level)`. To write a reservation: `protocol`, `group(scheduler, hooks)`, `payer(job)`,
- * `at(..., { replenishment: true })`. To write an event source: `at`, `Sleep`, `callUser`, `turn`,
- * `nextPeriod`, `ended`, `markInternal`, `frameInterval`.
+ * Four members are for one addon each: `tasks` (scheduler.mjs), `elsewhere` (workers.mjs), `page` (adopt.mjs)
+ * and `code` (preemptify.mjs).
+ *
+ * @internal
  */
 export const extend = /* @__PURE__ */ Object.freeze({
   Waitable,
@@ -5058,8 +5063,6 @@ export const extend = /* @__PURE__ */ Object.freeze({
    */
   Heap: Queue,
   check,
-  /** The names of TaskOptions, as checks. */
-  parameters: TASK_OPTIONS,
   here,
   protocol,
 
@@ -5092,37 +5095,6 @@ export const extend = /* @__PURE__ */ Object.freeze({
   spawn: (scheduler, work, options, args, admit) => spawn(coreOf(scheduler), work, options, args, admit),
 
   /**
-   * Releases a task: a job in the order of the Prioritized Task Scheduling API. Its continuations run before
-   * tasks of equal rank that have not started, and code that awaits `promiseOf(job)` runs before the next
-   * task. An iterator that `fn` returns is a result, unless it is a generator. `signal` cancels the job until
-   * `fn` has returned; after that, each yield rejects instead.
-   *
-   * @param {Scheduler} scheduler @param {() => any} fn
-   * @param {{ deadline: number, priority: number, delay: number, signal?: AbortSignal }} options checked
-   * @returns {Job}
-   */
-  task(scheduler, fn, { deadline, priority, delay, signal }) {
-    const core = coreOf(scheduler)
-    const parameters = deadline === Infinity && priority === 0 ? PLAIN : { ...PLAIN, deadline, priority }
-    const release = delay > 0 ? readClock(core) + delay : undefined
-    const job = launch(core, fn, UNSTARTED, NO_ARGUMENTS, release, parameters, signal)
-    const outcome = job.deferred = new PromisedOutcome(true, signal ?? null)
-    if (job.status >= DONE) settlePromise(job, outcome)
-    return job
-  },
-
-  /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
-  promiseOf,
-
-  /**
-   * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any await
-   * in engines with AsyncContext.
-   *
-   * @param {Scheduler} scheduler @returns {Job | null}
-   */
-  callerOf: scheduler => callerOf(coreOf(scheduler)),
-
-  /**
    * Holds a scheduler open: code outside of jobs can still release jobs, for example an event listener. While
    * a scheduler is held, it is not deadlocked. Entries of the timeline and waitables with `isExternal` need
    * no hold.
@@ -5142,19 +5114,53 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler
-   * open: at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
-   * returns. The scheduler reports each such error object once.
+   * Hands on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
+   * right after it, without another task, which a browser could put off until the next frame. Nothing else
+   * may be on the stack.
    *
-   * @param {Scheduler} scheduler
-   * @param {(live: number) => Error | null} find called with the number of jobs that have not ended
-   * @returns {() => void} removes `find`
+   * @param {() => void} fn @param {Iterable<Scheduler>} [schedulers]
    */
-  onQuiet(scheduler, find) {
-    const core = coreOf(scheduler)
-    core.findDeadlock = find
-    return () => { if (core.findDeadlock === find) core.findDeadlock = null }
+  event(fn, schedulers = []) {
+    if (following !== null || rounds > 0) return fn()
+    /** @type {Set<Core>} */
+    const cores = following = new Set()
+    try {
+      fn()
+      for (const scheduler of schedulers) coreOf(scheduler).loop.requestTurn()
+    } finally {
+      following = null
+      for (const core of cores) core.loop.follow()
+    }
   },
+
+  /**
+   * Calls a function when a job has ended; this does not count as asking for its outcome.
+   *
+   * @param {Job} job @param {() => void} fn
+   */
+  ended(job, fn) {
+    const { isHandled } = job.extras
+    const join = new Join(job)
+    extrasOf(job).isHandled = isHandled
+    const notify = () => {
+      try {
+        fn()
+      } catch (error) {
+        report(job.core, error, null)
+      }
+    }
+    if (join.enlist(new Waiter(null, notify))) notify()
+  },
+
+  nextPeriod,
+
+  /**
+   * Calls user code outside of jobs. Its time is charged, and it is named if it stalls.
+   *
+   * @param {Scheduler} scheduler @param {string} kind
+   * @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
+   */
+  callUser: (scheduler, kind, fn, ...args) => callUser(coreOf(scheduler), kind, fn, ...args),
 
   /**
    * Opens a critical section of a job. Until it closes, only jobs of a larger level than `level` preempt the
@@ -5200,35 +5206,6 @@ export const extend = /* @__PURE__ */ Object.freeze({
     group === null ? undefined : { [protocol]: parameters.reservation },
 
   /**
-   * Calls a function when a job has ended; this does not count as asking for its outcome.
-   *
-   * @param {Job} job @param {() => void} fn
-   */
-  ended(job, fn) {
-    const { isHandled } = job.extras
-    const join = new Join(job)
-    extrasOf(job).isHandled = isHandled
-    const notify = () => {
-      try {
-        fn()
-      } catch (error) {
-        report(job.core, error, null)
-      }
-    }
-    if (join.enlist(new Waiter(null, notify))) notify()
-  },
-
-  nextPeriod,
-
-  /**
-   * Calls user code outside of jobs. Its time is charged, and it is named if it stalls.
-   *
-   * @param {Scheduler} scheduler @param {string} kind
-   * @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
-   */
-  callUser: (scheduler, kind, fn, ...args) => callUser(coreOf(scheduler), kind, fn, ...args),
-
-  /**
    * Writes a record into the trace.
    *
    * @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more]
@@ -5238,119 +5215,152 @@ export const extend = /* @__PURE__ */ Object.freeze({
     if (core.observers !== null) emit(core, type, job, more)
   },
 
-  /** Whether a round is on the stack, of any scheduler. */
-  isBusy: () => rounds > 0,
-
   /**
-   * Hands on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
-   * right after it, without another task, which a browser could put off until the next frame. Nothing else
-   * may be on the stack.
+   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler
+   * open: at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
+   * returns. The scheduler reports each such error object once.
    *
-   * @param {() => void} fn @param {Iterable<Scheduler>} [schedulers]
+   * @param {Scheduler} scheduler
+   * @param {(live: number) => Error | null} find called with the number of jobs that have not ended
+   * @returns {() => void} removes `find`
    */
-  event(fn, schedulers = []) {
-    if (following !== null || rounds > 0) return fn()
-    /** @type {Set<Core>} */
-    const cores = following = new Set()
-    try {
-      fn()
-      for (const scheduler of schedulers) coreOf(scheduler).loop.requestTurn()
-    } finally {
-      following = null
-      for (const core of cores) core.loop.follow()
-    }
-  },
-
-  /**
-   * Runs one job now, even if more eligible jobs are ready; not while `isBusy()`.
-   *
-   * @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] default: for its first budget
-   */
-  run(scheduler, job, ms) {
+  onQuiet(scheduler, find) {
     const core = coreOf(scheduler)
-    runRound(core, ms, Infinity, () => {
-      if (ms === undefined) core.roundEnds = core.time + (core.budget === AUTO ? core.slice : 0)
-      const only = job()
-      if (only.started === undefined) core.isFirstBudget = true
-      return only
-    })
-  },
-
-  /**
-   * Calls a function for each job that stalls.
-   *
-   * @param {Scheduler} scheduler @param {(job: Job, ms: number) => void} fn
-   */
-  onStall(scheduler, fn) {
-    const core = coreOf(scheduler)
-    core.stallListeners.push(fn)
-    return () => { core.stallListeners = core.stallListeners.filter(other => other !== fn) }
-  },
-  /**
-   * Ends a job that runs elsewhere: one that waits for a waitable with `cancel`, or is pending.
-   *
-   * @param {Job} job @param {any} outcome
-   * @param {boolean} hasFailed a cancelled job ends as cancelled by failing with the reason
-   */
-  finish(job, outcome, hasFailed) {
-    if (job.status >= DONE) return
-    if (job.extras.wait !== null) abandon(job)
-    readClock(job.core)
-    finish(job, hasFailed ? FAILED : DONE, outcome)
-  },
-  /** Reports that a job that runs elsewhere has missed its deadline. @param {Job} job */
-  miss(job) {
-    if (!job.missed) miss(job)
-  },
-  /**
-   * Sets the accounts of a job that runs elsewhere.
-   *
-   * @param {Job} job
-   * @param {{ started?: number, finished?: number, cost: number, preemptions: number }} accounts
-   */
-  setAccounts(job, { started, finished, cost, preemptions }) {
-    extrasOf(job).preemptions = preemptions
-    job.startTime = started ?? job.startTime
-    job.finishTime = finished ?? job.finishTime
-    job.charged = cost
-  },
-  /** Reports that a job has kept the thread since it started. @param {Job} job */
-  stall(job) {
-    stall(job.core, job, job.cost)
+    core.findDeadlock = find
+    return () => { if (core.findDeadlock === find) core.findDeadlock = null }
   },
 
   /** Calls a function with the reason when a signal is aborted. Returns a function that unsubscribes. */
   onAbort,
   markInternal,
-  /** @param {Function} fn */
-  isInternal: fn => internalCallbacks.has(fn),
-  frameInterval,
-  // Read on access: otherwise bundlers would keep this object for pages without use for it.
-  get url() { return import.meta.url },
-
-  // Code that preemptify has rewritten
-
-  /**
-   * @param {{ twinOf?: typeof twinOf, answers?: typeof answers }} hooks how to find a twin; whether a
-   *   function returns a value
-   */
-  link(hooks) {
-    twinOf = hooks.twinOf ?? twinOf
-    answers = hooks.answers ?? answers
-  },
   /** The function that a job runs for a function. @param {any} fn @returns {any} */
   preemptible: fn => twinOf(fn),
-  /** Whether a function may return a value. @param {any} fn @returns {boolean} */
-  answers: fn => answers(fn),
-  counts,
-  ROOM,
-  Suspended,
-  /** Ends the budget without a yield. @returns {boolean} whether the job must yield */
-  checkpoint: () => dispatching === null || endBudgetInPlace(dispatching),
-  /** Ends the budget of the running job at its next point. */
-  interrupt: () => { if (dispatching !== null) interrupt(dispatching) },
   /** Adds a maker of objects whose hidden classes must be kept. @param {() => object} make */
-  keepShape: make => { shapeMakers.push(make) }
+  keepShape: make => { shapeMakers.push(make) },
+
+  /** Tasks of the Prioritized Task Scheduling API: see addons/scheduler.mjs. */
+  tasks: {
+    /**
+     * Releases a task: a job in the order of the Prioritized Task Scheduling API. Its continuations run
+     * before tasks of equal rank that have not started, and code that awaits `promiseOf(job)` runs before the
+     * next task. An iterator that `fn` returns is a result, unless it is a generator. `signal` cancels the
+     * job until `fn` has returned; after that, each yield rejects instead.
+     *
+     * @param {Scheduler} scheduler @param {() => any} fn
+     * @param {{ deadline: number, priority: number, delay: number, signal?: AbortSignal }} options checked
+     * @returns {Job}
+     */
+    release(scheduler, fn, { deadline, priority, delay, signal }) {
+      const core = coreOf(scheduler)
+      const parameters = deadline === Infinity && priority === 0 ? PLAIN : { ...PLAIN, deadline, priority }
+      const release = delay > 0 ? readClock(core) + delay : undefined
+      const job = launch(core, fn, UNSTARTED, NO_ARGUMENTS, release, parameters, signal)
+      const outcome = job.deferred = new PromisedOutcome(true, signal ?? null)
+      if (job.status >= DONE) settlePromise(job, outcome)
+      return job
+    },
+    /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
+    promiseOf,
+    /**
+     * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any
+     * await in engines with AsyncContext.
+     *
+     * @param {Scheduler} scheduler @returns {Job | null}
+     */
+    callerOf: scheduler => callerOf(coreOf(scheduler))
+  },
+
+  /** Jobs that run in other threads: see addons/workers.mjs. */
+  elsewhere: {
+    /**
+     * Ends a job that runs elsewhere: one that waits for a waitable with `cancel`, or is pending.
+     *
+     * @param {Job} job @param {any} outcome
+     * @param {boolean} hasFailed a cancelled job ends as cancelled by failing with the reason
+     */
+    finish(job, outcome, hasFailed) {
+      if (job.status >= DONE) return
+      if (job.extras.wait !== null) abandon(job)
+      readClock(job.core)
+      finish(job, hasFailed ? FAILED : DONE, outcome)
+    },
+    /** Reports that a job that runs elsewhere has missed its deadline. @param {Job} job */
+    miss(job) {
+      if (!job.missed) miss(job)
+    },
+    /**
+     * Sets the accounts of a job that runs elsewhere.
+     *
+     * @param {Job} job
+     * @param {{ started?: number, finished?: number, cost: number, preemptions: number }} accounts
+     */
+    setAccounts(job, { started, finished, cost, preemptions }) {
+      extrasOf(job).preemptions = preemptions
+      job.startTime = started ?? job.startTime
+      job.finishTime = finished ?? job.finishTime
+      job.charged = cost
+    }
+  },
+
+  /** Callbacks of a page: see addons/adopt.mjs. */
+  page: {
+    /** Whether a round is on the stack, of any scheduler. */
+    isBusy: () => rounds > 0,
+    /**
+     * Runs one job now, even if more eligible jobs are ready; not while `isBusy()`.
+     *
+     * @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] default: for its first budget
+     */
+    run(scheduler, job, ms) {
+      const core = coreOf(scheduler)
+      runRound(core, ms, Infinity, () => {
+        if (ms === undefined) core.roundEnds = core.time + (core.budget === AUTO ? core.slice : 0)
+        const only = job()
+        if (only.started === undefined) core.isFirstBudget = true
+        return only
+      })
+    },
+    /**
+     * Calls a function for each job that stalls.
+     *
+     * @param {Scheduler} scheduler @param {(job: Job, ms: number) => void} fn
+     */
+    onStall(scheduler, fn) {
+      const core = coreOf(scheduler)
+      core.stallListeners.push(fn)
+      return () => { core.stallListeners = core.stallListeners.filter(other => other !== fn) }
+    },
+    /** Reports that a job has kept the thread since it started. @param {Job} job */
+    stall(job) {
+      stall(job.core, job, job.cost)
+    },
+    /** @param {Function} fn */
+    isInternal: fn => internalCallbacks.has(fn),
+    frameInterval,
+    // Read on access: otherwise bundlers would keep this object for pages without use for it.
+    get url() { return import.meta.url }
+  },
+
+  /** Code that preemptify has rewritten: see addons/preemptify/run.mjs. */
+  code: {
+    /**
+     * @param {{ twinOf?: typeof twinOf, answers?: typeof answers }} hooks how to find a twin; whether a
+     *   function returns a value
+     */
+    link(hooks) {
+      twinOf = hooks.twinOf ?? twinOf
+      answers = hooks.answers ?? answers
+    },
+    /** Whether a function may return a value. @param {any} fn @returns {boolean} */
+    answers: fn => answers(fn),
+    counts,
+    ROOM,
+    Suspended,
+    /** Ends the budget without a yield. @returns {boolean} whether the job must yield */
+    checkpoint: () => dispatching === null || endBudgetInPlace(dispatching),
+    /** Ends the budget of the running job at its next point. */
+    interrupt: () => { if (dispatching !== null) interrupt(dispatching) }
+  }
 })
 
 /** The scheduler of this thread. */

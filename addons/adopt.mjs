@@ -240,7 +240,7 @@ class Calls {
     const { console, reportError } = target
     this.scheduler = scheduler
     this.fail = reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
-    this.#unwatch = extend.onStall(scheduler, (job, ms) => {
+    this.#unwatch = extend.page.onStall(scheduler, (job, ms) => {
       const row = this.#callOf(job)?.invocation.row
       if (row === undefined) return
       const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
@@ -283,7 +283,7 @@ class Calls {
    * @param {any} script PerformanceScriptTiming
    */
   tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
-    if ([import.meta.url, scriptAddress(), extend.url].includes(sourceURL)) return
+    if ([import.meta.url, scriptAddress(), extend.page.url].includes(sourceURL)) return
     const where = `${sourceURL}:${sourceCharPosition}`
     const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
     this.#add(row, duration)
@@ -308,7 +308,7 @@ class Calls {
    */
   enter(invocation, rule = {}) {
     const { row, fn, self, args, event, called } = invocation
-    if (this.isReleased || extend.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
+    if (this.isReleased || extend.page.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
@@ -329,13 +329,13 @@ class Calls {
     }
     this.#begun = call
     if (waits || scheduler.paused) spawn()
-    else extend.run(scheduler, spawn, isWhole ? Infinity : undefined)
+    else extend.page.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
     if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
       isWhole = true
-      extend.run(scheduler, () => job, Infinity)
+      extend.page.run(scheduler, () => job, Infinity)
     }
-    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.stall(job) // by all of its steps
+    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job) // by all of its steps
     if (end.enlist(new Waiter(null, () => this.#leave(queue, call, end)))) {
       this.#count(call)
       if (end.isFulfilled) return call.value
@@ -353,8 +353,8 @@ class Calls {
       this.#makeWay(queue, call)
       if (job.finished !== undefined) return
       call.isWaiting = false
-      extend.run(scheduler, () => job, isWhole ? Infinity : undefined)
-      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.stall(job)
+      extend.page.run(scheduler, () => job, isWhole ? Infinity : undefined)
+      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
       if (end.isFulfilled) return call.value
     }
   }
@@ -440,7 +440,7 @@ class Calls {
       const left = this.#until - scheduler.now()
       if (!(left > 0)) break
       first.wake()
-      extend.run(scheduler, () => /** @type {Job} */ (first.made), left)
+      extend.page.run(scheduler, () => /** @type {Job} */ (first.made), left)
       if (queue[0] === first) break // it waits for something else
     }
   }
@@ -607,7 +607,7 @@ class Realm {
         const [event] = args
         begin()
         if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
-        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= extend.answers(given))
+        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= extend.code.answers(given))
         const self = object ?? this
         const answer = calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
         return answer // not in one: WebKit takes a function that calls last from the stack, where `nested` looks for it
@@ -879,7 +879,7 @@ const aborting = entry => () => { entry.deref()?.abort() }
 const realms = new WeakSet()
 
 /** @param {any} fn */
-const isOthers = fn => typeof fn === 'function' && !extend.isInternal(fn)
+const isOthers = fn => typeof fn === 'function' && !extend.page.isInternal(fn)
 
 /** @param {string} type @param {any} at @returns {(rule: EventRule) => boolean} */
 const fits = (type, at) => ({ type: types, target: wanted }) => (types === undefined || [types].flat().includes(type)) &&

@@ -36,7 +36,7 @@ import { twinOf } from './preemptify/runtime.mjs'
  * }}
  */
 function linked() {
-  extend.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
+  extend.code.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
   return /** @type {any} */ (assign(preemptifyFunction, { source: sourceOfModule, import: importModule, report }))
 }
 const preemptify = /* @__PURE__ */ linked()

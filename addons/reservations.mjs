@@ -42,7 +42,8 @@ import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mj
 /** @import { Job, Policy, Scheduler, TaskOptions, Yieldable } from '../rt.mjs' */
 /** @import { CriticalSection, Sums, TaskParameters } from './schedulable.mjs' */
 
-const { check, here, parameters: TASK } = extend
+const { check, here } = extend
+const { parameters: TASK } = check
 const {
   among, callable, duration, elsewhere, finite, interval, number, options: checked, text, wrongType
 } = check

@@ -26,7 +26,8 @@
 import { extend } from '../rt.mjs'
 /** @import { Job, Scheduler } from '../rt.mjs' */
 
-const { callerOf, check, here, promiseOf } = extend
+const { check, here } = extend
+const { callerOf, promiseOf } = extend.tasks
 
 /** @typedef {'user-blocking' | 'user-visible' | 'background'} TaskPriority */
 /**
@@ -144,11 +145,11 @@ class TaskScheduler {
     check.refuseAsyncGenerator('fn', check.callable('fn', fn), fn)
     const scheduler = here(this.#place)
     if (options === undefined || options === null) {
-      return /** @type {any} */ (promiseOf(extend.task(scheduler, fn, USER_VISIBLE)))
+      return /** @type {any} */ (promiseOf(extend.tasks.release(scheduler, fn, USER_VISIBLE)))
     }
     const { priority, signal, delay = 0, deadline = Infinity } = check.options(options, POST_OPTIONS)
     const isFollowing = priority === undefined && signal?.priority !== undefined
-    const job = extend.task(scheduler, fn, {
+    const job = extend.tasks.release(scheduler, fn, {
       priority: priorityOf('priority', isFollowing ? signal.priority : priority ?? 0), deadline, delay, signal
     })
     if (signal !== undefined) signals.set(job, signal)

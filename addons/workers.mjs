@@ -422,7 +422,7 @@ export class Workers {
         const remote = site.jobs.get(id)
         if (remote === undefined) continue
         remote.shownState = state
-        extend.setAccounts(remote.local, counts)
+        extend.elsewhere.setAccounts(remote.local, counts)
       }
       this.#sendHeld()
       for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: this.#sites.indexOf(site) })
@@ -448,7 +448,7 @@ export class Workers {
    */
   #forget(remote) {
     const { site, id, local, accounts } = remote
-    if (accounts !== null) extend.setAccounts(local, accounts)
+    if (accounts !== null) extend.elsewhere.setAccounts(local, accounts)
     if (!this.#all.has(remote)) return
     site?.line?.say('cancel', [id, NONE])
     this.#finish(remote, 'cancelled', undefined)
@@ -619,7 +619,7 @@ class Remote extends Waitable {
   /** @param {'onMiss' | 'onOverrun'} event */
   tell(event) {
     const { onOverrun, local, scheduler } = this
-    if (event === 'onMiss') extend.miss(local)
+    if (event === 'onMiss') extend.elsewhere.miss(local)
     else if (onOverrun !== undefined) extend.callUser(scheduler, event, onOverrun, local)
   }
   /**
@@ -631,8 +631,8 @@ class Remote extends Waitable {
     if (local === null || local.finished !== undefined) return
     const hasCancelled = state === 'cancelled' && !this.isCancelled // by itself, or at its deadline
     if (hasCancelled) local.cancel(outcome)
-    if (this.isCancelled && (state === 'cancelled' || state === 'done' && !isTold)) extend.finish(local, this.reason, true)
-    else extend.finish(local, outcome, state !== 'done')
+    if (this.isCancelled && (state === 'cancelled' || state === 'done' && !isTold)) extend.elsewhere.finish(local, this.reason, true)
+    else extend.elsewhere.finish(local, outcome, state !== 'done')
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import { begun, construct, entryOf, generatorOf, pending, recordOf, run, stamp, suspended } from './run.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
 
-const { counts, interrupt } = extend
+const { counts, interrupt } = extend.code
 
 const MOST_ELEMENTS = 2 ** 53 - 1
 

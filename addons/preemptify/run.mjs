@@ -19,7 +19,7 @@ import {
   isConstructor, isObject, joined, next, pop, reflectConstruct, splice, takeLast, throwInNext
 } from './primordials.mjs'
 
-const { ROOM, Suspended, checkpoint, counts } = extend
+const { ROOM, Suspended, checkpoint, counts } = extend.code
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 export const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })

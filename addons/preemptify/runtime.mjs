@@ -131,7 +131,7 @@ export { budget }
  * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.
  */
 function linkScheduler() {
-  extend.link({ twinOf: fn => {
+  extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
   } })

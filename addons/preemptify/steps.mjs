@@ -14,7 +14,7 @@ import {
 import { Failure, begun, construct, entryOf, generators, pending, rethrow, run, stamping, suspended } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
-const { counts } = extend
+const { counts } = extend.code
 
 // What a twin of a generator function makes is told apart from no other generator, and belongs to it by its
 // prototype. While a twin asks it for a step, it yields its Steps where that is to be preempted: whoever

@@ -840,7 +840,7 @@ for (const [name, make] of Object.entries(makers)) {
     const { scheduler } = world()
     const { signal } = new AbortController()
     const added = []
-    signal.addEventListener = (type, listener) => added.push([type, extend.isInternal(listener)])
+    signal.addEventListener = (type, listener) => added.push([type, extend.page.isInternal(listener)])
     make(() => {}, { scheduler, signal })
     assert.equal(added, [['abort', true]])
   })

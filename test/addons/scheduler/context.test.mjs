@@ -14,7 +14,7 @@ context('an async job is known as the caller after the await of a foreign promis
   let caller
   const job = core.spawn(async () => {
     await Promise.resolve()
-    caller = extend.callerOf(core)
+    caller = extend.tasks.callerOf(core)
   })
   await host.drain()
   assert.is(caller, job)
