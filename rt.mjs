@@ -4260,6 +4260,14 @@ function settingsOf(options, present) {
  * Runs jobs by a policy, in rounds, inside the event loop. One scheduler per thread is the intended use;
  * several take turns.
  *
+ * Start with the defaults. If key presses must be handled within a few ms, set `round: 3`. In a worker or a
+ * server that does nothing else, use `round: 20` or more. Set `slice: 0.5` if jobs of equal rank have
+ * deadlines of a few ms, and `budget: 1` if preemption points are far apart.
+ *
+ * An automatic budget lasts 6 us, or 8 points if these take longer; at first, and if long budgets make points
+ * cheaper, it lasts up to 0.1 ms. If points of `p` ms suddenly cost `P` ms, one budget takes at most
+ * `P * min(4096, ceil(0.1 / p))` ms, and the next budgets are shorter.
+ *
  * ```js
  * const scheduler = new Scheduler({ policy: fp, round: 3 })
  * scheduler.spawn(decode, { priority: 2 }, bytes)

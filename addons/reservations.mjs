@@ -107,14 +107,17 @@ const IO_CAPACITY = { utilization: elsewhere, capacity: elsewhere, period: elsew
 const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
 
 /**
- * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned
- * with it run by its standing as long as something remains, and cannot take more from others than that; what
- * others do cannot take it from them, if the set was admitted (`admit`).
+ * Reserves processor time: `capacity` ms in every `period` (the Main VCPU of Qduino II-A). Jobs that are
+ * spawned with the reservation run by its keys while capacity remains. They cannot take more from other jobs.
+ * Other jobs cannot take the reserved time from them if the set of reservations was admitted (`admit`).
  *
- * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's
- * deadline. Among each other its jobs rank by their own keys, and equals take turns. What remains is found at
- * every budget; the overrun of the last one is charged to the next replenishment, and a critical section is
- * finished on credit.
+ * `period` is the longest pause that you accept, `capacity` the time that the work needs in each period. With
+ * `depleted: 'wait'` the jobs never get more.
+ *
+ * Under fp a reservation ranks by its priority, above all jobs without a reservation. Under edf it ranks by
+ * the deadline of the server. Its jobs rank among each other by their own keys, and equals take turns. The
+ * scheduler tests the capacity at every budget. The next replenishment pays for the excess of the last budget
+ * or of a critical section.
  */
 export class Reservation extends Reserved {
   /**

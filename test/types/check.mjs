@@ -1,11 +1,12 @@
-// Checks the JSDoc of all modules and their unused bindings, packs them, and checks the uses of their declarations beside this
-// file as a strict project that has installed the package, README's snippet among them. tsc must be on the path: `npm run types`.
+// Checks the JSDoc of all modules and their unused bindings. Then packs the modules, installs the package in a strict project,
+// and compiles the files beside this one and the snippets of README.md there. tsc must be on the path: `npm run types`.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install } from '../package/pack.mjs'
+import { firstExample, importsFor, snippetsIn, surroundingsOf } from '../readme/snippets.mjs'
 
 const uses = fileURLToPath(new URL('.', import.meta.url))
 const project = mkdtempSync(join(tmpdir(), 'rt-types-'))
@@ -17,13 +18,26 @@ const modules = ['rt.mjs', 'alarms.mjs', 'sync.mjs', ...readdirSync(join(root, '
 const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable',
   '--typeRoots', 'none']
 
+/** Writes each snippet of the README as a file of the project. @returns {string[]} the names of the files */
+function readmeFiles() {
+  const texts = [...snippetsIn('js'), ...snippetsIn('ts')].map(text => {
+    const program = `${surroundingsOf(text)[0].declared}\n${text}`
+    return `${importsFor(program)}\n${program}`
+  })
+  texts.push(firstExample.replace(/'https:\S+?'/, "'rt.mjs'"))
+  return texts.map((text, index) => {
+    const name = `readme-${index}.ts`
+    writeFileSync(join(project, name), `${text}\nexport {}\n`)
+    return name
+  })
+}
+
 try {
   run('tsc', [...options, '--allowJs', '--checkJs', '--noUnusedLocals', '--noUnusedParameters', ...modules], root)
   install(project)
   const names = readdirSync(uses).filter(name => name.endsWith('.ts'))
   for (const name of names) copyFileSync(join(uses, name), join(project, name))
-  const [, snippet] = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').match(/```ts\n([^]*?)```/)
-  writeFileSync(join(project, 'readme.ts'), readFileSync(join(uses, 'readme.ts'), 'utf8').replace('// the snippet', () => snippet))
+  names.push(...readmeFiles())
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
   run('tsc', [...options, ...names], project)
 } catch (error) {
