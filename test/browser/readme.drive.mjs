@@ -2,25 +2,37 @@ import { equal } from 'node:assert/strict'
 import { firstExample } from '../readme/snippets.mjs'
 
 /**
- * Pastes a module script into an empty document. An import map stands for the CDN.
+ * Pastes the first example into an empty document, and focuses its field. An import map stands for the CDN.
  *
- * @param {string} script @param {string} address of rt.mjs @returns {Promise<string>} the text on the console
+ * @param {string} example @param {string} root the address of the modules
  */
-function paste(script, address) {
-  const [, cdn] = script.match(/'(https:[^']+)'/)
+async function paste(example, root) {
+  const addresses = example.match(/https:\/\/esm\.sh\/[^']+/g)
+  const imports = Object.fromEntries(addresses.map(address =>
+    [address, `${root}/${address.match(/@[^/]+\/(\w+)$/)?.[1] ?? 'rt'}.mjs`]))
   const frame = document.createElement('iframe')
-  const output = new Promise(resolve => { window.onmessage = ({ data }) => resolve(data) })
-  frame.srcdoc = `<script>console.log = value => parent.postMessage(String(value), '*')</script>
-    <script type="importmap">${JSON.stringify({ imports: { [cdn]: address } })}</script>
-    <script type="module">${script}</script>`
+  frame.srcdoc = `<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>${example}`
+  const loaded = new Promise(resolve => { frame.onload = resolve })
   document.body.append(frame)
-  return output
+  await loaded
+  window.example = frame.contentDocument
+  frame.contentWindow.focus()
+  window.example.getElementById('field').focus()
+}
+
+/** @returns {Promise<string>} the result, once it is for two nines */
+async function resultFor99() {
+  const found = window.example.getElementById('found')
+  while (!/ 99$/.test(found.value)) await new Promise(requestAnimationFrame)
+  return found.value
 }
 
 export default {
-  async 'the first example of the README prints its sum when it is pasted into a page'({ browser, server }) {
+  async 'the first example of the README shows the result for typed text'({ browser, server }) {
     await browser.open(`${server.plain}/test/browser/driver.html`)
-    const output = await browser.evaluate(paste, firstExample, `${server.plain}/rt.mjs`)
-    equal(Math.round(Number(output) * 1000), 1535)
+    await browser.evaluate(paste, firstExample, server.plain)
+    await browser.press('9')
+    await browser.press('9')
+    equal(await browser.evaluate(resultFor99), '544870 numbers contain 99')
   }
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { firstExample, importsFor, readme, snippets, snippetsIn, surroundingsOf } from './snippets.mjs'
+import { firstScript, importsFor, readme, snippets, snippetsIn, surroundingsOf } from './snippets.mjs'
 
 const root = new URL('../../', import.meta.url)
 const read = name => readFileSync(new URL(name, root), 'utf8')
@@ -11,8 +11,8 @@ const { version } = JSON.parse(read('package.json'))
 const test = suite('README')
 
 const FRAMES = 'data:text/javascript,globalThis.requestAnimationFrame = fn => setTimeout(fn, 5, 5)'
-/** The module find.js of the README. */
-const FIND = 'data:text/javascript,export function find(text) { for (const letter of text); return [text, text] }'
+/** The module search.js of the README. */
+const SEARCH = 'data:text/javascript,export function search(text) { for (const _ of text); show(text + "!") }'
 
 /** Runs a program in its own process. @param {string} text @returns {Promise<string>} its output */
 async function outputOf(text) {
@@ -24,9 +24,18 @@ async function outputOf(text) {
   return stdout.trim()
 }
 
-test('the first example prints its sum', async () => {
-  const output = await outputOf(firstExample.replace(/'https:\S+?'/, '\'rt.mjs\''))
-  assert.is(Math.round(Number(output) * 1000), 1535)
+test('the first example shows the number of matches for the last text', async () => {
+  const modules = firstScript.replace(/'https:\/\/esm\.sh\/(rt\.mjs)@[^/']*/g, '\'$1')
+  const elements = `import { rt } from 'rt.mjs'
+    const field = Object.assign(new EventTarget(), { value: '' }), found = {}`
+  const keys = `for (const value of ['9', '99']) {
+      field.value = value
+      field.dispatchEvent(new Event('input'))
+    }
+    await rt.idle()
+    console.log(found.value)`
+  const output = await outputOf(`${elements}\n${modules.replace('1e7', '1e5')}\n${keys}`)
+  assert.is(output, '3691 numbers contain 99')
 })
 
 test('every snippet has surroundings', () => {
@@ -38,7 +47,7 @@ test('every snippet has surroundings', () => {
 for (const text of snippetsIn('js')) {
   const [{ before, result, expected }] = surroundingsOf(text)
   test(`the snippet "${text.split('\n', 1)[0]}" runs`, async () => {
-    const program = text.replace('./find.js', FIND)
+    const program = text.replace('./search.js', SEARCH)
     const end = `console.log(JSON.stringify(${result})); process.exit()`
     const output = await outputOf(`${importsFor(program + before)}\n${before}\n${program}\n${end}`)
     assert.equal(JSON.parse(output), expected)

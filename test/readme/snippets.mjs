@@ -30,8 +30,9 @@ export const importsFor = text => Object.entries(MODULES).flatMap(([module, name
 export const snippetsIn = language =>
   [...readme.matchAll(new RegExp('```' + language + '\\n([^]*?)```', 'g'))].map(match => match[1])
 
-/** The script of the first example. */
-export const [, firstExample] = readme.match(/<script type="module">\n([^]*?)<\/script>/) ?? []
+/** The first example, and its script. */
+export const [, firstExample, firstScript] =
+  readme.match(/```html\n([^]*?<script type="module">\n([^]*?)<\/script>\n)```/) ?? []
 
 /**
  * A snippet: the text with which it begins, declarations for TypeScript, the statements before it in the run,
@@ -41,22 +42,21 @@ export const [, firstExample] = readme.match(/<script type="module">\n([^]*?)<\/
  */
 export const snippets = [
   {
-    begins: '// An async function',
-    declared: `declare const rows: number[]; declare function draw(row: number): void
-      declare const field: HTMLInputElement
-      declare function search(text: string): Generator<void, string[], any>
-      declare const text: string; declare function useEffect(effect: () => () => void, uses: unknown[]): void
-      declare function setFound(found: string[]): void
-      declare function show(found: string[]): void`,
-    before: `const rows = [1, 2], drawn = [], found = [], shown = [], text = 'x'
-      const draw = row => drawn.push(row)
+    begins: '// A loop',
+    declared: `declare const rows: number[]; declare function validate(row: number): void
+      declare const field: HTMLInputElement, text: string; declare function show(found: string[]): void
+      declare function find(text: string): Generator<void, string[], any>
+      declare function useEffect(effect: () => () => void, uses: unknown[]): void
+      declare function setFound(found: string[]): void`,
+    before: `const rows = [1, 2], valid = [], found = [], shown = [], text = 'x'
+      const validate = row => valid.push(row), show = list => shown.push(list)
       const field = Object.assign(new EventTarget(), { value: 'typed' })
-      function* search(text) { yield; found.push(text); return [text] }
-      const useEffect = effect => { useEffect.cleanUp = effect() }
-      const setFound = list => found.push(list), show = value => shown.push(value)`,
+      function* find(text) { yield; return [text] }
+      const setFound = list => found.push(list), useEffect = effect => { useEffect.cleanUp = effect() }
+      globalThis.show = show`,
     result: `(field.dispatchEvent(new Event('input')), await rt.idle(), useEffect.cleanUp(),
-      [drawn, found, shown])`,
-    expected: [[1, 2], ['x', ['x'], 'typed'], [['x', 'x']]]
+      [valid, found, shown])`,
+    expected: [[1, 2], [['x']], [['x'], 'typed!']]
   },
   {
     begins: 'for (const row of rows) {\n  render',

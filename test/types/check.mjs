@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install } from '../package/pack.mjs'
-import { firstExample, importsFor, snippetsIn, surroundingsOf } from '../readme/snippets.mjs'
+import { firstScript, importsFor, snippetsIn, surroundingsOf } from '../readme/snippets.mjs'
 
 const uses = fileURLToPath(new URL('.', import.meta.url))
 const project = mkdtempSync(join(tmpdir(), 'rt-types-'))
@@ -24,7 +24,8 @@ function readmeFiles() {
     const program = `${surroundingsOf(text)[0].declared}\n${text}`
     return `${importsFor(program)}\n${program}`
   })
-  texts.push(firstExample.replace(/'https:\S+?'/, "'rt.mjs'"))
+  const elements = 'declare const field: HTMLInputElement, found: HTMLOutputElement'
+  texts.push(`${elements}\n${firstScript.replace(/https:\/\/esm\.sh\/(rt\.mjs)@[^/']*/g, '$1')}`)
   return texts.map((text, index) => {
     const name = `readme-${index}.ts`
     writeFileSync(join(project, name), `${text}\nexport {}\n`)
