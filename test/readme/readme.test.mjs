@@ -14,7 +14,7 @@ const FRAMES = 'data:text/javascript,globalThis.requestAnimationFrame = fn => se
 /** The module search.js of the README. */
 const SEARCH = 'data:text/javascript,export function search(text) { for (const _ of text); show(text + "!") }'
 
-/** Runs a program in its own process. @param {string} text @returns {Promise<string>} its output */
+/** Runs a program in its own process. @param {string} text @returns {Promise<string>} the output */
 async function outputOf(text) {
   const pathOf = name => existsSync(new URL(`${name}.mjs`, root)) ? `${name}.mjs` : `addons/${name}.mjs`
   const program = text.replace(/'rt\.mjs(?:\/(\w+))?'/g,
