@@ -1,4 +1,4 @@
-/** Runs one test of test262 in one mode, and prints 'passed' or the reason of the failure: see test262.mjs. */
+/** Runs one test of test262 in one mode, and prints 'passed' or the failure: see test262.mjs. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import vm from 'node:vm'
@@ -23,7 +23,8 @@ function programOf(text) {
   const [, head = ''] = text.match(/\/\*---([^]*?)---\*\//) ?? []
   const listed = (/** @type {string} */ key) => {
     const [, inline, lines] = head.match(new RegExp(`^${key}:(?: *\\[(.*?)\\]|((?:\\n +- .*)+))`, 'm')) ?? []
-    return (inline ?? lines?.replace(/\n +- /g, ',') ?? '').split(',').map(name => name.trim()).filter(Boolean)
+    const names = (inline ?? lines?.replace(/\n +- /g, ',') ?? '').split(',')
+    return names.map(name => name.trim()).filter(Boolean)
   }
   const flags = listed('flags')
   const isAsync = flags.includes('async')

@@ -8,9 +8,10 @@
  *     --lanes 2                    processes at a time
  *     --results FILE               one line of JSON per test; a later run skips the tests that FILE names
  *
- * CHECKOUT is a clone of tc39/test262. Each test is the body of one function, together with its harness files.
- * The function runs natively, rewritten and called plainly, and rewritten as a job, each time in the main realm
- * of its own process, because tests change the built-in objects. The three runs must end in the same way.
+ * CHECKOUT is a clone of tc39/test262. Each test is the body of one function, together with its harness
+ * files. The function runs natively, rewritten and called plainly, and rewritten as a job, each time in the
+ * main realm of its own process, because tests change the built-in objects. The three runs must end in the
+ * same way.
  *
  * These tests are left out: negative tests, modules, raw scripts, tests of tail calls, and tests that fail
  * natively in this version of Node. All 47,500 files take about six hours on two cores.
@@ -75,7 +76,7 @@ async function outcomeOf(file) {
   return { file, result: 'equal', reason: '' }
 }
 
-/** @param {string} text of a test @returns {string | null} */
+/** @param {string} text the source of the test @returns {string | null} */
 function reasonToLeaveOut(text) {
   const [, head = ''] = text.match(/\/\*---([^]*?)---\*\//) ?? []
   if (/^negative:/m.test(head)) return 'negative'
@@ -85,7 +86,10 @@ function reasonToLeaveOut(text) {
   return /tail-call-optimization/.test(head) ? 'tail calls' : null
 }
 
-/** @param {string} mode @param {string} file @returns {Promise<string>} 'passed', or the reason of the failure */
+/**
+ * @param {string} mode 'native', 'plain' or 'job' @param {string} file
+ * @returns {Promise<string>} 'passed', or the reason of the failure
+ */
 function run(mode, file) {
   const options = { timeout: TIMEOUT, killSignal: /** @type {const} */ ('SIGKILL') }
   return new Promise(resolve => {

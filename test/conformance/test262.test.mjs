@@ -20,7 +20,10 @@ const FILES = {
   'test/language/realm.js': '/*---\n---*/\nassert($262.createRealm().global.Array !== Array)',
   'test/language/negative.js': '/*---\nnegative:\n  type: SyntaxError\n---*/\nlet let',
   'test/language/fails.js': '/*---\n---*/\nassert(false)',
-  'test/language/strict.js': '/*---\nflags: [onlyStrict]\n---*/\nassert((function () { return this })() === undefined)'
+  'test/language/strict.js': `/*---
+flags: [onlyStrict]
+---*/
+assert((function () { return this })() === undefined)`
 }
 
 test('the runner compares three runs of each test, and resumes from its results', () => {
@@ -31,8 +34,8 @@ test('the runner compares three runs of each test, and resumes from its results'
       writeFileSync(join(checkout, name), text)
     }
     const results = join(checkout, 'results.jsonl')
-    const run = () => execFileSync(process.execPath, [RUNNER, checkout, '--under', 'language', '--results', results],
-      { encoding: 'utf8' })
+    const options = [checkout, '--under', 'language', '--results', results]
+    const run = () => execFileSync(process.execPath, [RUNNER, ...options], { encoding: 'utf8' })
     assert.match(run(), /^6 tests, 0 of them in [^]*4 equal, 0 differ, 2 left out\n$/)
     assert.match(run(), /^6 tests, 6 of them in [^]*4 equal, 0 differ, 2 left out\n$/)
   } finally {
