@@ -2,8 +2,11 @@ import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-// Slow or dependent on what not every machine has (browsers): these run only when they are named.
-const onlyWhenNamed = new Set(['adopt', 'page', 'page-alarms', 'page-markdown', 'page-others', 'in-pages', 'programs-in-pages', 'cold'])
+// Slow benches, and benches that need browsers, which some machines lack. They run only when they are named.
+const onlyWhenNamed = new Set([
+  'adopt', 'cold', 'in-pages', 'page', 'page-alarms', 'page-markdown', 'page-others',
+  'programs-in-pages', 'typing'
+])
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
