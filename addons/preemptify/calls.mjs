@@ -441,6 +441,21 @@ export const isPreempted = ({ target }) => target === null || target.isLong
 /** @param {{ node: Node, facts: Facts }} plan */
 export const isPrivate = ({ facts, node: { parent } }) => facts.isMethod && parent.key.type === 'PrivateIdentifier'
 
+/**
+ * Whether a twin has to be a member of its class: the method has a private name, or uses `super`.
+ *
+ * @param {{ node: Node, facts: Facts }} plan @returns {boolean}
+ */
+export const isTwinMember = plan => isPrivate(plan) || (plan.facts.usesSuper && plan.facts.isMethod)
+
+/**
+ * The name of a twin that is a member of its class. A class can read the private members of itself, and not
+ * those of its instances. So the twin of a public method has a public name until its class takes it away.
+ *
+ * @param {{ node: Node, facts: Facts, twin: string }} plan @returns {string}
+ */
+export const nameAsMember = plan => isPrivate(plan) || plan.node.parent.static ? `#${plan.twin}` : plan.twin
+
 /** How a call is made in a twin; empty: as it is. @param {Node} call */
 export function kindOf(call) {
   const { type, callee, tag } = call

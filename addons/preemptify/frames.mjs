@@ -3,8 +3,8 @@
  */
 
 import {
-  aroundMethod, directOf, handed, isCallStatement, isCollected, isInList, isMember, isOfEngine, isPreempted,
-  isPrivate, planCall, returnOf, textOfHanded
+  aroundMethod, directOf, handed, isCallStatement, isCollected, isInList, isMember, isPreempted, isPrivate,
+  isTwinMember, planCall, returnOf, textOfHanded
 } from './calls.mjs'
 import {
   EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, optimisations, parameterOf, pastOperand,
@@ -937,10 +937,11 @@ export function planFrame(draft, calls) {
 /**
  * A twin that leaves frames.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, frame: Pieces }} plan
  * @returns {Pieces}
  */
-export function textOfFrame(draft, { node, facts, entry, frame }) {
+export function textOfFrame(draft, plan) {
+  const { node, facts, entry, frame } = plan
   const { our, variables, helper, edits } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
@@ -955,7 +956,8 @@ export function textOfFrame(draft, { node, facts, entry, frame }) {
   })
   const isArrow = facts.isArrow && facts.usesThis
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  const head = [isArrow ? '(' : isPrivate({ node, facts }) ? `${entry}(` : facts.usesSuper ? 'm(' : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict]
+  const begin = isArrow ? '' : isTwinMember(plan) ? entry : `function ${entry}`
+  const head = [`${begin}(`, list, isArrow ? ')=>{' : '){', strict]
   if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)

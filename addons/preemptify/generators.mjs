@@ -5,7 +5,9 @@
  * is yielded.
  */
 
-import { closing, isCollected, isOfEngine, isPrivate, opening, part, planCall, way } from './calls.mjs'
+import {
+  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, way
+} from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, optimisations, pastDirectives,
   pastParentheses, range, replace, seek
@@ -133,11 +135,11 @@ function planForOf(draft, { start, left, right, body }) {
  *
  * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]}
  */
-export function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) {
-  const { params, body } = node
+export function textOfTwin({ edits, steps, spell, isOfModule }, plan) {
+  const { node: { params, body }, twin } = plan
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
-  const head = !isOfModule ? '' : isPrivate({ node, facts }) ? `*#${twin}` : facts.usesSuper ? '*m' : `function*${twin}`
+  const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}` : `function*${twin}`
   const pieces = [steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')
