@@ -157,7 +157,6 @@ const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync &
 function localsOf(own, facts, free) {
   /** @type {Record<string, Variable[]>} */
   const locals = create(null)
-  const declarations = emptySet()
   /** @type {Node[]} */
   const functions = []
   const numbers = emptySet()
@@ -180,7 +179,6 @@ function localsOf(own, facts, free) {
       if (isDestructured(variable, own)) append(destructured, variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
       append(locals[names[k]] ??= [], variable)
-      if (variable.kind !== 'catch') for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
     }
   }
   if (!isShared) pick(destructured, variable => append(locals[variable.name] ??= [], variable))
@@ -199,7 +197,21 @@ function localsOf(own, facts, free) {
     numbers,
     isShared,
     functions,
-    declarations: listOf(declarations)
+    declarations: facts.declarations
+  }
+}
+
+/**
+ * Whether a variable hides another variable of its function that is not hoisted with it: a parameter, a
+ * declared function, `arguments`, or the parameter of a `catch`. At the top of the twin, the variable would
+ * hide the other one everywhere.
+ *
+ * @param {Variable} variable @param {Variable[]} variables hoisted ones of this name @param {Node} own
+ */
+function hidesInside({ outer }, variables, own) {
+  for (; outer && outer.kind !== 'name' && isWithin(outer.scope.node, own); outer = outer.outer) {
+    const hidden = outer
+    if (!find(variables, variable => variable === hidden)) return true
   }
 }
 

@@ -47,6 +47,7 @@ import { append, create, endsWith, isArray, keysOf, matches, pick } from './prim
  * @property {Node[]} returns
  * @property {Node[]} tries
  * @property {Node[]} statements that are expressions
+ * @property {Node[]} declarations of variables
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
  * @property {Edit[]} edits of its text, whatever is made of it
  * @property {Scope[]} scopes in it, but in functions in it; that of the name of a function expression too
@@ -131,6 +132,7 @@ export const LISTS = {
   ReturnStatement: 'returns',
   TryStatement: 'tries',
   ExpressionStatement: 'statements',
+  VariableDeclaration: 'declarations',
   ThisExpression: 'words',
   Super: 'words',
   MetaProperty: 'words'
@@ -262,6 +264,7 @@ function namer() {
       returns: [],
       tries: [],
       statements: [],
+      declarations: [],
       words: [],
       edits: [],
       scopes: [],
