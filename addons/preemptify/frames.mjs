@@ -515,13 +515,23 @@ function substituted(framed, from, to, operands, units, isKept = false) {
     const text = isKept || i < count - 1 ? keptValue(framed, operand, units) : value(framed, operand, units)
     const { parent } = operand
     append(pieces, range(draft, from, operand.start))
+    const isShorthand = parent.type === 'Property' && parent.shorthand
     if (typeof text !== 'string') append(pieces, text)
-    else append(pieces, parent.type === 'Property' && parent.shorthand ? `${operand.name}:${text}` : apart(draft.source, operand, text))
+    else if (isShorthand) append(pieces, `${keyOfShorthand(operand)}:${text}`)
+    else append(pieces, apart(draft.source, operand, text))
     from = operand.end
   }
   append(pieces, range(draft, from, to))
   return pieces
 }
+
+/**
+ * The key of a property that was `{ name }`. The property `{ __proto__ }` is an own property, but
+ * `{ __proto__: value }` sets the prototype.
+ *
+ * @param {Node} id
+ */
+const keyOfShorthand = ({ name }) => name === '__proto__' ? '["__proto__"]' : name
 
 /**
  * A name where something else stood: minified code has no space between `f()` and `in`.

@@ -314,7 +314,9 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const isKey = parent.value === node && parent.computed
       const name = isKey ? key() : /** @type {string} */ (inferredName(node))
       if (name === '') return fn
-      const label = isKey || matches(/^[a-z_$][\w$]*$/i, name) ? name : `[${stringify(name)}]`
+      // The property `{ __proto__: fn }` would set the prototype, and give `fn` no name.
+      const isWord = matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__'
+      const label = isKey || isWord ? name : `[${stringify(name)}]`
       return [`{${label}:`, fn, '}', access(label)]
     }
   }
