@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import { append, create, find, matches, pick, takeLast } from './primordials.mjs'
-import { LISTS, isAliased, isFixed, isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
+import { LISTS, isAliased, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
 /** @import { Framed } from './frames.mjs' */
@@ -195,7 +195,7 @@ export function directOf({ steps }, { node, kind, target, name }) {
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
   const called = callee.type === 'SequenceExpression' ? callee.expressions[callee.expressions.length - 1] : callee // `(0, a.b)(c)`
-  const isLasting = isFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
+  const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
   const name = isMember(called) ? keyOf(called) : isLasting ? called.name : ''
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')

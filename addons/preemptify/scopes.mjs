@@ -80,6 +80,7 @@ import { append, create, endsWith, isArray, keysOf, matches, pick } from './prim
  * @property {Node[]} declarations identifiers
  * @property {Node[]} references identifiers
  * @property {boolean} isAssigned elsewhere than where it is declared
+ * @property {boolean} isOpen whether other scripts can assign to the variable, or declare it again
  * @property {boolean} isDynamic whether an eval may use it, or a reference may mean another one
  * @property {boolean} isNumber whether it may begin as 0 in a twin that leaves frames: see isNumber
  * @property {Variable | undefined} outer the one that it hides
@@ -149,7 +150,10 @@ export function isStrictBody(body) {
 
 /** @param {string} name @param {string} kind @param {Scope} scope @returns {Variable} */
 export function variableOf(name, kind, scope) {
-  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, isNumber: false, outer: undefined }
+  return {
+    name, kind, scope, declarations: [], references: [], isAssigned: false, isOpen: false, isDynamic: false,
+    isNumber: false, outer: undefined
+  }
 }
 
 /**
@@ -434,6 +438,7 @@ function namer() {
     while (scope.parent) close()
     if (hoists) resolve(order, true)
     program.free = resolve(order, false)
+    if (tree.sourceType === 'script') openVariables(tree.scope)
     // Nothing of it is kept.
     order = stack = []
     scope = tree = /** @type {any} */ (null)
@@ -507,6 +512,16 @@ function hoist(id) {
   }
 }
 
+/**
+ * Marks the top-level variables of a script as open. These variables belong to the page: `window.f = g`, an
+ * indirect eval and other scripts assign to them, or declare them again. Only constants keep their values.
+ *
+ * @param {Scope} scope of the script
+ */
+function openVariables({ variables }) {
+  for (const name in variables) variables[name].isOpen = variables[name].kind !== 'const'
+}
+
 /** Whether `arguments` may change a parameter. @param {Variable} variable */
 export const isAliased = ({ kind, scope }) => kind === 'parameter' && scope.facts.usesArguments
 
@@ -515,9 +530,18 @@ export const isFunctionNode = ({ type }) =>
   type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || type === 'FunctionDeclaration'
 
 /**
- * @param {Variable | null | undefined} variable @returns {boolean} whether it stays what it is declared as
+ * Whether no code of this text assigns to a variable. Other scripts can still assign to an open variable.
+ *
+ * @param {Variable | null | undefined} variable @returns {boolean}
  */
-export const isFixed = variable => !!variable && !variable.isAssigned && !variable.isDynamic
+export const seemsFixed = variable => !!variable && !variable.isAssigned && !variable.isDynamic
+
+/**
+ * Whether a variable keeps the value of its declaration.
+ *
+ * @param {Variable | null | undefined} variable @returns {boolean}
+ */
+export const isFixed = variable => !!variable && seemsFixed(variable) && !variable.isOpen
 
 /** @param {Node} id @returns {Node | null} what it stands for, if that is written once and stays */
 export function valueOfName({ variable }) {

@@ -10,6 +10,73 @@ const module = text => assertSameAsNative('module', STEP + text)
 const body = text => module(`export function main() { ${text} }`)
 const sloppy = text => script(`function main() { ${text} }`)
 
+// ------------------------------------------------------------------------------ top-level names of scripts
+
+const names = suite('top-level names of scripts')
+
+const assignments = {
+  'a property of the global object': 'globalThis.work = () => step("new")',
+  'an indirect eval': '(0, eval)("work = () => step(\'new\')")',
+  'the Function constructor': 'Function("work = () => step(\'new\')")()',
+  'a later declaration': 'runLater("function work() { return step(\'new\') }")',
+  'a second script': 'change()'
+}
+
+for (const [name, assignment] of Object.entries(assignments)) {
+  names(`a script calls the function that ${name} gives to a name`, () => script(
+    `var runLater = eval
+    function work() { for (;;) return step('old') }
+    function main() { const before = work(); ${assignment}; return [before, work()] }`,
+    'function change() { work = () => step("new") }'))
+}
+
+names('a second script can declare a function of the first one again', () => script(
+  'function work() { for (;;) return step("first") } function main() { return work() }',
+  'function work() { for (;;) return step("second") }'))
+
+names('a script makes objects of the class that a second script assigns', () => script(
+  `class ClassUNIQUE { constructor() { this.name = 'old' } }
+  function main() {
+    const old = new ClassUNIQUE()
+    change()
+    return [old.name, new ClassUNIQUE(step(1)).name]
+  }`,
+  'function change() { ClassUNIQUE = class { constructor(x) { this.name = step(x) } } }'))
+
+names('a script reads a let variable before a call of a second script changes it', () => script(
+  `let valueUNIQUE = 1
+  function main() { return [valueUNIQUE, change(), \`\${valueUNIQUE}\`, valueUNIQUE + change()] }`,
+  'function change() { return step(++valueUNIQUE) }'))
+
+names('operands of a script are read before the calls after them', () => script(
+  `var n, o, f
+  function reset() { n = 0; o = { get: x => ['old', x] }; f = x => ['old', x] }
+  function bump(x) {
+    globalThis.n++
+    globalThis.o = { get: y => ['new', y] }
+    globalThis.f = y => ['new', y]
+    return step(x)
+  }
+  function main() {
+    const all = []
+    reset()
+    all.push(n + bump(1), [n, bump(2), n], { n, x: bump(3) }, \`\${n}\${bump(4)}\`)
+    reset()
+    all.push(f(bump(5)), o.get(bump(6)))
+    reset()
+    switch (bump(0)) { case n: all.push('same'); break; default: all.push(step('other')) }
+    return all
+  }`))
+
+names('a constant of a script keeps its value', () => script(
+  `const constantUNIQUE = [1]
+  function main() {
+    try { constantUNIQUE = 2 } catch (error) { log(error.name) }
+    return [constantUNIQUE[step(0)], constantUNIQUE.concat(step(2))]
+  }`))
+
+names.run()
+
 // ---------------------------------------------------------------------------------------------------- super
 
 const supers = suite('super')
