@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import { append, create, find, matches, pick, takeLast } from './primordials.mjs'
-import { LISTS, isAliased, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
+import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
 /** @import { Framed } from './frames.mjs' */
@@ -311,9 +311,8 @@ function planLink(draft, call, begin) {
 function planReceiver(draft, member, begin) {
   const { object, start } = member
   if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
-  const isSteady = object.type === 'Identifier' && isFixed(object.variable) && !matches(/^(?:arguments|yield)$/, object.name) &&
-    !isAliased(object.variable)
-  if (isSteady && begin < 0) return object.name
+  const isSpecial = object.type !== 'Identifier' || matches(/^(?:arguments|yield)$/, object.name)
+  if (begin < 0 && !isSpecial && isConstant(object)) return object.name
   const receiver = objectOf(draft, member)
   const dot = pastOperand(draft.source, object.end)
   if (begin === dot) return receiver // an optional link has put it there

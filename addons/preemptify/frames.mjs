@@ -14,7 +14,9 @@ import { chunk, labelsOf } from './loops.mjs'
 import {
   append, create, cut, emptySet, find, firstOf, join, joined, keysOf, listOf, matches, max, min, pick, sort
 } from './primordials.mjs'
-import { LISTS, isAliased, isFixed, isFunctionNode, isStrictBody } from './scopes.mjs'
+import {
+  LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
+} from './scopes.mjs'
 /** @import { CallSite, Draft, Plan } from './calls.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Pieces, Range } from './edits.mjs' */
@@ -262,9 +264,6 @@ function areMixed(variables, facts) {
   }) !== undefined
 }
 
-/** @param {Node} inner @param {Node} outer */
-const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= outer.end
-
 /**
  * @param {Variable} variable @param {Facts} facts of the function that declares it
  * @returns {boolean} whether closures use it
@@ -291,7 +290,9 @@ function declaratorOf(id) {
 function canBeKept(variable, own, facts, functions, calledAt) {
   const { kind, declarations, references, isAssigned, isDynamic, scope } = variable
   if (isDynamic) return false
-  if (kind === 'arguments' || kind === 'catch') return !(isOfHeldCatch(variable) && isCaptured(variable, facts))
+  if (kind === 'arguments') return true
+  const isEarly = () => find(references, reference => isBefore(reference, declarations[0])) !== undefined
+  if (kind === 'catch') return !isOfHeldCatch(variable) || !(isCaptured(variable, facts) || isEarly())
   if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
   if (kind === 'var') return !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
   if (!matches(/^(?:let|const)$/, kind) || (kind === 'const' && isAssigned)) return false
@@ -301,8 +302,8 @@ function canBeKept(variable, own, facts, functions, calledAt) {
     while (around.type !== 'SwitchCase') around = around.parent
     if (find(references, reference => !isWithin(reference, around))) return false
   }
-  const { init, end, parent: { parent: { right = init } } } = declaratorOf(id)
-  if (!isCaptured(variable, facts)) return !find(references, reference => reference.start < id.start || (right && isWithin(reference, right)))
+  const { init, end } = declaratorOf(id)
+  if (!isCaptured(variable, facts)) return !isEarly()
   return !loopAround(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
     : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
 }
@@ -451,10 +452,20 @@ const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
 
 // Values
 
-/** Whether it has the same value after what comes behind it. @param {Node} node */
-const isSteady = ({ type, variable, name }) => type === 'Literal' || type === 'ThisExpression' || type === 'Super' ||
-  type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || (type === 'Identifier' && (isFixed(variable) ? variable.kind !== 'import' && !isAliased(variable)
-    : variable === null && name === 'undefined'))
+/** Types of operands without a name that have one value, and whose evaluation has no effects. */
+const STEADY = /^(?:Literal|Super|ThisExpression|FunctionExpression|ArrowFunctionExpression)$/
+
+/**
+ * Whether an operand can be read after the operands that follow it: the operand has the same value then, and
+ * reading the operand throws nothing.
+ *
+ * @param {Node} node
+ */
+const isSteady = node => matches(STEADY, node.type) ||
+  (node.type === 'Identifier' && (isUndefined(node) || (isConstant(node) && isInitialized(node))))
+
+/** @param {Node} id */
+const isUndefined = ({ name, variable, isDynamic }) => name === 'undefined' && variable === null && !isDynamic
 
 /** @param {Node} node */
 const isHeld = node => node.isHeld
@@ -547,13 +558,19 @@ const apart = (source, { start, end }, name) =>
  * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
  */
 function keptValue(framed, node, units) {
+  const { type } = node.parent
+  // A template converts each value to a string before the next one is computed.
+  if (type === 'TemplateLiteral' && !isPrimitive(framed, node)) {
+    return keep(framed, ['`${', value(framed, node, units), '}`'], units)
+  }
   if (isSteady(node)) return asItStands(framed, node)
   const text = value(framed, node, units)
-  const { type } = node.parent
-  if (type === 'TemplateLiteral') return keep(framed, ['`${', text, '}`'], units)
   if (node.type !== 'SpreadElement') return keep(framed, text, units)
   return ['...', keep(framed, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
 }
+
+/** Whether a node is a literal, but no regular expression. @param {Framed} framed @param {Node} node */
+const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
 
 /**
  * What has a value, once that is done which may be suspended.
@@ -572,13 +589,14 @@ function value(framed, node, units) {
       : calling(framed, asItStands(framed, node), units)
   } else if (call && isPreempted(call)) {
     result = calling(framed, called(framed, node, units), units)
-  } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld) && !isOfEngine(node.callee.object)) {
+  } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld)) {
     result = called(framed, node, units) // the method is looked up before its arguments
   } else if (isCollected(node)) {
-    const argument = node.argument ?? node.arguments[0]
-    const rest = node.callee?.name === 'Map' ? ',!0)' : ')'
+    const { callee, argument = node.arguments[0] } = node
+    const rest = callee?.name === 'Map' ? ',!0)' : ')'
+    const collection = callee ? ['new ', keptValue(framed, callee, units), '('] : '...'
     const list = calling(framed, [`${framed.draft.helper('k')}(`, value(framed, argument, units), rest], units)
-    result = [range(framed.draft, start, argument.start), list, range(framed.draft, argument.end, end)]
+    result = [collection, list, callee ? ')' : '']
   } else if (type === 'SpreadElement') {
     result = ['...', value(framed, node.argument, units)]
   } else if (type === 'LogicalExpression' && isHeld(right)) {
@@ -759,12 +777,23 @@ function returned(framed, node, units) {
 /** @param {Framed} framed @param {Node} node @returns {Pieces} */
 const caseOf = (framed, { test }) => test ? ['case ', asItStands(framed, test), ':'] : 'default:'
 
+/**
+ * Whether the expression of a case has the same value after statements of the switch. These may initialize a
+ * `var`.
+ *
+ * @param {Node} test
+ */
+function isLasting(test) {
+  const { type, variable, argument } = test
+  if (type === 'Identifier') return isUndefined(test) || (isConstant(test) && variable.kind !== 'var')
+  return isSteady(type === 'UnaryExpression' && argument.type === 'Literal' ? argument : test)
+}
+
 /** @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function switched(framed, { discriminant, cases }, units) {
-  // To go on from a place in it, the case is looked for once more; else its number is kept.
-  const isSure = (/** @type {Node} */ test) => isSteady(test) || (test.type === 'UnaryExpression' && test.argument.type === 'Literal')
+  // A resumed twin compares the cases again if all have lasting values. Otherwise it keeps the number of the case.
   if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
-  const isNumbered = find(cases, ({ test }) => test && !isSure(test)) !== undefined
+  const isNumbered = find(cases, ({ test }) => test && !isLasting(test)) !== undefined
   let selector = value(framed, discriminant, units)
   if (isNumbered) {
     const number = temporary(framed)

@@ -77,6 +77,99 @@ names('a constant of a script keeps its value', () => script(
 
 names.run()
 
+// --------------------------------------------------------------------------------------- order of operands
+
+const operands = suite('order of operands')
+
+operands('a template converts a value before it computes the next one', () => body(`
+  const list = [1], object = { text: 'a', toString() { return log(this.text) } }
+  const own = () => 1
+  own.toString = () => 'a'
+  return [
+    \`\${list}|\${list.push(step(2))}|\${list}\`,
+    \`\${object}-\${(object.text = 'b', step(3))}-\${object}\`,
+    \`\${own}\${(own.toString = () => 'b', step(4))}\${own}\`,
+    \`\${(1, list)}\${\`\${list}\`}\${list.push(step(\`\${list}\${step(5)}\`))}\`
+  ]`))
+
+operands('a template converts this and a regular expression in their order', () => body(`
+  const { toString } = RegExp.prototype
+  const o = { text: 'a', toString() { return this.text },
+    m() { return \`\${this}\${(this.text = 'b', step(1))}\${this}\` } }
+  try {
+    return [o.m(), \`\${/a/}\${(RegExp.prototype.toString = () => 'new', step(2))}\`]
+  } finally { RegExp.prototype.toString = toString }`))
+
+operands('a template throws for a symbol before it computes the next value', () => body(`
+  const symbol = Symbol()
+  try { return \`\${symbol}\${step(1)}\` } catch (error) { return error.name }`))
+
+operands('a method of an array or a string is looked up before its arguments', () => body(`
+  const { concat } = String.prototype, list = [1]
+  const all = [list.concat((list.concat = () => 'new', step([2])))]
+  try {
+    all.push('a'.concat((String.prototype.concat = () => 'new', step('b'))))
+  } finally { String.prototype.concat = concat }
+  try { late.concat(step(3)) } catch (error) { all.push(error.name) }
+  var late = [1]
+  return all`))
+
+operands('a collection is looked up before its values are computed', () => body(`
+  const { Map: Original } = globalThis
+  function* entries() { globalThis.Map = class {}; yield [1, step(2)] }
+  try {
+    return [new Map(entries()), new Original(step([[3, 4]])), new Set([...step([5])], ...[])]
+  } finally { globalThis.Map = Original }`))
+
+operands('a variable in its dead zone throws before the call after it', () => body(`
+  const read = [() => [x, step(1)], () => x[step(2)], () => new C(step(3)), () => \`\${x}\${step(4)}\`,
+    () => x.at(step(5)), early]
+  const all = read.map(f => { try { return f() } catch (error) { return error.name } })
+  function early() { return x + step(6) }
+  const x = [7], C = class { constructor(y) { this.y = y } }
+  return [all, read.map(f => f())]`))
+
+operands('the name of a class throws in its dead zone before the call after it', () => body(`
+  const all = [], attempt = f => { try { return f() } catch (error) { all.push(error.name) } }
+  class C extends (attempt(() => [C, step(1)]), Object) {
+    [attempt(() => [C, step(2)]) ?? 'key']() {}
+    static { attempt(() => all.push([C, step(3)].length)) }
+  }
+  return all`))
+
+operands('a skipped case of a switch leaves its variables in the dead zone', () => body(`
+  const all = []
+  for (const n of [0, 1]) try {
+    switch (n) {
+      case 0: const x = 5; all.push((() => [x, step(1)])()); break
+      case 1: all.push((() => [x, step(2)])())
+    }
+  } catch (error) { all.push(error.name) }
+  return all`))
+
+operands('a default in a pattern cannot use the variable that the default is for', () => body(`
+  const all = []
+  const patterns = [
+    () => { let { a = a } = step({}); step(1); return a },
+    () => { let [{ b } = { b }] = step([]); step(1); return b },
+    () => { let { c, d = c } = step({ c: 1 }); step(1); return [c, d] },
+    () => { try { throw {} } catch ({ e = g, g }) { step(1); return e } }
+  ]
+  for (const f of patterns) try { all.push(f()) } catch (error) { all.push(error.name) }
+  return all`))
+
+operands('a var of a generator is read before a call that resumes the generator', () => body(`
+  function* given() { for (let i = 0; i < 3; i++) { var x = i; yield () => [x, next(), x] } }
+  function* later() { yield () => [y, next(), y]; var y = 5; yield 1 }
+  let steps
+  function next() { return typeof step(steps.next().value) }
+  return [given, later].map(make => (steps = make(), steps.next().value()))`))
+
+operands('a switch keeps its case while the case initializes a var', () => body(`
+  switch (step(1)) { default: var n = 1; step(2); return n; case n: return 'again' }`))
+
+operands.run()
+
 // ---------------------------------------------------------------------------------------------------- super
 
 const supers = suite('super')
