@@ -187,9 +187,8 @@ function localsOf(own, facts, free) {
   const names = keysOf(locals)
   for (let i = 0; i < names.length; i++) {
     const variables = locals[names[i]]
-    const parameter = own.scope.variables[names[i]]
-    const hidesParameter = parameter?.kind === 'parameter' && !find(variables, variable => variable === parameter)
-    if (hidesParameter || hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
+    if (find(variables, variable => hidesInside(variable, variables, own))) return null
+    if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
   }
   pick(names, name => locals[name][0].isNumber && numbers.add(name)) // what has the same name is set where it is declared
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
@@ -215,6 +214,7 @@ function hidesInside({ outer }, variables, own) {
     const hidden = outer
     if (!find(variables, variable => variable === hidden)) return true
   }
+  return false
 }
 
 /**
@@ -288,13 +288,15 @@ function declaratorOf(id) {
  * @returns {boolean} whether there can be one of it as long as the function runs
  */
 function canBeKept(variable, own, facts, functions, calledAt) {
-  const { kind, declarations, references, isAssigned, isDynamic, scope } = variable
+  const { name, kind, declarations, references, isAssigned, isDynamic, scope } = variable
   if (isDynamic) return false
   if (kind === 'arguments') return true
   const isEarly = () => find(references, reference => isBefore(reference, declarations[0])) !== undefined
   if (kind === 'catch') return !isOfHeldCatch(variable) || !(isCaptured(variable, facts) || isEarly())
   if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
-  if (kind === 'var') return !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
+  if (kind === 'var') { // `var arguments` begins as the arguments of the function
+    return name !== 'arguments' && !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
+  }
   if (!matches(/^(?:let|const)$/, kind) || (kind === 'const' && isAssigned)) return false
   const { 0: id } = declarations
   if (scope.node.type === 'SwitchStatement') {

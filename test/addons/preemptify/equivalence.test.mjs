@@ -170,6 +170,47 @@ operands('a switch keeps its case while the case initializes a var', () => body(
 
 operands.run()
 
+// ------------------------------------------------------------------------------------ names that twins hoist
+
+const hoisted = suite('names that twins hoist')
+
+hoisted('a block variable does not hide a function of the same name', () => body(`
+  function a() { return 'function' }
+  { let a = step(1); log(a) }
+  for (let a = 0; a < 1; a++) step(a)
+  for (const a of [2]) step(a)
+  try { throw 3 } catch (a) { step(a) }
+  return a()`))
+
+hoisted('a block variable does not hide a function in a stub', () => {
+  const nested = depth => depth ? `return (function () { for (;;) { ${nested(depth - 1)} } })()`
+    : 'function a() { return step("function") } for (let a = 0; a < 2; a++) step(a); return a()'
+  return body(nested(7))
+})
+
+hoisted('a variable in a catch clause does not hide the error', () => body(`
+  const all = []
+  try { throw 1 } catch (e) { { let e = 2; all.push(e) } all.push(e) }
+  try { throw 3 } catch (e) { { let e = step(4); all.push(e) } all.push(e) }
+  return all`))
+
+hoisted('a block variable does not hide arguments or a parameter', () => sloppy(`
+  function f(p) {
+    { let arguments = step(5), p = step(6); log([arguments, p]) }
+    return [arguments.length, p, step(1)]
+  }
+  return f(1, 2)`))
+
+hoisted('var arguments begins as the arguments of the function', () => sloppy(`
+  function plain() { var arguments; step(1); return arguments.length }
+  function inBlock() { { var arguments } for (var arguments in step({ key: 1 })) step(2); return arguments }
+  function split(a = arguments) { var arguments; step(1); return [arguments.length, a.length] }
+  function closed() { var arguments; step(1); return (() => step(arguments.length))() }
+  function pattern() { var { length: arguments } = step(arguments); return arguments }
+  return [plain, inBlock, split, closed, pattern].map(f => f(undefined, 2))`))
+
+hoisted.run()
+
 // ---------------------------------------------------------------------------------------------------- super
 
 const supers = suite('super')
