@@ -211,6 +211,57 @@ hoisted('var arguments begins as the arguments of the function', () => sloppy(`
 
 hoisted.run()
 
+// ---------------------------------------------------------------------------------------- patterns and keys
+
+const patterns = suite('patterns and keys')
+
+patterns('a declaration without a name destructures its value', () => body(`
+  for (var {} = step({}), i = 0; i < 2; i++) log(i)
+  for (let [] = step(''); ;) { step(1); break }
+  for (const {} of [1, 2]) step(3)
+  for (var [] of ['']) step(4)
+  for (var {} in { a: 1 }) step(5)
+  try { throw 1 } catch ({}) { step(6) }
+  var {} = step({})
+  if (i) var [] = []
+  const failing = [() => { for (var {} = step(null); ;) return 1 }, () => { for (let [] = step({}); ;) ; }]
+  for (const f of failing) try { f() } catch (error) { log(error.name) }
+  return i`))
+
+patterns('a shorthand property __proto__ is an own property', () => body(`
+  const __proto__ = { inherited: 1 }
+  const all = [{ __proto__, x: step(1) }, { x: step(2), __proto__, y: step(3) }]
+  return all.map(o => [Object.keys(o), o.inherited])`))
+
+patterns('a function that is called __proto__ keeps its name', () => module(`
+  const __proto__ = function () { for (;;) return step(1) }
+  class C { __proto__ = function () { for (;;) return step(2) } }
+  const o = { __proto__: function () { for (;;) return step(3) } }
+  export function main() {
+    return [__proto__, new C().__proto__, Object.getPrototypeOf(o)].map(f => [f.name, f()])
+  }`))
+
+patterns('the head of a for-of loop has the names of the loop in their dead zone', () => body(`
+  const all = [], x = [1], list = f => (all.push(f), [1, 2])
+  const loops = [
+    () => { for (let x of step(x)) step(x) },
+    () => { a: b: for (const [x] of step([x])) { step(x); continue a } },
+    () => { if (step(1)) for (const { y = 1, x } of list(() => y)) { step(x); all[0]() } else step(2) },
+    () => { function* g() { for (let x of step(x)) yield x } return [...g()] }
+  ]
+  for (const f of loops) try { f() } catch (error) { log(error.name) }
+  return all.length`))
+
+patterns('the head of for await has the names of the loop in their dead zone', () => module(`
+  export async function main() {
+    const all = [], x = [1], list = f => (all.push(f), [1, 2])
+    try { for await (let x of step(x)) step(x) } catch (error) { log(error.name) }
+    for await (const x of list(() => x)) try { step(x); all[0]() } catch (error) { log(error.name) }
+    return all.length
+  }`))
+
+patterns.run()
+
 // ---------------------------------------------------------------------------------------------------- super
 
 const supers = suite('super')
