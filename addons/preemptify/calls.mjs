@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import { append, create, find, matches, pick, takeLast } from './primordials.mjs'
-import { LISTS, isAliased, isFixed, isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
+import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
 /** @import { Framed } from './frames.mjs' */
@@ -195,7 +195,7 @@ export function directOf({ steps }, { node, kind, target, name }) {
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
   const called = callee.type === 'SequenceExpression' ? callee.expressions[callee.expressions.length - 1] : callee // `(0, a.b)(c)`
-  const isLasting = isFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
+  const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
   const name = isMember(called) ? keyOf(called) : isLasting ? called.name : ''
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
@@ -311,9 +311,8 @@ function planLink(draft, call, begin) {
 function planReceiver(draft, member, begin) {
   const { object, start } = member
   if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
-  const isSteady = object.type === 'Identifier' && isFixed(object.variable) && !matches(/^(?:arguments|yield)$/, object.name) &&
-    !isAliased(object.variable)
-  if (isSteady && begin < 0) return object.name
+  const isSpecial = object.type !== 'Identifier' || matches(/^(?:arguments|yield)$/, object.name)
+  if (begin < 0 && !isSpecial && isConstant(object)) return object.name
   const receiver = objectOf(draft, member)
   const dot = pastOperand(draft.source, object.end)
   if (begin === dot) return receiver // an optional link has put it there
@@ -440,6 +439,21 @@ export const isPreempted = ({ target }) => target === null || target.isLong
 
 /** @param {{ node: Node, facts: Facts }} plan */
 export const isPrivate = ({ facts, node: { parent } }) => facts.isMethod && parent.key.type === 'PrivateIdentifier'
+
+/**
+ * Whether a twin has to be a member of its class: the method has a private name, or uses `super`.
+ *
+ * @param {{ node: Node, facts: Facts }} plan @returns {boolean}
+ */
+export const isTwinMember = plan => isPrivate(plan) || (plan.facts.usesSuper && plan.facts.isMethod)
+
+/**
+ * The name of a twin that is a member of its class. A class can read the private members of itself, and not
+ * those of its instances. So the twin of a public method has a public name until its class takes it away.
+ *
+ * @param {{ node: Node, facts: Facts, twin: string }} plan @returns {string}
+ */
+export const nameAsMember = plan => isPrivate(plan) || plan.node.parent.static ? `#${plan.twin}` : plan.twin
 
 /** How a call is made in a twin; empty: as it is. @param {Node} call */
 export function kindOf(call) {

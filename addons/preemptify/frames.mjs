@@ -3,8 +3,8 @@
  */
 
 import {
-  aroundMethod, directOf, handed, isCallStatement, isCollected, isInList, isMember, isOfEngine, isPreempted,
-  isPrivate, planCall, returnOf, textOfHanded
+  aroundMethod, directOf, handed, isCallStatement, isCollected, isInList, isMember, isPreempted, isPrivate,
+  isTwinMember, planCall, returnOf, textOfHanded
 } from './calls.mjs'
 import {
   EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, optimisations, parameterOf, pastOperand,
@@ -14,7 +14,9 @@ import { chunk, labelsOf } from './loops.mjs'
 import {
   append, create, cut, emptySet, find, firstOf, join, joined, keysOf, listOf, matches, max, min, pick, sort
 } from './primordials.mjs'
-import { LISTS, isAliased, isFixed, isFunctionNode, isStrictBody } from './scopes.mjs'
+import {
+  LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
+} from './scopes.mjs'
 /** @import { CallSite, Draft, Plan } from './calls.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Pieces, Range } from './edits.mjs' */
@@ -157,7 +159,6 @@ const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync &
 function localsOf(own, facts, free) {
   /** @type {Record<string, Variable[]>} */
   const locals = create(null)
-  const declarations = emptySet()
   /** @type {Node[]} */
   const functions = []
   const numbers = emptySet()
@@ -180,16 +181,14 @@ function localsOf(own, facts, free) {
       if (isDestructured(variable, own)) append(destructured, variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
       append(locals[names[k]] ??= [], variable)
-      if (variable.kind !== 'catch') for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
     }
   }
   if (!isShared) pick(destructured, variable => append(locals[variable.name] ??= [], variable))
   const names = keysOf(locals)
   for (let i = 0; i < names.length; i++) {
     const variables = locals[names[i]]
-    const parameter = own.scope.variables[names[i]]
-    const hidesParameter = parameter?.kind === 'parameter' && !find(variables, variable => variable === parameter)
-    if (hidesParameter || hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
+    if (find(variables, variable => hidesInside(variable, variables, own))) return null
+    if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
   }
   pick(names, name => locals[name][0].isNumber && numbers.add(name)) // what has the same name is set where it is declared
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
@@ -199,8 +198,23 @@ function localsOf(own, facts, free) {
     numbers,
     isShared,
     functions,
-    declarations: listOf(declarations)
+    declarations: facts.declarations
   }
+}
+
+/**
+ * Whether a variable hides another variable of its function that is not hoisted with it: a parameter, a
+ * declared function, `arguments`, or the parameter of a `catch`. At the top of the twin, the variable would
+ * hide the other one everywhere.
+ *
+ * @param {Variable} variable @param {Variable[]} variables hoisted ones of this name @param {Node} own
+ */
+function hidesInside({ outer }, variables, own) {
+  for (; outer && outer.kind !== 'name' && isWithin(outer.scope.node, own); outer = outer.outer) {
+    const hidden = outer
+    if (!find(variables, variable => variable === hidden)) return true
+  }
+  return false
 }
 
 /**
@@ -250,9 +264,6 @@ function areMixed(variables, facts) {
   }) !== undefined
 }
 
-/** @param {Node} inner @param {Node} outer */
-const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= outer.end
-
 /**
  * @param {Variable} variable @param {Facts} facts of the function that declares it
  * @returns {boolean} whether closures use it
@@ -277,11 +288,15 @@ function declaratorOf(id) {
  * @returns {boolean} whether there can be one of it as long as the function runs
  */
 function canBeKept(variable, own, facts, functions, calledAt) {
-  const { kind, declarations, references, isAssigned, isDynamic, scope } = variable
+  const { name, kind, declarations, references, isAssigned, isDynamic, scope } = variable
   if (isDynamic) return false
-  if (kind === 'arguments' || kind === 'catch') return !(isOfHeldCatch(variable) && isCaptured(variable, facts))
+  if (kind === 'arguments') return true
+  const isEarly = () => find(references, reference => isBefore(reference, declarations[0])) !== undefined
+  if (kind === 'catch') return !isOfHeldCatch(variable) || !(isCaptured(variable, facts) || isEarly())
   if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
-  if (kind === 'var') return !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
+  if (kind === 'var') { // `var arguments` begins as the arguments of the function
+    return name !== 'arguments' && !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
+  }
   if (!matches(/^(?:let|const)$/, kind) || (kind === 'const' && isAssigned)) return false
   const { 0: id } = declarations
   if (scope.node.type === 'SwitchStatement') {
@@ -289,8 +304,8 @@ function canBeKept(variable, own, facts, functions, calledAt) {
     while (around.type !== 'SwitchCase') around = around.parent
     if (find(references, reference => !isWithin(reference, around))) return false
   }
-  const { init, end, parent: { parent: { right = init } } } = declaratorOf(id)
-  if (!isCaptured(variable, facts)) return !find(references, reference => reference.start < id.start || (right && isWithin(reference, right)))
+  const { init, end } = declaratorOf(id)
+  if (!isCaptured(variable, facts)) return !isEarly()
   return !loopAround(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
     : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
 }
@@ -439,10 +454,20 @@ const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
 
 // Values
 
-/** Whether it has the same value after what comes behind it. @param {Node} node */
-const isSteady = ({ type, variable, name }) => type === 'Literal' || type === 'ThisExpression' || type === 'Super' ||
-  type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || (type === 'Identifier' && (isFixed(variable) ? variable.kind !== 'import' && !isAliased(variable)
-    : variable === null && name === 'undefined'))
+/** Types of operands without a name that have one value, and whose evaluation has no effects. */
+const STEADY = /^(?:Literal|Super|ThisExpression|FunctionExpression|ArrowFunctionExpression)$/
+
+/**
+ * Whether an operand can be read after the operands that follow it: the operand has the same value then, and
+ * reading the operand throws nothing.
+ *
+ * @param {Node} node
+ */
+const isSteady = node => matches(STEADY, node.type) ||
+  (node.type === 'Identifier' && (isUndefined(node) || (isConstant(node) && isInitialized(node))))
+
+/** @param {Node} id */
+const isUndefined = ({ name, variable, isDynamic }) => name === 'undefined' && variable === null && !isDynamic
 
 /** @param {Node} node */
 const isHeld = node => node.isHeld
@@ -503,13 +528,23 @@ function substituted(framed, from, to, operands, units, isKept = false) {
     const text = isKept || i < count - 1 ? keptValue(framed, operand, units) : value(framed, operand, units)
     const { parent } = operand
     append(pieces, range(draft, from, operand.start))
+    const isShorthand = parent.type === 'Property' && parent.shorthand
     if (typeof text !== 'string') append(pieces, text)
-    else append(pieces, parent.type === 'Property' && parent.shorthand ? `${operand.name}:${text}` : apart(draft.source, operand, text))
+    else if (isShorthand) append(pieces, `${keyOfShorthand(operand)}:${text}`)
+    else append(pieces, apart(draft.source, operand, text))
     from = operand.end
   }
   append(pieces, range(draft, from, to))
   return pieces
 }
+
+/**
+ * The key of a property that was `{ name }`. The property `{ __proto__ }` is an own property, but
+ * `{ __proto__: value }` sets the prototype.
+ *
+ * @param {Node} id
+ */
+const keyOfShorthand = ({ name }) => name === '__proto__' ? '["__proto__"]' : name
 
 /**
  * A name where something else stood: minified code has no space between `f()` and `in`.
@@ -525,13 +560,19 @@ const apart = (source, { start, end }, name) =>
  * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
  */
 function keptValue(framed, node, units) {
+  const { type } = node.parent
+  // A template converts each value to a string before the next one is computed.
+  if (type === 'TemplateLiteral' && !isPrimitive(framed, node)) {
+    return keep(framed, ['`${', value(framed, node, units), '}`'], units)
+  }
   if (isSteady(node)) return asItStands(framed, node)
   const text = value(framed, node, units)
-  const { type } = node.parent
-  if (type === 'TemplateLiteral') return keep(framed, ['`${', text, '}`'], units)
   if (node.type !== 'SpreadElement') return keep(framed, text, units)
   return ['...', keep(framed, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
 }
+
+/** Whether a node is a literal, but no regular expression. @param {Framed} framed @param {Node} node */
+const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
 
 /**
  * What has a value, once that is done which may be suspended.
@@ -550,13 +591,14 @@ function value(framed, node, units) {
       : calling(framed, asItStands(framed, node), units)
   } else if (call && isPreempted(call)) {
     result = calling(framed, called(framed, node, units), units)
-  } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld) && !isOfEngine(node.callee.object)) {
+  } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld)) {
     result = called(framed, node, units) // the method is looked up before its arguments
   } else if (isCollected(node)) {
-    const argument = node.argument ?? node.arguments[0]
-    const rest = node.callee?.name === 'Map' ? ',!0)' : ')'
+    const { callee, argument = node.arguments[0] } = node
+    const rest = callee?.name === 'Map' ? ',!0)' : ')'
+    const collection = callee ? ['new ', keptValue(framed, callee, units), '('] : '...'
     const list = calling(framed, [`${framed.draft.helper('k')}(`, value(framed, argument, units), rest], units)
-    result = [range(framed.draft, start, argument.start), list, range(framed.draft, argument.end, end)]
+    result = [collection, list, callee ? ')' : '']
   } else if (type === 'SpreadElement') {
     result = ['...', value(framed, node.argument, units)]
   } else if (type === 'LogicalExpression' && isHeld(right)) {
@@ -737,12 +779,23 @@ function returned(framed, node, units) {
 /** @param {Framed} framed @param {Node} node @returns {Pieces} */
 const caseOf = (framed, { test }) => test ? ['case ', asItStands(framed, test), ':'] : 'default:'
 
+/**
+ * Whether the expression of a case has the same value after statements of the switch. These may initialize a
+ * `var`.
+ *
+ * @param {Node} test
+ */
+function isLasting(test) {
+  const { type, variable, argument } = test
+  if (type === 'Identifier') return isUndefined(test) || (isConstant(test) && variable.kind !== 'var')
+  return isSteady(type === 'UnaryExpression' && argument.type === 'Literal' ? argument : test)
+}
+
 /** @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function switched(framed, { discriminant, cases }, units) {
-  // To go on from a place in it, the case is looked for once more; else its number is kept.
-  const isSure = (/** @type {Node} */ test) => isSteady(test) || (test.type === 'UnaryExpression' && test.argument.type === 'Literal')
+  // A resumed twin compares the cases again if all have lasting values. Otherwise it keeps the number of the case.
   if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
-  const isNumbered = find(cases, ({ test }) => test && !isSure(test)) !== undefined
+  const isNumbered = find(cases, ({ test }) => test && !isLasting(test)) !== undefined
   let selector = value(framed, discriminant, units)
   if (isNumbered) {
     const number = temporary(framed)
@@ -937,10 +990,11 @@ export function planFrame(draft, calls) {
 /**
  * A twin that leaves frames.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, frame: Pieces }} plan
  * @returns {Pieces}
  */
-export function textOfFrame(draft, { node, facts, entry, frame }) {
+export function textOfFrame(draft, plan) {
+  const { node, facts, entry, frame } = plan
   const { our, variables, helper, edits } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
@@ -955,7 +1009,8 @@ export function textOfFrame(draft, { node, facts, entry, frame }) {
   })
   const isArrow = facts.isArrow && facts.usesThis
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  const head = [isArrow ? '(' : isPrivate({ node, facts }) ? `${entry}(` : facts.usesSuper ? 'm(' : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict]
+  const begin = isArrow ? '' : isTwinMember(plan) ? entry : `function ${entry}`
+  const head = [`${begin}(`, list, isArrow ? ')=>{' : '){', strict]
   if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)

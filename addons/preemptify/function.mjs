@@ -18,7 +18,8 @@ import {
   NO_SOURCE, adopt, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
   emptyMap, emptySet, emptyWeakMap, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, pick, sourceOf, startsWith, stringify, takeLast, withPropertiesOf
+  listOf, matches, ownKeys, pick, reflectGet, reflectSet, sourceOf, startsWith, stringify, takeLast,
+  withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, steps, wayInto } from './run.mjs'
@@ -718,13 +719,28 @@ function rewriteFunction(draft, own, ownName) {
   inOrder(edits)
 
   // In the body of a `with`, and in a method, it needs an object to be a method of.
-  const around = bind(draft, 'around', { __proto__: home && getPrototypeOf(home), [draft.budget]: budget })
+  const holder = usesSuper && home ? superOf(home, draft.budget) : { __proto__: null, [draft.budget]: budget }
+  const around = bind(draft, 'around', holder)
   const quoted = stringify(fn.name)
   const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
   const rest = print(source, textOfTwin(draft, plan))
   const { 0: inner, 1: begin } = compiled(draft, member + rest, entry)
   const self = links.self = own.async || lost.length ? wrapping(inner, own.async, label, lost) : inner
   return publish(self, fn, `function* ${rest}`, own.async, self === inner && begin || wayInto(self))
+}
+
+/**
+ * An object for `super`. It has the members of the prototype that the home object has at that time, and the
+ * budget.
+ *
+ * @param {object} home @param {string} budgetName
+ */
+function superOf(home, budgetName) {
+  const prototype = () => /** @type {object} */ (getPrototypeOf(home))
+  return new Proxy({ __proto__: null }, {
+    get: (_, key, self) => key === budgetName ? budget : reflectGet(prototype(), key, self),
+    set: (_, key, value, self) => reflectSet(prototype(), key, value, self)
+  })
 }
 
 /**

@@ -5,15 +5,19 @@
  * is yielded.
  */
 
-import { closing, isCollected, isOfEngine, isPrivate, opening, part, planCall, way } from './calls.mjs'
+import {
+  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, way
+} from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, optimisations, pastDirectives,
   pastParentheses, range, replace, seek
 } from './edits.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { append, join, listOf, pick } from './primordials.mjs'
+import { append, find, join, keysOf, listOf, pick } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
+import { isWithin } from './scopes.mjs'
 /** @import { CallSite, Draft } from './calls.mjs' */
+/** @import { Pieces } from './edits.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
@@ -102,8 +106,9 @@ function planForAwait(draft, loop) {
   const iterator = `${our}iterator`
   const step = `${our}step`
   const error = `${our}error`
+  const iterated = [spell(`${helper('i')}(`), range(draft, pastSpace(source, of + 2), close), ')']
   enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
-    [spell(`{ const ${iterator} = ${helper('i')}(`), range(draft, pastSpace(source, of + 2), close), spell(`); let ${step}; try { `)],
+    [spell('{ '), initialized(draft, loop, iterator, iterated), spell(` let ${step}; try { `)],
     spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
       `finally { if (${step}) yield ${iterator}.return() } }`))
   replace(draft, start, close + 1, spell(`for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`))
@@ -113,17 +118,54 @@ function planForAwait(draft, loop) {
 }
 
 /**
+ * The names that a loop declares with `let` or `const`, if the iterated expression can use one of them. These
+ * names are in their dead zone there.
+ *
+ * @param {Node} loop @returns {string[]}
+ */
+function namesInHead({ scope: { variables, hasEval }, right }) {
+  const names = keysOf(variables)
+  const isUsed = (/** @type {string} */ name) =>
+    find(variables[name].references, reference => isWithin(reference, right)) !== undefined
+  return hasEval || find(names, isUsed) ? names : []
+}
+
+/**
+ * Declares a variable that holds the iterated value of a loop. Around the iterated expression, the names that
+ * the loop declares are never initialized.
+ *
+ * @param {Draft} draft @param {Node} loop @param {string} name @param {Pieces} iterated the expression
+ * @returns {Pieces}
+ */
+function initialized({ our, spell }, loop, name, iterated) {
+  const names = namesInHead(loop)
+  if (!names.length) return [spell(`const ${name} = `), iterated, ';']
+  const label = `${our}head`
+  const end = `; break ${label}; let ${join(names, ', ')}; }`
+  return [spell(`let ${name}; ${label}: { ${name} = `), iterated, spell(end)]
+}
+
+/**
  * What is iterated may give `budget` where a step has not ended, and what is pending then is the rest of it.
  *
  * @param {Draft} draft @param {Node} loop
  */
-function planForOf(draft, { start, left, right, body }) {
+function planForOf(draft, loop) {
   const { source, our, budget } = draft
+  const { start, end, left, right, body } = loop
   const open = seek(source, '(', start)
   const of = seek(source, 'of', left.end)
   const from = pastSpace(source, of + 2)
-  enclose(draft, from, pastParentheses(source, right.end) - 1, BODY_EDGE, `${way(draft, 'c')}(`, ')')
-  replace(draft, open, of, `(const ${our}x `)
+  const close = pastParentheses(source, right.end) - 1
+  if (namesInHead(loop).length) {
+    const list = `${our}list`
+    const declared = initialized(draft, loop, list, [`${way(draft, 'c')}(`, range(draft, from, close), ')'])
+    enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE, ['{', declared], '}')
+    replace(draft, open, close + 1, `(const ${our}x of ${list})`)
+  } else {
+    enclose(draft, from, close, BODY_EDGE, `${way(draft, 'c')}(`, ')')
+    replace(draft, open, of, `(const ${our}x `)
+  }
   enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
     range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
 }
@@ -133,11 +175,11 @@ function planForOf(draft, { start, left, right, body }) {
  *
  * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]}
  */
-export function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) {
-  const { params, body } = node
+export function textOfTwin({ edits, steps, spell, isOfModule }, plan) {
+  const { node: { params, body }, twin } = plan
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
-  const head = !isOfModule ? '' : isPrivate({ node, facts }) ? `*#${twin}` : facts.usesSuper ? '*m' : `function*${twin}`
+  const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}` : `function*${twin}`
   const pieces = [steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')

@@ -28,7 +28,6 @@ export const HELPERS = {
   j: { name: 'binding', arity: 1 },
   i: { name: 'iterate', arity: 1 },
   d: { name: 'drive', arity: 1 },
-  z: { name: 'prototypeOf', arity: 1 },
   m: { name: 'named', arity: 2 },
   M: { name: 'asMethod', arity: 1 },
   E: { name: 'enterMethod', arity: 1 },
@@ -64,6 +63,5 @@ export const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
   `plain:apply,` +
   `drive(g){return apply(next,g,[]).value},` +
-  `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
   `body(f,body){set(f,{generator:null,entry:f,awaited:f,self:null,target:null,Blank:null,body})}}}})()`

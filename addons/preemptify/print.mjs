@@ -6,7 +6,7 @@
  */
 
 import { extend } from '../../rt.mjs'
-import { isCollected, isMember, isPreempted, isPrivate, keyOf } from './calls.mjs'
+import { isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember } from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
   pastDirectives, prefixFor, print, replace, seek, terse
@@ -134,7 +134,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    const isNamed = plan.node.type === 'FunctionDeclaration' || isPrivate(plan) // others are known where they stand
+    // Every other twin is known at the place where it is made.
+    const isNamed = plan.node.type === 'FunctionDeclaration' || isTwinMember(plan)
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
     plan.draft = {
@@ -147,7 +148,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   chooseGenerators(plans, generators)
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    if (plan.frame) plan.entry = isPrivate(plan) ? `#${plan.twin}` : plan.twin
+    if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
   }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
@@ -269,13 +270,20 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
         inOrder(edits)
       }
       if (edits.length) replace(around, start, end, [asItIs])
-      if (isPrivate(plan)) return insert(around, parent.end, -BODY_EDGE, parent.start, [parent.static ? 'static ' : '', text])
+      const twinElement = [parent.static ? 'static ' : '', text]
+      const addTwin = () => insert(around, parent.end, -BODY_EDGE, parent.start, twinElement)
+      if (isPrivate(plan)) return addTwin()
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
-      const made = facts.usesSuper ? [`{__proto__:${helper('z')}(${holder}),`, text, '}.m'] : text
+      // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
+      // well, and takes it away before any code can see it.
+      const name = isTwinMember(plan) ? nameAsMember(plan) : ''
+      if (name) addTwin()
+      const made = name ? `${holder}.${name}` : text
+      const removal = name && !parent.static ? `;delete ${made}` : ''
       const member = facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')'] : registered(holder + access(key()), made)
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, '}'])
+      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, removal, '}'])
     }
 
     function expression() {
@@ -306,7 +314,9 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const isKey = parent.value === node && parent.computed
       const name = isKey ? key() : /** @type {string} */ (inferredName(node))
       if (name === '') return fn
-      const label = isKey || matches(/^[a-z_$][\w$]*$/i, name) ? name : `[${stringify(name)}]`
+      // The property `{ __proto__: fn }` would set the prototype, and give `fn` no name.
+      const isWord = matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__'
+      const label = isKey || isWord ? name : `[${stringify(name)}]`
       return [`{${label}:`, fn, '}', access(label)]
     }
   }

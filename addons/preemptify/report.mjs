@@ -5,6 +5,7 @@
 
 import { extend } from '../../rt.mjs'
 import { kindOf, targetOf } from './calls.mjs'
+import { implicitCalls } from './implicit.mjs'
 import { isHuge, isInnermost, planModule } from './plan.mjs'
 import { NO_SOURCE, append, find, matches, pick, sort, sourceOf } from './primordials.mjs'
 import { kind } from './print.mjs'
@@ -29,7 +30,8 @@ export function returnsOf(fn) {
 /**
  * Lists the parts of a function, module or script that cannot be preempted, with the reasons. A job runs such
  * a part in one piece. Only parts with loops, or with calls that may take long, are listed. Single long calls
- * of the engine, for example of JSON or of a regular expression, are not listed.
+ * of the engine, for example of JSON or of a regular expression, are not listed. Objects from elsewhere may have
+ * accessors, or be proxies; the list names the properties of such objects.
  *
  * @param {Function | string} source a function, or the text of a module or script
  * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
@@ -47,12 +49,16 @@ export function report(source, options = {}) {
   const starts = linesOf(text)
   /** @type {{ name: string, line: number, column: number, reason: string }[]} */
   const list = []
-  pick(planModule(tree), plan => {
+  const plans = planModule(tree)
+  const others = implicitCalls(tree, plans)
+  pick(plans, plan => {
     const { node } = plan
     const { start } = node.parent?.value === node ? node.parent : node
-    const reason = reasonOf(plan)
+    const own = reasonOf(plan)
     const line = lineAt(starts, start)
-    if (reason) append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
+    pick(own ? [own] : others.get(plan) ?? [], reason => {
+      append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
+    })
   })
   return sort(list, (/** @type {any} */ a, /** @type {any} */ b) => a.line - b.line || a.column - b.column)
 }

@@ -9,7 +9,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
-import { apply, define, getPrototypeOf, reflectDefine } from './primordials.mjs'
+import { apply, define, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
   generatorOf, iterate, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait
@@ -118,9 +118,7 @@ export const runtime = {
   plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) => driveToEnd(forwarded(entry, self, args)),
   /** @param {any} fn @param {string} name */
   named: (fn, name) => define(fn, 'name', name),
-  get: recordOf,
-  /** @param {any} value */
-  prototypeOf: value => getPrototypeOf(value)
+  get: recordOf
 }
 
 /** What rewritten modules import, and what scripts find by the global symbol. */

@@ -47,6 +47,7 @@ import { append, create, endsWith, isArray, keysOf, matches, pick } from './prim
  * @property {Node[]} returns
  * @property {Node[]} tries
  * @property {Node[]} statements that are expressions
+ * @property {Node[]} declarations of variables
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
  * @property {Edit[]} edits of its text, whatever is made of it
  * @property {Scope[]} scopes in it, but in functions in it; that of the name of a function expression too
@@ -79,6 +80,7 @@ import { append, create, endsWith, isArray, keysOf, matches, pick } from './prim
  * @property {Node[]} declarations identifiers
  * @property {Node[]} references identifiers
  * @property {boolean} isAssigned elsewhere than where it is declared
+ * @property {boolean} isOpen whether other scripts can assign to the variable, or declare it again
  * @property {boolean} isDynamic whether an eval may use it, or a reference may mean another one
  * @property {boolean} isNumber whether it may begin as 0 in a twin that leaves frames: see isNumber
  * @property {Variable | undefined} outer the one that it hides
@@ -131,6 +133,7 @@ export const LISTS = {
   ReturnStatement: 'returns',
   TryStatement: 'tries',
   ExpressionStatement: 'statements',
+  VariableDeclaration: 'declarations',
   ThisExpression: 'words',
   Super: 'words',
   MetaProperty: 'words'
@@ -147,7 +150,10 @@ export function isStrictBody(body) {
 
 /** @param {string} name @param {string} kind @param {Scope} scope @returns {Variable} */
 export function variableOf(name, kind, scope) {
-  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, isNumber: false, outer: undefined }
+  return {
+    name, kind, scope, declarations: [], references: [], isAssigned: false, isOpen: false, isDynamic: false,
+    isNumber: false, outer: undefined
+  }
 }
 
 /**
@@ -262,6 +268,7 @@ function namer() {
       returns: [],
       tries: [],
       statements: [],
+      declarations: [],
       words: [],
       edits: [],
       scopes: [],
@@ -431,6 +438,7 @@ function namer() {
     while (scope.parent) close()
     if (hoists) resolve(order, true)
     program.free = resolve(order, false)
+    if (tree.sourceType === 'script') openVariables(tree.scope)
     // Nothing of it is kept.
     order = stack = []
     scope = tree = /** @type {any} */ (null)
@@ -504,17 +512,105 @@ function hoist(id) {
   }
 }
 
+/**
+ * Marks the top-level variables of a script as open. These variables belong to the page: `window.f = g`, an
+ * indirect eval and other scripts assign to them, or declare them again. Only constants keep their values.
+ *
+ * @param {Scope} scope of the script
+ */
+function openVariables({ variables }) {
+  for (const name in variables) variables[name].isOpen = variables[name].kind !== 'const'
+}
+
 /** Whether `arguments` may change a parameter. @param {Variable} variable */
-export const isAliased = ({ kind, scope }) => kind === 'parameter' && scope.facts.usesArguments
+const isAliased = ({ kind, scope }) => kind === 'parameter' && scope.facts.usesArguments
+
+/** @param {Node} inner @param {Node} outer */
+export const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= outer.end
 
 /** @param {Node} node */
 export const isFunctionNode = ({ type }) =>
   type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || type === 'FunctionDeclaration'
 
 /**
- * @param {Variable | null | undefined} variable @returns {boolean} whether it stays what it is declared as
+ * Whether no code of this text assigns to a variable. Other scripts can still assign to an open variable.
+ *
+ * @param {Variable | null | undefined} variable @returns {boolean}
  */
-export const isFixed = variable => !!variable && !variable.isAssigned && !variable.isDynamic
+export const seemsFixed = variable => !!variable && !variable.isAssigned && !variable.isDynamic
+
+/**
+ * Whether a variable keeps the value of its declaration.
+ *
+ * @param {Variable | null | undefined} variable @returns {boolean}
+ */
+export const isFixed = variable => !!variable && seemsFixed(variable) && !variable.isOpen
+
+/**
+ * Whether a name that could be read once has the same value when it is read again in the same expression,
+ * whatever the expression calls in between. A variable of an imported module can change. So can a parameter
+ * through `arguments`, and a `var` of a generator whose next step runs in between.
+ *
+ * @param {Node} id a reference
+ * @returns {boolean}
+ */
+export function isConstant({ variable, scope }) {
+  if (!isFixed(variable) || isAliased(variable)) return false
+  const { kind, declarations, scope: { facts } } = variable
+  if (kind === 'import') return declarations[0].parent.type === 'ImportNamespaceSpecifier'
+  const isOnce = kind === 'arguments' || (kind !== 'var' && declarations.length === 1)
+  return isOnce || scope.facts === facts || !facts.isGenerator
+}
+
+/**
+ * Whether the variable of a reference is certainly initialized where the reference is read. A function
+ * declaration can be called from the beginning of its block on, and other code runs in the order of the text.
+ *
+ * @param {Node} id a reference
+ * @returns {boolean}
+ */
+export function isInitialized(id) {
+  const { variable: { kind, declarations: { 0: declared }, scope: { node, isSplit } } } = id
+  const isOfClass = kind === 'name' && matches(/^Class/, node.type)
+  const isBlockVariable = matches(/^(?:let|const|using|await using|class|catch)$/, kind)
+  const hasDeadZone = kind === 'parameter' ? isSplit : isBlockVariable
+  if (!hasDeadZone && !isOfClass) return true
+  let { start } = id
+  for (let part = id; part !== node; part = part.parent) {
+    const { type, parent } = part
+    if (type === 'FunctionDeclaration') ({ start } = part.scope.parent.node)
+    // Members of a class run after the name of the class has been initialized. Its computed keys, and the
+    // expression after `extends`, run before.
+    const classBody = type === 'StaticBlock' ? parent : parent.value === part ? parent.parent : null
+    if (isOfClass && classBody === node.body) return true
+    if (type === 'SwitchCase' && parent === node && !isWithin(declared, part)) return false
+  }
+  return !isOfClass && start >= declared.start && !isInDeclaration(id, declared)
+}
+
+/**
+ * Whether a reference is read before a declaration initializes its name. Both are in one function.
+ *
+ * @param {Node} reference @param {Node} id the declared name
+ */
+export const isBefore = (reference, id) => reference.start < id.start || isInDeclaration(reference, id)
+
+/**
+ * Whether a reference is in an initial value, in a default, or in what a loop iterates, so that it is read
+ * before the name of that declaration is initialized. A function that is the initial value runs later.
+ *
+ * @param {Node} reference @param {Node} id the declared name
+ * @returns {boolean}
+ */
+function isInDeclaration(reference, id) {
+  const isPart = /^(?:Identifier|Property|RestElement|\w+Pattern|Variable\w+)$/
+  for (let part = id; matches(isPart, part.type); part = part.parent) {
+    const { left, right, id: target, init } = part.parent
+    const value = left === part ? right : target === part ? init : null
+    if (value && !isFunctionNode(value) && isWithin(reference, value)) return true
+  }
+  return false
+}
 
 /** @param {Node} id @returns {Node | null} what it stands for, if that is written once and stays */
 export function valueOfName({ variable }) {

@@ -72,6 +72,89 @@ for (;;) break
 `), [])
 })
 
+const WORK = 'function work(n) { for (;;) n++ }\n'
+
+reports('report lists methods that conversions, instanceof and promises call', () => {
+  assert.equal(told(`${WORK}
+class Shape { toString() { return work() } toJSON() { return this.x } then(f) { f(work()) }
+  static [Symbol.hasInstance](x) { return work() } }
+Shape.prototype.valueOf = function () { return work() }
+const o = { [Symbol.toPrimitive]: () => work(), work }
+`), [
+    '3:15 toString: the method toString, which built-in operations call',
+    '3:71 then: the method then, which built-in operations call',
+    '4:3 -: the method Symbol.hasInstance, which built-in operations call',
+    '5:27 -: the method valueOf, which built-in operations call',
+    '6:13 -: the method Symbol.toPrimitive, which built-in operations call'
+  ])
+})
+
+reports('report lists iterators written by hand, and no methods of other objects', () => {
+  assert.equal(told(`${WORK}const made = { [Symbol.iterator]() { return this }, next() { return work() } }`),
+    ['2:53 next: the method next, which built-in operations call'])
+  assert.equal(told(`${WORK}const parser = { next() { return work() } }
+class List { *[Symbol.iterator]() { yield work() } }`), [])
+})
+
+reports('report lists operations that iterate a generator in one piece', () => {
+  assert.equal(told(`${WORK}function* pages() { yield work() }
+function first() { const [page] = pages(); return page }
+function known() { let [a, b] = [1, 2]; [a, b] = [b, a]; const [c] = Object.keys(a); return [c, ...pages()] }
+function made() { return [Object.fromEntries(pages()), new Set(pages()), Array.from(pages())] }`), [
+    '3:1 first: an iterator in an array pattern',
+    '5:1 made: an iterator in Object.fromEntries'
+  ])
+  assert.equal(told('function first(list) { const [item] = list; return item }'), [])
+})
+
+reports('report lists traps of proxies, and proxies with traps from elsewhere', () => {
+  assert.equal(told(`${WORK}const traps = { get: read, has() { return false } }
+function read() { return work() }
+const proxy = new Proxy({}, traps)
+const pair = Proxy.revocable({}, { set() { work() } })
+function make(handler) { return new Proxy({}, handler) }`), [
+    '3:1 read: the trap get of a proxy',
+    '5:36 set: the trap set of a proxy',
+    '6:1 make: a proxy with traps from elsewhere'
+  ])
+})
+
+reports('report lists accessors that Object.defineProperty makes of methods', () => {
+  assert.equal(told(`${WORK}Object.defineProperty({}, 'x', { get() { return work() } })
+Object.defineProperties({}, { x: { set(x) { work(x) }, value() { work() } } })
+const map = { get() { return work() } }`), ['2:34 get: an accessor', '3:36 set: an accessor'])
+})
+
+reports('report names the built-in function of a callback that has no twin there', () => {
+  assert.equal(told(`${WORK}function revive(key, value) { return work(value) }
+function parse(text, f) { return [JSON.parse(text, revive), JSON.stringify(text, null, 2), [1].map(revive)] }
+function other(text, f) { return JSON.parse(text, f) }`), [
+    '2:1 revive: a callback of JSON.parse',
+    '4:1 other: a callback of JSON.parse'
+  ])
+})
+
+reports('report names the properties and operations of objects from elsewhere', () => {
+  const elsewhere = 'accessors or proxies from elsewhere'
+  assert.equal(told(`import { shape } from './shape.mjs'
+import * as namespace from './shape.mjs'
+export function area({ width }, other) { const { height: { value } } = other; return other.list[0].z * value }
+export const read = () => [shape[0], \`\${shape}\`, shape instanceof Object, 'x' in shape, ...shape]
+function own(shape) { return shape.area + namespace.area + Math.PI + document.title }
+function many() { return [later.a, later.b, later.c, later.d, later.e, later.f, later.g, later.a] }
+export { own as last }
+export function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+export function sum(list) { let n = 0; for (let i = 0; i < list.length; i++) n += list[i]; return n }`), [
+    `3:8 area: ${elsewhere}: width, height, list, z`,
+    `4:21 read: ${elsewhere}: computed keys, Symbol.toPrimitive, in, Symbol.iterator`,
+    `5:1 own: ${elsewhere}: area`,
+    `6:1 many: ${elsewhere}: a, b, c, d, e, 2 more`
+  ])
+  assert.equal(told(shape => shape.area), [`1:1 -: ${elsewhere}: area`])
+  const text = 'function f() { return JSON.stringify(shape) }'
+  assert.equal(told(text, { type: 'script' }), [`1:1 f: ${elsewhere}: JSON.stringify()`])
+})
+
 reports('of a function, a class or a method, by its own lines', () => {
   const object = {
     make() {
