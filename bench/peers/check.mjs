@@ -2,7 +2,7 @@
 // node bench/peers/check.mjs [--table] [part of a name]...
 // Needs npm --prefix bench/peers install. Each is called plainly and runs as a job under several budgets.
 // --table then measures the packages one after another and prints a table. Failures stay in the table.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { find, programs } from '../support-programs.mjs'
 import { table } from '../support.mjs'
 
@@ -42,7 +42,7 @@ async function printTable() {
   }
   console.log('')
   table(
-    ['package', 'version', 'equal', 'native, ms', 'stretch, ms', 'first run, ms', 'job, x', 'plain, x'],
+    ['package', 'version', 'equal', 'native, ms', 'stretch, ms', 'cold stretch, ms', 'job, x', 'plain, x'],
     rows
   )
 }
@@ -54,5 +54,5 @@ function packageOf(name, url) {
   const names = [...imports].map(([, imported]) => imported)
   const found = names.find(other => other.replace('@', '').replace('/', '-') === name) ?? names[0]
   const manifest = new URL(`node_modules/${found}/package.json`, import.meta.url)
-  return [found, JSON.parse(readFileSync(manifest, 'utf8')).version]
+  return [found, existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')).version : 'not installed']
 }

@@ -6,7 +6,7 @@ export const sizes = { small: 4, full: 700 }
 export function main(size) {
   const list = records(size)
   const styles = ['indices', 'brackets', 'repeat', 'comma']
-  // One query per record, as a server receives them, and one large query, as forms send it.
+  // Servers receive many small queries, such as one per record. Forms can send all records in one query.
   const queries = list.map(record =>
     qs.stringify({ filter: record, page: { size: 20, after: record.id }, q: record.name })
   )
