@@ -129,6 +129,20 @@ export class C${i} extends (globalThis.Object) { #p = ${i}; static s = [1, , 2];
   ).join('\n')
 }
 
+/** File paths of a project with nested folders and several kinds of files. */
+export function paths(count, seed = 1) {
+  const random = seeded(seed)
+  const folders = ['src', 'lib', 'test', 'dist', 'node_modules', 'packages', 'a', 'b', '.git', 'deep-er']
+  const names = ['index', 'main', 'part-7', 'Öl', '.hidden', 'a b', 'x(1)', 'util']
+  const endings = ['js', 'mjs', 'cjs', 'ts', 'd.ts', 'css', 'md', 'json']
+  return Array.from({ length: count }, () =>
+    [
+      ...Array.from({ length: random.integer(0, 5) }, () => random.pick(folders)),
+      `${random.pick(names)}.${random.pick(endings)}`
+    ].join('/')
+  )
+}
+
 /** A short text for something long: its length and a hash of it, with its beginning for a reader. */
 export function digest(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
