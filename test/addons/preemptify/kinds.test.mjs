@@ -450,6 +450,18 @@ methods('of classes: static ones lose the word, and mean the same', () => {
   assert.is(callOn(new Counter(), preemptify(Counter.prototype.own)), 5)
 })
 
+methods('super finds the members of the prototype that the home object has now', () => {
+  const home = { __proto__: { m: () => 'old' }, run() { super.own = 1; return [super.m(), this.own] } }
+  const work = preemptify(home.run, { home })
+  assert.equal(callOn({}, work), ['old', 1])
+  Object.setPrototypeOf(home, {
+    m: () => 'new',
+    set own(x) { Object.defineProperty(this, 'own', { value: [x] }) }
+  })
+  assert.equal(callOn({}, work), home.run.call({}))
+  assert.equal(callOn({}, work), ['new', [1]])
+})
+
 methods('super, by the home object', () => {
   const base = {
     x: 1,
