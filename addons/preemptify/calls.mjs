@@ -8,9 +8,9 @@
  */
 
 import {
-  EXPRESSION_EDGE, STATEMENT_EDGE, insert, optimisations, pastOperand, replace, variable
+  EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
-import { append, create, find, matches, pick, takeLast } from './primordials.mjs'
+import { NO_ARGUMENTS, append, create, find, matches, pick, takeLast } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
@@ -28,9 +28,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {Set<string>} variables those of ours that it declares
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
  * @property {(key: string) => string} helper what of HELPERS is called
- * @property {Map<string, string> | null} keepers what finds entries, by the names of callees
- * @property {Set<Node> | null} inlined gets the calls that are made where they stand; null: there are to be
- *   none
+ * @property {Map<string, Keeper> | null} keepers by the names of callees; methods have a dot before the name
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
  * @property {string} begin what it begins with
@@ -40,6 +38,15 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
  * @property {Framed | null} framed where it leaves frames, and is no generator
+ */
+/**
+ * A helper of a rewritten text that finds the entries of all callees with one name.
+ *
+ * @typedef {object} Keeper
+ * @property {string} name of the helper
+ * @property {[string]} opening the text of a call of the helper, up to its argument; without the helper, of
+ *   the function of the run-time support
+ * @property {number} uses the number of calls
  */
 /**
  * A call that may be preempted.
@@ -167,18 +174,21 @@ const isAsItIs = ({ steps }, { kind, target, isAwaited }) => kind === 'member' &
  * What is called in the place of a callee that is known.
  *
  * @param {Draft} draft @param {CallSite} call
- * @returns {{ callee: Node, name: string, isGenerator: boolean } | null} what makes a generator has to be run
+ * @returns {{ callee: Node, name: string, opening: Pieces[], closing: Pieces[] } | null} `opening` and
+ *   `closing` stand around the call: a call that makes a generator has to run it
  */
 export function directOf({ steps }, { node, kind, target, name }) {
   const callee = calledIn(node)
-  if (name !== null) return { callee, name, isGenerator: false }
+  if (name !== null) return { callee, name, opening: NO_ARGUMENTS, closing: NO_ARGUMENTS }
   if (!target || !target.isLong) return null
+  const { twin, entry, opening, closing } = target
   if (kind === 'call' && steps === '' && target.isDirect && !node.optional) {
-    const { twin, entry } = target
-    return { callee, name: entry || twin, isGenerator: entry === '' }
+    target.isCalledDirectly = true
+    return { callee, name: entry || twin, opening, closing }
   }
   if (kind !== 'member' || !isPrivate(target) || lastAfter(node).parent.type === 'ChainExpression') return null
-  return { callee: callee.property, name: `#${target.twin}`, isGenerator: !target.frame }
+  target.isCalledDirectly = true
+  return { callee: callee.property, name: `#${twin}`, opening, closing }
 }
 
 /**
@@ -190,7 +200,7 @@ export function directOf({ steps }, { node, kind, target, name }) {
  *
  * @param {Draft} draft @param {Node} callee
  * @param {boolean} isMethod whether what is found is asked to `call`
- * @returns {string | null} what that helper is called; null: there is none
+ * @returns {Pieces | null} the text of its call, up to the argument; null: there is none
  */
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
@@ -200,8 +210,13 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
   const key = isMethod ? `.${name}` : name
-  if (!keepers.has(key)) keepers.set(key, `${unit}${keepers.size}k`)
-  return keepers.get(key) ?? null
+  let found = keepers.get(key)
+  if (!found) {
+    const name = `${unit}${keepers.size}k`
+    keepers.set(key, found = { name, opening: [`${name}(`], uses: 0 })
+  }
+  found.uses++
+  return found.opening
 }
 
 /**
@@ -209,11 +224,11 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
  * Markdown editor takes 3.9 instead of 2.1 times as long as plain code (Firefox 153), a SHA-256 of classes
  * 413 instead of 320 ms (Node 20).
  *
- * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[string, string]}
+ * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, string]}
  */
 export function aroundMethod(draft, callee, isAwaited) {
   const found = isAwaited || !optimisations.keeper ? null : keeper(draft, callee, true)
-  if (found || (!draft.steps && !isAwaited)) return [`${found ?? draft.helper('E')}(`, ').call(']
+  if (found || (!draft.steps && !isAwaited)) return [found ?? `${draft.helper('E')}(`, ').call(']
   return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, ')).call(']
 }
 
@@ -229,13 +244,11 @@ const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
  *
  * @param {Draft} draft @param {CallSite} call @returns {boolean} whether it is one of those
  */
-export function handed({ steps, inlined }, { node, kind }) {
-  if (steps || inlined === null || kind !== 'member') return false
+export function handed({ steps, isOfModule }, { node, kind }) {
+  if (steps || !isOfModule || kind !== 'member') return false
   const { callee, arguments: given, optional } = node
   if (optional || callee.optional || callee.computed || callee.object.type === 'Super' || !matches(INLINED, keyOf(callee))) return false
-  if (given.length !== 1 || !isFunctionNode(given[0]) || given[0].plan.isLong || lastAfter(node).parent.type === 'ChainExpression') return false
-  inlined.add(node)
-  return true
+  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong && lastAfter(node).parent.type !== 'ChainExpression'
 }
 
 /**
@@ -247,7 +260,7 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
   const held = variable(draft, 'f')
   const method = `.${callee.property.name}`
   const { 0: before, 1: after } = aroundMethod(draft, callee, isAwaited)
-  return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):${before}`, receiver, `${method}${after}`, receiver, `,${held}))`]]
+  return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):`, before, receiver, `${method}${after}`, receiver, `,${held}))`]]
 }
 
 /**
@@ -255,24 +268,22 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
  * @param {number} begin where its text begins, if that is behind an optional link
  */
 function planLink(draft, call, begin) {
-  const { source, helper } = draft
+  const { source } = draft
   const { node, kind, isAwaited } = call
   const { start, end, optional } = node
   const callee = calledIn(node)
   const from = begin < 0 ? start : begin
-  const enter = () => !isAwaited && optimisations.keeper && keeper(draft, callee, false) || way(draft, isAwaited ? 'w' : 'e')
+  const enter = () => !isAwaited && optimisations.keeper && keeper(draft, callee, false) || `${way(draft, isAwaited ? 'w' : 'e')}(`
   const open = pastOperand(source, callee.end)
-  let before = ''
-  let after = ''
+  let before = /** @type {Pieces} */ ('')
+  let after = /** @type {Pieces} */ ('')
   let to = from
   const direct = directOf(draft, call)
   if (direct) {
     replace(draft, direct.callee.start, direct.callee.end, direct.name)
     if (optional) replace(draft, open, open + 2, '')
-    if (direct.isGenerator) {
-      before = `${helper('g')}(`
-      after = ')'
-    }
+    before = direct.opening
+    after = direct.closing
   } else if (kind === 'new') {
     const isList = open < end && source[open] === '('
     to = start + 3
@@ -283,16 +294,16 @@ function planLink(draft, call, begin) {
       replace(draft, end - 1, end, '])')
     }
   } else if (kind === 'tag') {
-    before = `${enter()}(`
+    before = enter()
     insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, ')')
   } else if (kind === 'call') {
-    before = `${enter()}(`
+    before = enter()
     replace(draft, open, open + 1, ')(')
   } else if (optimisations.handed && handed(draft, call)) {
     const { object } = callee
     const { 0: given } = node.arguments
     const { 0: opened, 1: closed } = textOfHanded(draft, call, planReceiver(draft, callee, begin))
-    before = `(${helper('h')}(`
+    before = `(${draft.helper('h')}(`
     replace(draft, pastOperand(source, object.end), given.start, opened)
     replace(draft, given.end, end, closed)
   } else {
@@ -300,8 +311,8 @@ function planLink(draft, call, begin) {
     before = opened
     replace(draft, open, open + 1, `${closed}${planReceiver(draft, callee, begin)}${node.arguments.length ? ',' : ''}`)
   }
-  insert(draft, from, EXPRESSION_EDGE, end, opening(draft) + before, to)
-  insert(draft, end, -EXPRESSION_EDGE, from, after + closing(draft))
+  insert(draft, from, EXPRESSION_EDGE, end, concat(opening(draft), before), to)
+  insert(draft, end, -EXPRESSION_EDGE, from, concat(after, closing(draft)))
 }
 
 /**
@@ -397,11 +408,17 @@ function planChain(draft, chain) {
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
+ * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
+ * @property {Pieces[]} opening the text before a direct call of its twin
+ * @property {Pieces[]} closing the text after it
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
+ * @property {Edit[]} own edits of its twin without those of the functions in it
  * @property {Edit[]} edits of its twin
+ * @property {string} helpers the keys of the helpers that its twin calls
+ * @property {number[]} copies how often the text of the function occurs outside and inside of twins
  * @property {Pieces} text of its twin
  * @property {Draft} draft of its twin, if it has one
  */

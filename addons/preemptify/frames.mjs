@@ -972,8 +972,8 @@ export function planFrame(draft, calls) {
     if (!call.isComposed) return planCall(draft, call)
     const direct = directOf(draft, call)
     if (!direct) return
-    append(call.before, direct.isGenerator ? `${draft.helper('g')}(${direct.name}` : direct.name)
-    if (direct.isGenerator) append(call.after, ')')
+    append(call.before, direct.opening, direct.name)
+    append(call.after, direct.closing)
   })
   for (let i = 0; i < declarations.length; i++) {
     const { start, kind, parent, declarations: list } = declarations[i]

@@ -56,8 +56,9 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '',
-    isDirect: false, frame: null, entry: '',
-    plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
+    isDirect: false, isCalledDirectly: false, opening: [], closing: [],
+    frame: null, entry: '', plain: [], inner: [], own: [], edits: [], text: '', helpers: '', copies: [0, 0],
+    draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
   return plan

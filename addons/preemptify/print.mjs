@@ -8,33 +8,31 @@
 import { extend } from '../../rt.mjs'
 import { isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember } from './calls.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
-  pastDirectives, prefixFor, print, replace, seek, terse
+  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, lengthOf,
+  optimisations, pastDirectives, prefixFor, print, replace, seek, terse
 } from './edits.mjs'
-import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
+import { frame, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS, STAND_IN } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, matches, max, pick, sort,
-  startsWith, stringify
+  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches, max,
+  pick, resume, sort, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
-/** @import { Plan } from './calls.mjs' */
+/** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
 
 const { among, options: optionsOf, text, wrongType } = extend.check
 
-/** How much longer than its source a text may become, and as far as it is counted. */
+/** Maximum ratio of the length of a rewritten text to the length of its source. */
 const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 1000
-/** How often a text that is too long is printed until it is known which twins are to be generators. */
-const PRINTS = 5
 
 export const kind = /* @__PURE__ */ among('module', 'script')
 const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
@@ -65,64 +63,38 @@ export function sourceOfModule(text, options = {}) {
  */
 export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   checkPatterns()
-  /** @type {number[]} */
-  const kept = []
-  /** @type {Plan[]} */
-  let plans = []
-  const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
-  /** @type {Set<Node> | null} */
-  let inlined = emptySet()
-  /** @type {Map<string, string> | null} */
-  let keepers = emptyMap()
-  let fits = true
-  /** @param {number} generators how many twins are to be such instead of leaving frames @returns {string} */
-  const print = generators => {
-    kept.length = 0
-    keepers?.clear()
-    plans = planModule(tree)
-    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
-    fits = printed.length <= room
-    return printed
-  }
-  let result = print(0)
-  // What is inlined goes first, what keeps entries last.
-  if (!fits) {
-    inlined = null
-    let least = 0
-    let most = pick(plans, isSpare).length
-    for (let i = 0; i < PRINTS && least < most; i++) {
-      const middle = (least + most) >> 1
-      print(middle)
-      if (fits) most = middle
-      else least = middle + 1
-    }
-    result = print(most)
-    if (!fits) keepers = null
-    if (!fits) result = print(most)
-  }
-  return url === undefined ? result : result + mapLine(text, result, kept, url)
+  const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0) - epilogue.length
+  /** @type {number[] | null} */
+  const kept = url === undefined ? null : []
+  const result = printModule(text, tree, runtime, kept, prologue, room) + epilogue
+  return kept && url !== undefined ? result + mapLine(text, result, kept, url) : result
 }
 
 /**
- * Prints a module whose functions are planned.
+ * Plans and prints a module or script.
  *
- * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
- * @param {number[]} kept gets what of the source stays, as mapOf takes it
- * @param {string} begin when its functions are there
- * @param {number} generators how many twins are to be such that could leave frames
- * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
- * @param {Set<Node> | null} inlined likewise
+ * All twins have frame form first. The length of the text is counted without printing the text. If the text
+ * is too long, some functions get shorter texts (see `savings`), and the pieces are composed again.
+ *
+ * @param {string} source @param {Node} tree
+ * @param {string} specifier the URL of the run-time support
+ * @param {number[] | null} kept receives the unchanged ranges of the source, for `mapOf`
+ * @param {string} begin the text after the declarations of the helpers
+ * @param {number} room the greatest length of the text
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined) {
+function printModule(source, tree, specifier, kept, begin, room) {
+  const plans = planModule(tree)
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
   /** Those of a script that are global, and the same in all scripts; and those of this one. */
   const global = our + (isScript ? 'rt_' : '')
   const unit = isScript ? `${global}${hashOf(source)}_` : our
-  /** Which helpers it refers to. */
+  /** Which helpers the text refers to. */
   const used = emptySet()
+  /** @type {Map<string, Keeper>} */
+  const keepers = emptyMap()
   /** @param {string} key */
   const helper = key => {
     used.add(key)
@@ -138,37 +110,148 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const isNamed = plan.node.type === 'FunctionDeclaration' || isTwinMember(plan)
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
-    plan.draft = {
-      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
-      budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
-      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
-    }
+    plan.draft = draftOf(plan)
     plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
-  }
-  chooseGenerators(plans, generators)
-  for (let i = 0; i < plans.length; i++) {
-    const plan = plans[i]
     if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
+    else setGenerator(plan)
   }
-  for (let i = plans.length; i-- > 0;) {
-    const plan = plans[i]
-    plan.plain = inOrder(bound(plan, childEdits(plan, false)))
-    if (!plan.isLong && !isInside(plan)) continue // it is in no twin
-    const inner = childEdits(plan, true)
-    if (plan.isLong) joined(plan.edits, inner)
-    plan.inner = inOrder(bound(plan, inner))
-    if (!plan.isLong) continue
+  pick(plans, plan => plan.isLong && editTwin(plan))
+  const shortening = savings()
+  let pieces = compose()
+  while (isShortened(lengthOf(source, pieces) - room)) pieces = compose()
+  return print(source, pieces, kept)
+
+  /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
+  function draftOf(plan) {
+    const { facts, edits } = plan
+    plan.helpers = ''
+    return {
+      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, spell: terse, budget,
+      helper(key) {
+        if (!holds(plan.helpers, key)) plan.helpers += key
+        return global + key
+      },
+       begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
+      steps: facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
+    }
+  }
+
+  /** Makes the twin of a plan a generator. @param {Plan} plan */
+  function setGenerator(plan) {
+    plan.frame = null
+    plan.entry = ''
+    append(plan.opening, `${global}g(`)
+    append(plan.closing, ')')
+  }
+
+  /** Collects the edits of a twin. @param {Plan} plan */
+  function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
-    inOrder(plan.edits)
-    plan.text = plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+    plan.own = joined([], plan.edits)
   }
-  const head = prologue()
-  const { plain } = plans[0]
-  const at = placeOfHead()
-  insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
-  insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
-  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept)
+
+  /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
+  function compose() {
+    used.clear()
+    for (let i = plans.length; i-- > 0;) {
+      const plan = plans[i]
+      plan.plain = inOrder(bound(plan, childEdits(plan, false)))
+      if (!plan.isLong && !isInside(plan)) continue // it is in no twin
+      const inner = childEdits(plan, true)
+      if (plan.isLong) {
+        plan.edits.length = 0
+        inOrder(joined(joined(plan.edits, plan.own), inner))
+      }
+      plan.inner = inOrder(bound(plan, inner))
+      if (plan.isLong) plan.text = textOf(plan)
+    }
+    pick(plans, ({ helpers, frame, isCalledDirectly }) => {
+      for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
+      if (isCalledDirectly && !frame) used.add('g')
+    })
+    const head = prologue()
+    const { plain } = plans[0]
+    const at = placeOfHead()
+    insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
+    insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
+    return [{ edits: inOrder(plain), from: 0, to: source.length }]
+  }
+
+  /** @param {Plan} plan */
+  function textOf(plan) {
+    return plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+  }
+
+  /**
+   * Takes steps of `savings` until they save a number of characters.
+   *
+   * @param {number} excess the number of characters
+   * @returns {boolean} `true` if the text has to be composed again
+   */
+  function isShortened(excess) {
+    if (excess <= 0) return false
+    let isChanged = false
+    while (excess > 0) {
+      const { done, value } = resume(shortening)
+      if (done) break
+      isChanged = true
+      excess -= value
+    }
+    return isChanged
+  }
+
+  /**
+   * Shortens the text in small steps: twins change from frame form to generator form; then keepers are left
+   * out, those with the fewest calls first.
+   *
+   * @returns {Generator<number, void, void>} the number of characters that each step saves
+   */
+  function* savings() {
+    countCopies(plans)
+    // The twins that are planned again count their calls again.
+    keepers.forEach(keeper => { keeper.uses = 0 })
+    const spare = inOrderOfLoss(plans)
+    for (let i = 0; i < spare.length; i++) {
+      const plan = spare[i]
+      const { 0: outside, 1: inside } = plan.copies
+      const before = ownLength(plan)
+      setGenerator(plan)
+      plan.edits = []
+      plan.draft = draftOf(plan)
+      editTwin(plan)
+      plan.text = textOf(plan)
+      yield (outside + inside) * (before - ownLength(plan))
+    }
+    const rare = listOf(keepers)
+    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
+    for (let i = 0; i < rare.length; i++) {
+      const { name, opening, uses } = keeperOf(rare[i])
+      const { length } = textOfKeeper(name, rare[i])
+      opening[0] = `${wayOf(rare[i])}(`
+      keepers.delete(rare[i])
+      yield length + uses * (name.length + 1 - opening[0].length)
+    }
+  }
+
+  /** @param {string} key @returns {Keeper} */
+  function keeperOf(key) {
+    return /** @type {Keeper} */ (keepers.get(key))
+  }
+
+  /** The function of the run-time support that a keeper calls. @param {string} key of the keeper */
+  function wayOf(key) {
+    return global + (startsWith(key, '.') ? 'E' : 'e')
+  }
+
+  /** @param {string} name @param {string} key */
+  function textOfKeeper(name, key) {
+    const way = wayOf(key)
+    // A stand-in, by which nothing has a twin, keeps nothing.
+    const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
+    return `var ${name}p${startsWith(key, '.') ? '={}' : ''},${name}q;` +
+      `function ${name}(f){return f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f)}`
+  }
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
@@ -185,13 +268,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const list = cut('f,g,e,s', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
-    // A stand-in, by which nothing has a twin, keeps nothing.
-    keepers?.forEach((name, key) => {
-      const isMethod = startsWith(key, '.')
-      const way = `${global}${isMethod ? 'E' : 'e'}`
-      const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
-      result += `var ${name}p${isMethod ? '={}' : ''},${name}q;function ${name}(f){return f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f)}`
-    })
+    keepers.forEach(({ name }, key) => { result += textOfKeeper(name, key) })
     return used.size ? result : ''
   }
 
@@ -230,7 +307,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     }
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits, from: start, to: end }
-    const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
+    const hasBody = isDual(plan, isInner)
     const register = helper('t')
     const twin = frame ? plan.entry : plan.twin
     const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
@@ -250,7 +327,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
         inOrder(edits)
         replace(around, parent.start, start, `export{${name} as default};`)
       }
-      replace(around, start, end, [isDual ? asItIs : stub(plan, `function ${name}`), text])
+      replace(around, start, end, [hasBody ? asItIs : stub(plan, `function ${name}`), text])
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       // A declaration is no result of a script.
@@ -288,12 +365,12 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
 
     function expression() {
       const { id } = node
-      if (!id && isDual) return registered(named(asItIs), text)
+      if (!id && hasBody) return registered(named(asItIs), text)
       if (!id) {
         const fn = named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
         return frame ? [`${helper('Q')}(`, text, `,${twin}=>(`, fn, '))'] : [`(${twin}=>`, registered(fn, twin), ')(', text, ')']
       }
-      return isDual ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
+      return hasBody ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
         : ['(()=>{', stub(plan, `function ${id.name}`), text, 'return ', registered(id.name, twin), '})()']
     }
 
@@ -348,18 +425,58 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
 
-/** Whether its twin may be a generator as well. @param {Plan} plan */
-const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
+/**
+ * Whether the text of a function has the function's body, not a stub that runs the twin.
+ *
+ * @param {Plan} plan @param {boolean} isInner `true` if the text is part of a twin
+ */
+const isDual = ({ facts, node: { parent }, children, duals }, isInner) => facts.isAsync || facts.isGenerator ||
+  (facts.isMethod && parent.type === 'MethodDefinition') || (!isInner && (duals > 0 || children.length === 0))
+
+/** Counts how often the text contains each function. @param {Plan[]} plans outer functions first */
+function countCopies(plans) {
+  plans[0].copies = [1, 0]
+  for (let i = 0; i < plans.length; i++) {
+    const { 0: outside, 1: inside } = plans[i].copies
+    const isWhole = (/** @type {boolean} */ isInner) => !plans[i].isLong || isDual(plans[i], isInner)
+    const plain = isWhole(false) ? outside : 0
+    const inner = (plans[i].isLong ? outside + inside : 0) + (isWhole(true) ? inside : 0)
+    pick(plans[i].children, child => { child.copies = [plain, inner] })
+  }
+}
+
+/** The length of a function in the source. @param {Plan} plan */
+const spanOf = ({ node: { start, end } }) => end - start
+
+/** @param {Plan} a @param {Plan} b */
+const byLength = (a, b) => spanOf(b) - spanOf(a)
+
+/** Returns the length of a text if its ranges are not edited. @param {Pieces} text @returns {number} */
+function plainLength(text) {
+  if (typeof text === 'string') return text.length
+  if (!isArray(text)) return text.to - text.from
+  let length = 0
+  for (let i = 0; i < text.length; i++) length += plainLength(text[i])
+  return length
+}
+
+/** Returns the length of a twin without the changes of the functions in it. @param {Plan} plan */
+function ownLength({ text, own, frame, children }) {
+  let length = plainLength(text)
+  for (let i = 0; i < own.length; i++) length += plainLength(own[i].text) - (own[i].to - own[i].at)
+  if (frame) pick(children, ({ registered }) => { length -= plainLength(registered ?? '') })
+  return length
+}
 
 /**
- * Has twins be generators: first those that make closures, as these are called more often, and those around
- * them; then the longest.
+ * Lists the functions whose twins may change from frame form to generator form, in the order of the change.
+ * Functions that create closures come first, because closures are called more often than the functions around
+ * them; then the longest functions.
  *
- * @param {Plan[]} plans @param {number} count
+ * @param {Plan[]} plans
  */
-function chooseGenerators(plans, count) {
-  if (count === 0) return
-  const spare = pick(plans, isSpare)
+function inOrderOfLoss(plans) {
+  const spare = pick(plans, ({ draft }) => draft?.framed && !draft.framed.isTail)
   /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
   const heights = emptyMap()
   const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
@@ -367,11 +484,6 @@ function chooseGenerators(plans, count) {
     const { parent } = plans[i]
     if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
   }
-  const lengthOf = (/** @type {Plan} */ { node: { start, end } }) => end - start
-  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
-    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || lengthOf(b) - lengthOf(a))
-  for (let i = 0; i < count; i++) {
-    spare[i].frame = null
-    unframe(spare[i].draft)
-  }
+  return sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
+    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || byLength(a, b))
 }
