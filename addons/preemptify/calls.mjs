@@ -31,7 +31,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {Map<string, Keeper> | null} keepers by the names of callees; methods have a dot before the name
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
- * @property {string} begin what it begins with
+ * @property {string} begin a variable that it declares, with its initial value
  * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it
  *   later
  * @property {string} self what `this` is
@@ -409,6 +409,7 @@ function planChain(draft, chain) {
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
+ * @property {boolean} isInline whether its twin is printed where it is registered
  * @property {Pieces[]} opening the text before a direct call of its twin
  * @property {Pieces[]} closing the text after it
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator

@@ -8,7 +8,7 @@ import {
 } from './calls.mjs'
 import {
   EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, optimisations, parameterOf, pastOperand,
-  pastParentheses, range, replace, terse
+  pastParentheses, range, replace
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
@@ -1020,10 +1020,10 @@ export function textOfFrame(draft, plan) {
   const room = !nests ? '' : hasRestored ? `(${our}D=--${draft.budget}.room)<0||` : `--${draft.budget}.room<0||`
   let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
   for (let i = 0; i < locals.length; i++) declared += `,${locals[i]}${numbers.has(locals[i]) ? '=0' : ''}`
-  declared = join(joined([declared], listOf(variables)), ',')
+  declared = join(joined(draft.begin ? [declared, draft.begin] : [declared], listOf(variables)), ',')
   const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const self = isShared ? `${our}I` : entry
-  const text = [terse(draft.begin), `var ${declared};` +
+  const text = [`var ${declared};` +
     `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`,
   frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`]
   if (!isShared) {

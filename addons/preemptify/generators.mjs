@@ -61,9 +61,11 @@ function planBeginning(draft, own) {
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
-  const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
+  const names = listOf(variables)
+  if (begin) append(names, begin)
+  const declared = names.length ? ` let ${join(names, ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
+    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
 /**

@@ -56,7 +56,7 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '',
-    isDirect: false, isCalledDirectly: false, opening: [], closing: [],
+    isDirect: false, isCalledDirectly: false, isInline: false, opening: [], closing: [],
     frame: null, entry: '', plain: [], inner: [], own: [], edits: [], text: '', helpers: '', copies: [0, 0],
     draft: /** @type {any} */ (null)
   }

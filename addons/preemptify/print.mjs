@@ -21,7 +21,7 @@ import {
   pick, resume, sort, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
-import { isStrictBody, names } from './scopes.mjs'
+import { isFunctionNode, isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -88,11 +88,19 @@ function printModule(source, tree, specifier, kept, begin, room) {
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
-  /** Those of a script that are global, and the same in all scripts; and those of this one. */
-  const global = our + (isScript ? 'rt_' : '')
-  const unit = isScript ? `${global}${hashOf(source)}_` : our
+  /** The code that declares the helpers. */
+  const home = isScript ? homeOf(plans) : plans[0]
+  const isGlobal = isScript && home === plans[0]
+  /** The prefix of global variables of scripts, which most scripts share. */
+  const shared = holds(source, '$rt_') ? `${our}rt_` : '$rt_'
+  /** The prefix of the names of helpers. */
+  const global = isGlobal ? shared : our
+  /** The prefix of the names of top-level twins and of keepers. */
+  const unit = isGlobal ? `${global}${hashOf(source)}_` : our
   /** Which helpers the text refers to. */
   const used = emptySet()
+  /** Registrations of the top-level functions of a script. @type {Pieces[]} */
+  const registrations = []
   /** @type {Map<string, Keeper>} */
   const keepers = emptyMap()
   /** @param {string} key */
@@ -116,6 +124,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
     else setGenerator(plan)
   }
   pick(plans, plan => plan.isLong && editTwin(plan))
+  pick(plans, plan => canBeInline(plan) && setInline(plan))
   const shortening = savings()
   let pieces = compose()
   while (isShortened(lengthOf(source, pieces) - room)) pieces = compose()
@@ -131,7 +140,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
         if (!holds(plan.helpers, key)) plan.helpers += key
         return global + key
       },
-       begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
+      begin: isScript ? `${budget}=${global}p.budget` : '',
       steps: facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
     }
   }
@@ -144,6 +153,14 @@ function printModule(source, tree, specifier, kept, begin, room) {
     append(plan.closing, ')')
   }
 
+  /** Prints the twin of a declared function where the twin is registered. @param {Plan} plan */
+  function setInline(plan) {
+    plan.isInline = true
+    plan.isDirect = false
+    plan.twin = `${our}T`
+    if (plan.frame) plan.entry = plan.twin
+  }
+
   /** Collects the edits of a twin. @param {Plan} plan */
   function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
@@ -154,9 +171,12 @@ function printModule(source, tree, specifier, kept, begin, room) {
   /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
   function compose() {
     used.clear()
+    registrations.length = 0
     for (let i = plans.length; i-- > 0;) {
       const plan = plans[i]
-      plan.plain = inOrder(bound(plan, childEdits(plan, false)))
+      const plain = bound(plan, childEdits(plan, false))
+      if (plan === home) declareHelpers(plain)
+      plan.plain = inOrder(plain)
       if (!plan.isLong && !isInside(plan)) continue // it is in no twin
       const inner = childEdits(plan, true)
       if (plan.isLong) {
@@ -166,16 +186,26 @@ function printModule(source, tree, specifier, kept, begin, room) {
       plan.inner = inOrder(bound(plan, inner))
       if (plan.isLong) plan.text = textOf(plan)
     }
+    const { plain } = plans[0]
+    const at = placeOfHead()
+    const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
+      insert({ edits: plain }, at, rank, Infinity, text)
+    if (isScript && !isGlobal && used.size) add(BODY_EDGE / 2, `;var ${shared}p=${STAND_IN};`)
+    if (registrations.length) add(BODY_EDGE, [`;var ${global}0=[`, registrations, '];'])
+    add(STATEMENT_EDGE, begin)
+    return [{ edits: inOrder(plain), from: 0, to: source.length }]
+  }
+
+  /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
+  function declareHelpers(edits) {
     pick(plans, ({ helpers, frame, isCalledDirectly }) => {
       for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
       if (isCalledDirectly && !frame) used.add('g')
     })
-    const head = prologue()
-    const { plain } = plans[0]
-    const at = placeOfHead()
-    insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
-    insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
-    return [{ edits: inOrder(plain), from: 0, to: source.length }]
+    const { body } = home.node
+    const isFunction = home !== plans[0]
+    const at = isFunction ? pastDirectives(body.body, body.start + 1) : placeOfHead()
+    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, Infinity, prologue())
   }
 
   /** @param {Plan} plan */
@@ -239,7 +269,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
     return /** @type {Keeper} */ (keepers.get(key))
   }
 
-  /** The function of the run-time support that a keeper calls. @param {string} key of the keeper */
+  /** Returns the function of the run-time support that a keeper calls. @param {string} key */
   function wayOf(key) {
     return global + (startsWith(key, '.') ? 'E' : 'e')
   }
@@ -259,7 +289,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
   }
 
   function prologue() {
-    let result = isScript ? `;var ${global}p=${STAND_IN};`
+    let result = isScript ? `;var ${global}p=${isGlobal ? STAND_IN : `${shared}p`};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
@@ -285,9 +315,9 @@ function printModule(source, tree, specifier, kept, begin, room) {
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
   function bound(plan, edits) {
-    pick(plan.facts.calls, ({ callee, optional }) => {
-      if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
-      const { start, end } = callee.object
+    pick(plan.facts.calls, call => {
+      if (!isBinding(call)) return
+      const { start, end } = call.callee.object
       enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
     return edits
@@ -327,12 +357,15 @@ function printModule(source, tree, specifier, kept, begin, room) {
         inOrder(edits)
         replace(around, parent.start, start, `export{${name} as default};`)
       }
-      replace(around, start, end, [hasBody ? asItIs : stub(plan, `function ${name}`), text])
+      replace(around, start, end, [hasBody ? asItIs : stub(plan, `function ${name}`), plan.isInline ? '' : text])
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
-      // A declaration is no result of a script.
-      const begin = `${node.id ? '' : `;${helper('m')}(${name},"default")`};${isScript && plan.parent?.parent === null ? `var ${global}0=` : ''}`
-      plan.registered = [begin, registered(name, twin), ';']
+      const registration = registered(name, plan.isInline ? text : twin)
+      // The value of an expression statement would be the completion value of a script.
+      const isOfScript = isScript && plan.parent === plans[0]
+      if (isOfScript && !block) return append(registrations, registration, ',')
+      const before = node.id ? '' : `;${helper('m')}(${name},"default")`
+      plan.registered = [isOfScript ? `;var ${global}0=` : `${before};`, registration, ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
 
@@ -432,6 +465,48 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
  */
 const isDual = ({ facts, node: { parent }, children, duals }, isInner) => facts.isAsync || facts.isGenerator ||
   (facts.isMethod && parent.type === 'MethodDefinition') || (!isInner && (duals > 0 || children.length === 0))
+
+/** Whether a call is one of `bind` that gives bound functions twins. @param {Node} call */
+const isBinding = ({ callee, optional }) => callee && isMember(callee) && keyOf(callee) === 'bind' &&
+  callee.object.type !== 'Super' && !optional && !callee.optional
+
+/**
+ * Returns the innermost function of a script that holds all uses of helpers and runs once, or the script.
+ * Names in a function are shorter than global names, which have to differ from those of all other scripts.
+ *
+ * @param {Plan[]} plans outer functions first
+ */
+function homeOf(plans) {
+  /** How many functions use helpers, each with the functions in it. @type {Map<Plan, number>} */
+  const users = emptyMap()
+  const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
+  for (let i = plans.length; i-- > 0;) {
+    const plan = plans[i]
+    const count = usersIn(plan) + (plan.isLong || find(plan.facts.calls, isBinding) ? 1 : 0)
+    users.set(plan, count)
+    if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)
+  }
+  const all = usersIn(plans[0])
+  let { 0: home } = plans
+  for (let inner = /** @type {Plan | undefined} */ (home); inner;) {
+    home = inner
+    inner = find(home.children, child => usersIn(child) === all && child.isOnce && canDeclareHelpers(child.node))
+  }
+  return home
+}
+
+/** Whether all code of a function sees what its body declares. @param {Node} node */
+const canDeclareHelpers = node => isFunctionNode(node) && node.body.type === 'BlockStatement' &&
+  !find(node.params, ({ type }) => type !== 'Identifier')
+
+/**
+ * Whether no text needs the name of a twin: the function is not in a twin, no stub runs the twin, and no twin
+ * calls it directly.
+ *
+ * @param {Plan} plan
+ */
+const canBeInline = plan => plan.isLong && plan.node.type === 'FunctionDeclaration' && plan.node.id &&
+  !plan.isCalledDirectly && !isInside(plan) && isDual(plan, false)
 
 /** Counts how often the text contains each function. @param {Plan[]} plans outer functions first */
 function countCopies(plans) {
