@@ -6,7 +6,9 @@
  */
 
 import { extend } from '../../rt.mjs'
-import { isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember } from './calls.mjs'
+import {
+  directOf, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember
+} from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, lengthOf,
   optimisations, pastDirectives, prefixFor, print, replace, seek, terse
@@ -239,6 +241,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
    */
   function* savings() {
     countCopies(plans)
+    const uses = directCalls(plans)
     // The twins that are planned again count their calls again.
     keepers.forEach(keeper => { keeper.uses = 0 })
     const spare = inOrderOfLoss(plans)
@@ -251,7 +254,8 @@ function printModule(source, tree, specifier, kept, begin, room) {
       plan.draft = draftOf(plan)
       editTwin(plan)
       plan.text = textOf(plan)
-      yield (outside + inside) * (before - ownLength(plan))
+      const around = plainLength(plan.opening) + plainLength(plan.closing)
+      yield (outside + inside) * (before - ownLength(plan)) - around * (uses.get(plan) ?? 0)
     }
     const rare = listOf(keepers)
     sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
@@ -518,6 +522,19 @@ function countCopies(plans) {
     const inner = (plans[i].isLong ? outside + inside : 0) + (isWhole(true) ? inside : 0)
     pick(plans[i].children, child => { child.copies = [plain, inner] })
   }
+}
+
+/**
+ * Counts how often the text calls each twin by its name.
+ *
+ * @param {Plan[]} plans @returns {Map<Plan, number>}
+ */
+function directCalls(plans) {
+  const counts = emptyMap()
+  pick(plans, ({ isLong, draft, calls, copies }) => isLong && pick(calls, call => {
+    if (directOf(draft, call)) counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
+  }))
+  return counts
 }
 
 /** The length of a function in the source. @param {Plan} plan */
