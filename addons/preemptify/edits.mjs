@@ -6,8 +6,8 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, firstOf, isArray, matches, sign, sort, split, startsWith,
-  takeLast
+  append, codeAt, cut, digitsOf, emptySet, exec, firstOf, flat, isArray, matches, sign, sort, split,
+  startsWith, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -46,6 +46,9 @@ export const concat = (first, second) =>
   typeof first === 'string' && typeof second === 'string' ? first + second
     : first === '' ? second : second === '' ? first : [first, second]
 
+/** Length up to which texts are concatenated before they are copied into one. */
+const CHUNK = 10_000
+
 /**
  * Prints a text.
  *
@@ -55,11 +58,15 @@ export const concat = (first, second) =>
  */
 export function print(source, pieces, kept = null) {
   let result = ''
-  walk(source, pieces, text => { result += text }, (from, to) => {
-    if (kept) append(kept, result.length, from, to - from)
-    result += cut(source, from, to)
+  let last = ''
+  walk(source, pieces, text => { last += text }, (from, to) => {
+    if (kept) append(kept, result.length + last.length, from, to - from)
+    last += cut(source, from, to)
+    if (last.length < CHUNK) return
+    result += flat(last)
+    last = ''
   })
-  return result
+  return result + last
 }
 
 /** Returns the length of what `print` prints. @param {string} source @param {Pieces[]} pieces */

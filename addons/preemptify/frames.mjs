@@ -12,7 +12,8 @@ import {
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
-  append, create, cut, emptySet, find, firstOf, join, joined, keysOf, listOf, matches, max, min, pick, sort
+  append, create, cut, emptySet, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, pick,
+  sort, trimmed
 } from './primordials.mjs'
 import {
   LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
@@ -378,7 +379,7 @@ function piecesOfUnits(framed, units, beyond = Infinity) {
     append(pieces, units[i].pieces)
     if (isLimited && limits[i] !== limits[i + 1]) append(pieces, '}')
   }
-  return pieces
+  return trimmed(pieces)
 }
 
 /**
@@ -405,7 +406,7 @@ function arriving(framed) {
 /** A point. @param {Framed} framed @param {string} condition */
 function pointWhere(framed, condition) {
   const { 0: begin, 1: end } = arriving(framed)
-  return begin + condition + end + leaving(framed)
+  return flat(begin + condition + end + leaving(framed))
 }
 
 /**
@@ -432,7 +433,8 @@ function calling(framed, call, units) {
   const { 0: begin, 1: end } = arriving(framed)
   const room = restoring(framed)
   framed.isLowered ||= framed.nests
-  emit(units, [`${room}${begin}(${result}=`, call, `)===${budget}${end}${leaving(framed)}`], framed.place, true)
+  const after = flat(`)===${budget}${end}${leaving(framed)}`)
+  emit(units, [flat(`${room}${begin}(${result}=`), call, after], framed.place, true)
   return result
 }
 
@@ -535,7 +537,7 @@ function substituted(framed, from, to, operands, units, isKept = false) {
     from = operand.end
   }
   append(pieces, range(draft, from, to))
-  return pieces
+  return trimmed(pieces)
 }
 
 /**
@@ -1023,9 +1025,9 @@ export function textOfFrame(draft, plan) {
   declared = join(joined(draft.begin ? [declared, draft.begin] : [declared], listOf(variables)), ',')
   const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const self = isShared ? `${our}I` : entry
-  const text = [`var ${declared};` +
-    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`,
-  frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`]
+  const text = [flat(`var ${declared};` +
+    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`),
+  frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`)]
   if (!isShared) {
     return isArrow ? [`(${entry}=>${entry}=(${list})=>{`, strict, text, ')()'] : [head, text]
   }

@@ -7,7 +7,7 @@
 
 import { callSite, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf } from './calls.mjs'
 import { MAX_SKIPPED_PARAMETERS } from './helpers.mjs'
-import { append, find, firstOf, matches, max, pick, takeLast } from './primordials.mjs'
+import { append, find, firstOf, matches, max, pick, takeLast, trimmed } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -44,7 +44,7 @@ export function planModule(tree) {
   findShort(plans)
   pick(plans, plan => {
     const { node, facts, isLong } = plan
-    plan.calls = pick(plan.calls, isPreempted)
+    plan.calls = trimmed(pick(plan.calls, isPreempted))
     plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
   })
   chooseForms(plans)

@@ -20,7 +20,7 @@ import { mapLine } from './maps.mjs'
 import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches, max,
-  pick, resume, sort, startsWith, stringify
+  pick, resume, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isFunctionNode, isStrictBody, names } from './scopes.mjs'
@@ -167,7 +167,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
   function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
-    plan.own = joined([], plan.edits)
+    plan.own = trimmed(plan.edits)
   }
 
   /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
