@@ -12,8 +12,8 @@
  *                                                              (generators, frames, loops, calls)
  *
  * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs and builtins.mjs. load.mjs, blobs.mjs and
- * cycles.mjs import rewritten modules; function.mjs rewrites one function; maps.mjs, report.mjs and
- * implicit.mjs describe a rewritten text.
+ * cycles.mjs import rewritten modules; in pages, they compile in a worker (worker.mjs, remote.mjs).
+ * function.mjs rewrites one function; maps.mjs, report.mjs and implicit.mjs describe a rewritten text.
  *
  * @module preemptify
  */

@@ -142,7 +142,7 @@ export const LISTS = {
 /** The lists of `Facts` that the walk over the tree fills. */
 const COLLECTED = [
   'functions', 'scopes', 'loops', 'calls', 'awaits', 'yields', 'spreads', 'returns', 'tries', 'statements',
-  'words'
+  'declarations', 'words'
 ]
 
 /** @param {Node} node */
