@@ -37,14 +37,13 @@ class Steps {
   isPending = false
   /** What that waits for. @type {any} */
   call = undefined
-  #isOurs = true
+  /**
+   * Of the root: the Steps whose generator has suspended the step. The result of the step does not tell, because
+   * a delegate's result may have an accessor in the place of its value. @type {Steps | null}
+   */
+  leaf = null
   /** @type {any} */
   generator = undefined
-
-  /** @param {any} value that a generator has yielded */
-  static is(value) {
-    return typeof value === 'object' && value !== null && #isOurs in value
-  }
 
   get on() {
     return this.root.isOn
@@ -60,10 +59,17 @@ class Steps {
     return this.on ? construct(F, args) : reflectConstruct(F, args)
   }
 
-  /** What a generator yields for a call that has not returned. */
+  /** Suspends the step at a call that has not returned; the generator yields the result. */
   q() {
     this.call = suspended()
-    return this
+    return this.root.leaf = this
+  }
+
+  /** Suspends the step at a point, if a twin has asked for it. @returns {boolean} whether to yield */
+  p() {
+    if (!this.on) return false
+    this.root.leaf = this
+    return true
   }
 
   /** for-of @param {any} iterable @returns {any} */
@@ -131,8 +137,10 @@ function stepOf(steps, method, value) {
   steps.isOn = method !== returnFromNext
   const step = apply(method, steps.generator, [value])
   steps.isOn = false
-  if (!Steps.is(step.value)) return step
-  append(pending, begun(rest(steps, step.value)))
+  const { leaf } = steps
+  if (leaf === null) return step
+  steps.leaf = null
+  append(pending, begun(rest(steps, leaf)))
   return budget
 }
 
@@ -326,13 +334,14 @@ function* collecting(steps, isMap) {
   /** @type {any[]} */
   const list = []
   for (let step; !(step = steps.next()).done;) {
-    if (step.value === budget) {
+    const { value } = step
+    if (value === budget) {
       yield suspended()
       continue
     }
     if (--budget.left <= 0) yield
-    append(list, step.value)
-    if (isMap && !isObject(step.value)) {
+    append(list, value)
+    if (isMap && !isObject(value)) {
       steps.return()
       break
     }
