@@ -40,6 +40,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
  * @property {Framed | null} framed where it leaves frames, and is no generator
+ * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
  */
 /**
  * A call that may be preempted.
@@ -396,6 +397,8 @@ function planChain(draft, chain) {
  *   single text
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
+ * @property {string} title the name of the function in stack traces, as a key
+ * @property {boolean} isHoisted whether its twin is a declaration, and called before the module runs
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
  * @property {string} entry the name of what begins a call of its twin, if that is no common function

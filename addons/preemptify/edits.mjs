@@ -6,13 +6,13 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, firstOf, isArray, matches, sign, sort, split, startsWith,
-  takeLast
+  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, isArray, matches, sign, sort, split, startsWith,
+  stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
 /** @import { Draft } from './calls.mjs' */
-/** @import { Node } from './scopes.mjs' */
+/** @import { Facts, Node } from './scopes.mjs' */
 
 /** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
 /** Texts and ranges, and lists of such. @typedef {any} Pieces */
@@ -153,6 +153,28 @@ export function prefixFor(text) {
   while (taken.has(our)) our += '_'
   return our
 }
+
+/** A name as the key of an object literal. @param {string} name */
+export const asKey = name => matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__' ? name : `[${stringify(name)}]`
+
+/**
+ * A function expression whose name is no variable in it. V8 shows an anonymous function under the names before it in
+ * its statement, but not across a call.
+ *
+ * @param {string} key its name as the key of an object literal, or an empty string @param {Pieces} fn
+ * @param {boolean} [isMethod] whether `fn` begins with the key
+ * @returns {Pieces}
+ */
+export const withTitle = (key, fn, isMethod = false) =>
+  key ? [isMethod ? '{' : `{${key}:`, fn, key[0] === '[' ? `}${key}` : `}.${key}`] : ['(()=>', fn, ')()']
+
+/**
+ * Whether the text of a twin can be a method of an object literal, which is shorter than a function.
+ *
+ * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Pieces | null }} plan
+ */
+export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) => title !== '' && !isHoisted &&
+  !(frame && facts.isArrow && facts.usesThis) && !find(params, ({ variable }) => variable?.declarations.length > 1)
 
 // Places
 

@@ -7,8 +7,8 @@ import {
   isTwinMember, planCall, returnOf, textOfHanded
 } from './calls.mjs'
 import {
-  EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, optimisations, parameterOf, pastOperand,
-  pastParentheses, range, replace, terse
+  EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, isConcise, optimisations, parameterOf, pastOperand,
+  pastParentheses, range, replace, terse, withTitle
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
@@ -990,12 +990,13 @@ export function planFrame(draft, calls) {
 /**
  * A twin that leaves frames.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, frame: Pieces }} plan
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string, isHoisted: boolean,
+ *   frame: Pieces }} plan
  * @returns {Pieces}
  */
 export function textOfFrame(draft, plan) {
-  const { node, facts, entry, frame } = plan
-  const { our, variables, helper, edits } = draft
+  const { node, facts, entry, title, isHoisted, frame } = plan
+  const { our, variables, helper, edits, callee } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
   /** @type {string[]} */
@@ -1009,8 +1010,9 @@ export function textOfFrame(draft, plan) {
   })
   const isArrow = facts.isArrow && facts.usesThis
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  const begin = isArrow ? '' : isTwinMember(plan) ? entry : `function ${entry}`
-  const head = [`${begin}(`, list, isArrow ? ')=>{' : '){', strict]
+  const begin = isArrow ? '' : isTwinMember(plan) ? entry
+    : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
+  const head = [`${begin}(`, list, isArrow ? ')=>{' : '){', strict, callee && `arguments.callee=${callee};`]
   if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
@@ -1026,13 +1028,12 @@ export function textOfFrame(draft, plan) {
   const text = [terse(draft.begin), `var ${declared};` +
     `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`,
   frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`]
-  if (!isShared) {
-    return isArrow ? [`(${entry}=>${entry}=(${list})=>{`, strict, text, ')()'] : [head, text]
-  }
+  if (!isShared) return [head, text]
   /** @type {Pieces[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
     append(declarations, range(draft, functions[i].start, functions[i].end), functions[i].plan?.registered ?? '')
   }
-  return [head, declarations, `var ${join(joined(joined([], shared), [`${self}=()=>{`]), ',')}`, text, `;return ${self}()}`]
+  return [head, declarations, `var ${join(joined(joined([], shared), [`${self}=`]), ',')}`,
+    withTitle(title, ['()=>{', text]), `;return ${self}()}`]
 }

@@ -8,7 +8,7 @@
 import { budget, extend } from '../../rt.mjs'
 import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember } from './calls.mjs'
 import {
-  BODY_EDGE, STATEMENT_EDGE, enclose, inOrder, insert, optimisations, prefixFor, print, range, replace, seek
+  BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print, range, replace, seek, withTitle
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
@@ -337,7 +337,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, inlined: null, begin: '', steps: '', self: 'this', isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null
+    isCounted: options.budgeted !== false, framed: null, callee: ''
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -654,7 +654,7 @@ function planOfFunction(draft, own) {
   if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
-    isLong: true, isDirect: true
+    isLong: true, isDirect: true, isHoisted: false, title: draft.fn.name ? asKey(draft.fn.name) : ''
   }
   plan.calls = linkedCalls(draft, plan)
   return plan
@@ -691,7 +691,7 @@ function entryText(draft, plan) {
   plan.entry = `${draft.our}begin`
   planFrame(other, plan.calls)
   inOrder(other.edits)
-  return print(draft.source, [textOfFrame(other, plan)])
+  return print(draft.source, [withTitle(plan.title, textOfFrame(other, plan), isConcise(plan))])
 }
 
 /**

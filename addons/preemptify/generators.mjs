@@ -9,7 +9,7 @@ import {
   closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, way
 } from './calls.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, optimisations, pastDirectives,
+  BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations, pastDirectives,
   pastParentheses, range, replace, seek
 } from './edits.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
@@ -57,13 +57,13 @@ export function planTwin(draft, { node, facts, calls }) {
  * @param {Draft} draft @param {Node} own
  */
 function planBeginning(draft, own) {
-  const { variables, begin, spell } = draft
+  const { variables, begin, callee, spell } = draft
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
   const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
+    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${callee ? `arguments.callee = ${callee}; ` : ''}${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
 /**
@@ -171,15 +171,18 @@ function planForOf(draft, loop) {
 }
 
 /**
- * A generator function.
+ * The text of a generator function.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]}
+ * @param {Draft} draft
+ * @param {{ node: Node, facts: Facts, twin: string, title: string, isHoisted: boolean, frame: Pieces | null }} plan
+ * @returns {any[]}
  */
 export function textOfTwin({ edits, steps, spell, isOfModule }, plan) {
-  const { node: { params, body }, twin } = plan
+  const { node: { params, body }, twin, title, isHoisted } = plan
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
-  const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}` : `function*${twin}`
+  const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}`
+    : isConcise(plan) ? `*${title}` : `function*${isHoisted ? twin : ''}`
   const pieces = [steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')

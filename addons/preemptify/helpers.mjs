@@ -13,7 +13,7 @@
  */
 export const HELPERS = {
   t: { name: 'twin', arity: 4 },
-  Q: { name: 'withStub', arity: 2 },
+  D: { name: 'titledTwin', arity: 4 },
   e: { name: 'enter', arity: 1 },
   w: { name: 'awaited', arity: 1 },
   a: { name: 'apply', arity: 3 },
@@ -59,7 +59,7 @@ export const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
-  `withStub(f,make){return this.twin(make(f),0,f)},twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
+  `titledTwin(...l){return this.twin(...l)},twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
   `plain:apply,` +
   `drive(g){return apply(next,g,[]).value},` +

@@ -18,7 +18,7 @@ const GROWTH = 3.6
 /** By how many characters a call, a loop and a function grow in a twin. */
 const CALL = 36
 const LOOP = 40
-const TWIN = 60
+const TWIN = 75
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
 
@@ -55,7 +55,7 @@ export function planModule(tree) {
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
-    holdsDual: false, sizes: [], twin: '',
+    holdsDual: false, sizes: [], twin: '', title: '', isHoisted: false,
     isDirect: false, frame: null, entry: '',
     plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
   }

@@ -8,8 +8,8 @@
 import { extend } from '../../rt.mjs'
 import { isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember } from './calls.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
-  pastDirectives, prefixFor, print, replace, seek, terse
+  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, isConcise, inOrder, insert, optimisations,
+  pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
@@ -138,10 +138,15 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const isNamed = plan.node.type === 'FunctionDeclaration' || isTwinMember(plan)
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
+    plan.title = titleOf(plan, source)
+    // A module that imports itself by others may be called before it runs; then a function without a body of its own
+    // needs its twin.
+    plan.isHoisted = !isScript && plan.parent?.parent === null && plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
     plan.draft = {
       source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
-      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
+      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
+      callee: ''
     }
     plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
   }
@@ -230,13 +235,15 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     }
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits, from: start, to: end }
-    const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
+    const isDual = isPrintedTwice(plan, isInner)
     const register = helper('t')
     const twin = frame ? plan.entry : plan.twin
     const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
-    /** @param {Pieces} fn @param {Pieces} twin */
-    const registered = (fn, twin) => [`${register}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+    const { isShared = true, isTail = true } = plan.draft.framed ?? {}
+    const isNamedInside = !isDual || plan.draft.callee !== '' || !(isShared || isTail)
+    /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
+    const registered = (fn, twin, by = register) => [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
     else if (isInClass) printMember()
@@ -250,12 +257,16 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
         inOrder(edits)
         replace(around, parent.start, start, `export{${name} as default};`)
       }
-      replace(around, start, end, [isDual ? asItIs : stub(plan, `function ${name}`), text])
+      replace(around, start, end, [isDual ? asItIs : stub(plan, `function ${name}`), plan.isHoisted ? text : ''])
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
+      const isOfScript = isScript && plan.parent?.parent === null
+      const declare = isOfScript ? 'var' : 'const'
+      const declared = plan.isHoisted ? '' : [`${declare} ${twin}=`, titled(text), ';']
       // A declaration is no result of a script.
-      const begin = `${node.id ? '' : `;${helper('m')}(${name},"default")`};${isScript && plan.parent?.parent === null ? `var ${global}0=` : ''}`
-      plan.registered = [begin, registered(name, twin), ';']
+      const result = plan.draft.callee ? `${declare} ${plan.draft.callee}=` : isOfScript ? `var ${global}0=` : ''
+      plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
+        registered(name, twin, plan.isHoisted ? helper('D') : register), ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
 
@@ -280,21 +291,41 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       // well, and takes it away before any code can see it.
       const name = isTwinMember(plan) ? nameAsMember(plan) : ''
       if (name) addTwin()
-      const made = name ? `${holder}.${name}` : text
-      const removal = name && !parent.static ? `;delete ${made}` : ''
-      const member = facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')'] : registered(holder + access(key()), made)
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, removal, '}'])
+      const own = `${holder}.${name}`
+      const { title } = plan
+      const made = !name ? titled(text)
+        : `${helper('m')}(${own},${title[0] === '[' ? cut(title, 1, title.length - 1) : stringify(title)})`
+      const removal = name && !parent.static ? `;delete ${own}` : ''
+      const member = (/** @type {Pieces} */ made) => facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')']
+        : registered(holder + access(key()), made)
+      const body = !name && isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made)
+      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, removal, '}'])
     }
 
     function expression() {
       const { id } = node
-      if (!id && isDual) return registered(named(asItIs), text)
-      if (!id) {
-        const fn = named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
-        return frame ? [`${helper('Q')}(`, text, `,${twin}=>(`, fn, '))'] : [`(${twin}=>`, registered(fn, twin), ')(', text, ')']
+      const fn = isDual ? id ? asItIs : named(asItIs)
+        : id ? stub(plan, `function ${id.name}`) : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
+      const { callee } = plan.draft
+      if (!isNamedInside) {
+        const inner = plan.title === '' ? text : titled(text)
+        return id ? [`(${id.name}=>`, registered(id.name, inner), ')(', fn, ')'] : registered(fn, inner)
       }
-      return isDual ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
-        : ['(()=>{', stub(plan, `function ${id.name}`), text, 'return ', registered(id.name, twin), '})()']
+      if (!id && !callee && plan.title !== '') return [`(${twin}=>`, registered(fn, [`${twin}=`, titled(text)]), ')()']
+      // V8 names an anonymous function by the names before it in its statement, so the twin has its own.
+      const made = [`const ${twin}=`, titled(text), ';']
+      if (id) {
+        const end = [made, callee ? `const ${callee}=${id.name};` : '', 'return ', registered(id.name, twin), '})(']
+        return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
+      }
+      if (!callee) return ['(()=>{', made, 'return ', registered(fn, twin), '})()']
+      return isDual ? [`(${callee}=>{`, made, 'return ', registered(callee, twin), '})(', fn, ')']
+        : ['(()=>{', made, `const ${callee}=`, fn, ';return ', registered(callee, twin), '})()']
+    }
+
+    /** The twin, with the name of the function. @param {Pieces} fn */
+    function titled(fn) {
+      return withTitle(plan.title, fn, isConcise(plan))
     }
 
     /** What the member is called in the text. */
@@ -314,10 +345,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const isKey = parent.value === node && parent.computed
       const name = isKey ? key() : /** @type {string} */ (inferredName(node))
       if (name === '') return fn
-      // The property `{ __proto__: fn }` would set the prototype, and give `fn` no name.
-      const isWord = matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__'
-      const label = isKey || isWord ? name : `[${stringify(name)}]`
-      return [`{${label}:`, fn, '}', access(label)]
+      return withTitle(isKey ? name : asKey(name), fn)
     }
   }
 
@@ -347,6 +375,31 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
+
+/**
+ * Whether a function has a body of its own in addition to its twin. Another one runs the twin.
+ *
+ * @param {Plan} plan @param {boolean} isInner
+ */
+const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
+  (facts.isMethod && node.parent.type === 'MethodDefinition') || (!isInner && (duals > 0 || children.length === 0))
+
+/**
+ * The name of a function in stack traces, as the key of an object literal; empty if the function has no name.
+ *
+ * @param {Plan} plan @param {string} source
+ */
+function titleOf({ node, facts }, source) {
+  const { id, parent } = node
+  const { key, computed } = parent
+  let name = id?.name
+  if (facts.isConstructor) name = parent.parent.parent.id?.name ?? inferredName(parent.parent.parent)
+  else if (node.type === 'FunctionDeclaration') name ??= 'default'
+  else if (!id && parent.value === node && computed) name = `[${cut(source, key.start, key.end)}]`
+  else if (facts.isMethod) name = key.name ?? `${key.value}`
+  else if (!id) name = inferredName(node)
+  return name ? asKey(name) : ''
+}
 
 /** Whether its twin may be a generator as well. @param {Plan} plan */
 const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail

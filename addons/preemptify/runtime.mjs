@@ -41,11 +41,15 @@ function twin(fn, generator, entry, self) {
 }
 
 /**
- * The function that drives a twin which leaves frames.
+ * Registers a twin that is a declaration, and gives it the name of the function: V8 shows this property in stack
+ * traces. Other twins get their names where they stand, because to define a name takes 700 ns.
  *
- * @param {any} entry @param {(entry: any) => any} make
+ * @type {typeof twin}
  */
-const withStub = (entry, make) => twin(make(entry), 0, entry)
+function titledTwin(fn, generator, entry, self) {
+  define(generator || entry, 'name', fn.name)
+  return twin(fn, generator, entry, self)
+}
 
 /**
  * By this symbol scripts find what they need, in an object `{ budget, runtime }`; the first that needs it
@@ -90,7 +94,7 @@ export function twinOf(fn) {
 export const runtime = {
   budget,
   twin,
-  withStub,
+  titledTwin,
   enter: entryOf,
   awaited: awaitedEntryOf,
   asMethod,

@@ -1,7 +1,8 @@
 /**
  * Runs a program natively, rewritten and called plainly, and rewritten as a job that suspends at every point.
  *
- * A program is the text of a script, a module or a CommonJS file that declares or exports `main`.
+ * A program is the text of a script, a module or a CommonJS file that declares or exports `main`. A script must declare
+ * everything by `var` or `function`, because it is evaluated several times.
  */
 import { createRequire } from 'node:module'
 import { runInThisContext } from 'node:vm'
@@ -48,15 +49,20 @@ async function settled(call) {
  * @returns {Promise<Record<string, any>>} the result of each mode
  */
 export async function modesOf(text, type = 'module', options = { budget: 1 }) {
-  const load = async text => await loaders[type](text)
-  const short = await load(rewrite(text, type))
-  const long = await load(rewrite(text + PADDING, type))
-  // The script is loaded last natively, because a job of a script must find the functions of that script.
-  const plain = await settled(long)
-  const job = await settled(() => new Scheduler().spawn(long, options))
-  const shortJob = await settled(() => new Scheduler().spawn(short, options))
-  const main = await load(text)
-  return { native: await settled(main), plain, job, 'job of a short text': shortJob }
+  const run = async (text, call) => {
+    const main = await loaders[type](text)
+    return await settled(() => call(main))
+  }
+  const spawn = main => new Scheduler().spawn(main, options)
+  const short = rewrite(text, type)
+  const long = rewrite(text + PADDING, type)
+  // One after the other, because scripts share their global functions.
+  return {
+    native: await run(text, main => main()),
+    plain: await run(long, main => main()),
+    job: await run(long, spawn),
+    'job of a short text': await run(short, spawn)
+  }
 }
 
 /**
