@@ -146,16 +146,15 @@ const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || 
   type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
 
 /**
- * A generator function has no variable `yield`, and is not what `arguments.callee` is to be.
+ * A generator function has no variable `yield`.
  *
- * @param {Node} id one of those
+ * @param {Node} id called `yield` or `arguments`
  */
 function refuseNames({ name, parent }) {
-  const isYield = name === 'yield'
-  if (!isYield && !(isMember(parent) && keyOf(parent) === 'callee')) return
+  if (name !== 'yield') return
   for (let around = parent; around; around = around.parent) {
     if (!around.facts) continue
-    around.plan.reason ||= `the name ${isYield ? 'yield' : 'arguments.callee'}`
+    around.plan.reason ||= 'the name yield'
     if (!around.facts.isArrow) return
   }
 }

@@ -6,7 +6,9 @@
  */
 
 import { extend } from '../../rt.mjs'
-import { isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember } from './calls.mjs'
+import {
+  isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember
+} from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, isConcise, inOrder, insert, optimisations,
   pastDirectives, prefixFor, print, replace, seek, terse, withTitle
@@ -146,7 +148,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
       steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
-      callee: ''
+      callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
     plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
   }
@@ -383,6 +385,23 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
  */
 const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
   (facts.isMethod && node.parent.type === 'MethodDefinition') || (!isInner && (duals > 0 || children.length === 0))
+
+/**
+ * Whether a program may read the function itself from the `arguments` of its twin: `callee` is there in sloppy
+ * functions with a simple list of parameters. The length and the elements by a number tell nothing.
+ *
+ * @param {Plan} plan
+ */
+export function needsCallee({ node, facts }) {
+  if (!facts.usesArguments || facts.isStrict || facts.isArrow || find(node.params, ({ type }) => type !== 'Identifier')) return false
+  const { references, declarations } = node.scope.variables.arguments
+  return declarations.length > 0 || find(references, reference => {
+    const { parent } = reference
+    if (!isMember(parent) || parent.object !== reference || isCalled(parent)) return true
+    const { computed, property } = parent
+    return computed ? property.type !== 'Literal' || property.value === 'callee' : property.name === 'callee'
+  }) !== undefined
+}
 
 /**
  * The name of a function in stack traces, as the key of an object literal; empty if the function has no name.

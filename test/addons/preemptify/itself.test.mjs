@@ -1,9 +1,61 @@
-// The running function is the function that the program knows: in stack traces and in messages.
+// The running function is the function that the program knows: in `arguments`, in stack traces and in messages.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assertSame, modesOf } from '../../support/modes.mjs'
 
 const LOOP = 'for (let i = 0; i < 3; i++) Math.sqrt(i);'
+
+const callee = suite('arguments.callee')
+
+for (const [name, program] of Object.entries({
+  'of a declared function is the function': `function f() { ${LOOP} return arguments.callee === f } function main() { return f() }`,
+  'by a computed key is the function': `function f(key) { ${LOOP} return arguments[key] === f } function main() { return f('callee') }`,
+  'by a literal key is the function': `function f() { ${LOOP} return arguments['callee'] === f } function main() { return f() }`,
+  'of an alias is the function': `function f() { const list = arguments; ${LOOP} return list.callee === f } function main() { return f() }`,
+  'in a pattern is the function': `function f() { var { callee } = arguments; ${LOOP} return callee === f } function main() { return f() }`,
+  'in another function is the function': `
+    var calleeOf = list => { ${LOOP} return list.callee }
+    function f() { ${LOOP} return calleeOf(arguments) === f } function main() { return f() }`,
+  'in an arrow function is the function around it': `
+    function f() { ${LOOP} return (() => arguments.callee)() === f } function main() { return f() }`,
+  'of a function expression is the function': `
+    var f = function () { ${LOOP} return arguments.callee === f }, o = { f: function g() { ${LOOP} return arguments.callee === o.f } }
+    function main() { return [f(), o.f()] }`,
+  'of an anonymous function is the function': `
+    var list = [function () { ${LOOP} return arguments.callee === list[0] }]
+    function main() { return list[0]() }`,
+  'of a method is the method': `var o = { f() { ${LOOP} return arguments.callee === o.f } }; function main() { return o.f() }`,
+  'of a function in a function is the one of this call': `
+    function make() { ${LOOP} return inner; function inner() { ${LOOP} return arguments.callee === inner } }
+    function main() { return [make()(), make()()] }`,
+  'of a function in a loop is the one of this round': `
+    function main() {
+      const list = []
+      for (let i = 0; i < 3; i++) { function f() { ${LOOP} return arguments.callee } list.push(f) }
+      return list.map(f => f() === f)
+    }`,
+  'of a function whose name means another thing is the function': `
+    function f(f) { ${LOOP} return arguments.callee } var g = f
+    function main() { var kept = g; f = null; return g(1) === kept }`,
+  'of a function without a body of its own is the function': `
+    function main() { function f() { const h = () => { ${LOOP} return 1 }; h(); return arguments.callee === f } ${LOOP} return f() }`,
+  'can be called again': `
+    function main() { var f = function (n) { ${LOOP} return n < 2 ? 1 : n * arguments.callee(n - 1) }; return f(5) }`,
+  'of an async function is the function': `
+    async function f() { ${LOOP} await null; return arguments.callee === f } function main() { return f() }`,
+  'is no enumerable property': `function f() { ${LOOP} const { callee } = arguments; return [callee === f, Object.keys(arguments).join()] } function main() { return f(1, 2) }`,
+  'throws in strict functions': `function f() { 'use strict'; ${LOOP} return arguments.callee } function main() { return f() }`,
+  'throws where parameters have values': `function f(a = 1) { ${LOOP} return arguments.callee } function main() { return f() }`
+})) callee(`arguments.callee ${name}`, () => assertSame(program, 'script'))
+
+callee('compiled Python finds the attributes of a function by arguments.callee', async () => {
+  assert.is(await assertSame(`
+    var add = function (a, b) { var self = arguments['callee']; ${LOOP} return a + b + self.__defaults__[0] + self.__name__ }
+    add.__name__ = 'add'; add.__defaults__ = [100]
+    function main() { return add(1, 2) }`, 'script'), '103add')
+})
+
+callee.run()
 
 const stacks = suite('names in stack traces')
 
