@@ -1,6 +1,7 @@
 // The running function is the function that the program knows: in `arguments`, in stack traces and in messages.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { assertSame, modesOf } from '../../support/modes.mjs'
 
 const LOOP = 'for (let i = 0; i < 3; i++) Math.sqrt(i);'
@@ -53,6 +54,36 @@ callee('compiled Python finds the attributes of a function by arguments.callee',
     var add = function (a, b) { var self = arguments['callee']; ${LOOP} return a + b + self.__defaults__[0] + self.__name__ }
     add.__name__ = 'add'; add.__defaults__ = [100]
     function main() { return add(1, 2) }`, 'script'), '103add')
+})
+
+for (const [name, program] of Object.entries({
+  'the caller of a function is the function that called it': `
+    function called() { return called.caller === calling } function calling() { ${LOOP} return called() } function main() { return calling() }`,
+  'the caller of arguments.callee is the function that called it': `
+    function called() { ${LOOP} return arguments.callee.caller === calling } function calling() { ${LOOP} return called() }
+    function main() { return calling() }`,
+  'the caller of a parameter is the function that called it': `
+    var callerOf = function (f) { ${LOOP} return f['caller'] } , called = function () { ${LOOP} return callerOf(called) === calling }
+    function calling() { ${LOOP} return called() } function main() { return calling() }`,
+  'the caller in a pattern is the function that called it': `
+    function called() { var { caller } = called; return caller === calling } function calling() { ${LOOP} return called() }
+    function main() { return calling() }`,
+  'the caller of an alias is the function that called it': `
+    function called() { var self; self = called; return self.caller === calling } function calling() { ${LOOP} return called() }
+    function main() { return calling() }`,
+  'the arguments of a function are those of the running call': `
+    function f(a) { ${LOOP} return f.arguments ? [f.arguments.length, f.arguments[0]] : 'none' } function main() { return f(7, 8) }`,
+  'the arguments of a caller are those of its call': `
+    function called() { return arguments.callee.caller.arguments[0] } function calling(a) { ${LOOP} return called() }
+    function main() { return calling(7) }`
+})) callee(name, () => assertSame(program, 'script'))
+
+callee('a node with arguments keeps no function from being preempted', () => {
+  const text = `function walk(node) { for (const part of node.arguments) walk(part) } function f() { ${LOOP} return f.caller }`
+  assert.equal(preemptify.report(text, { type: 'script' }).map(({ name, reason }) => `${name}: ${reason}`),
+    ['walk: the caller or the arguments of a function', 'f: the caller or the arguments of a function'])
+  assert.equal(preemptify.report('function walk(node) { for (const part of node.arguments) walk(part) }', { type: 'script' }), [])
+  assert.equal(preemptify.report(text), [])
 })
 
 callee.run()
