@@ -10,7 +10,8 @@ import { budget, extend } from '../../rt.mjs'
 import {
   NATIVE, NO_ARGUMENTS, append, apply, cut, defineProperty, endsWith, engine, exec, floor,
   generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds, isArray, isConstructor,
-  isObject, min, patternExec, pick, sourceOf, startsWith
+  isObject, min, patternExec, pick, sourceOf, startsWith, symbolIterator, symbolReplace, symbolSpecies,
+  toObject
 } from './primordials.mjs'
 import { begun, construct, entryOf, generatorOf, pending, recordOf, run, stamp, suspended } from './run.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
@@ -36,7 +37,7 @@ function elementsOf(receiver, isTyped) {
     return [receiver, apply(engine.length, receiver, NO_ARGUMENTS)]
   }
   if (receiver === undefined || receiver === null) throw new TypeError(`${receiver} is no object`)
-  const object = Object(receiver)
+  const object = toObject(receiver)
   return [object, lengthOf(object)]
 }
 
@@ -111,7 +112,7 @@ function add(array, index, value) {
  */
 function arrayFor(object, length) {
   let Class = /** @type {any} */ (isArray(object) ? object.constructor : undefined)
-  if (isObject(Class)) Class = Class[Symbol.species] ?? undefined
+  if (isObject(Class)) Class = Class[symbolSpecies] ?? undefined
   return Class === undefined || Class === engine.Array ? [new engine.Array(length), add] : [new Class(length), put]
 }
 
@@ -336,11 +337,11 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
   const call = callback === undefined ? null : entryOf(callback)
   const isOurs = Class === engine.Array || !isConstructor(Class)
   const write = isOurs ? add : put
-  const iterate = items[Symbol.iterator] ?? undefined
+  const iterate = items[symbolIterator] ?? undefined
   let count = 0
   let result
   if (iterate === undefined) {
-    const list = Object(items)
+    const list = toObject(items)
     const length = lengthOf(list)
     result = isOurs ? new engine.Array(length) : new Class(length)
     for (; count < length; count++) {
@@ -415,12 +416,12 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
 
 /** @param {any} pattern @returns {boolean} whether nothing but the engine itself finds it */
 function isUntouched(pattern) {
-  if (typeof pattern === 'string') return !(Symbol.replace in engine.String.prototype)
+  if (typeof pattern === 'string') return !(symbolReplace in engine.String.prototype)
   const own = (/** @type {any} */ object, /** @type {PropertyKey} */ key) => getOwnPropertyDescriptor(object, key)?.value
   try {
     apply(engine.source, pattern, NO_ARGUMENTS) // which no proxy has
     return getPrototypeOf(pattern) === engine.pattern && own(engine.pattern, 'exec') === patternExec &&
-      own(engine.pattern, Symbol.replace) === engine.replace && !hasOwn(pattern, 'exec') && !hasOwn(pattern, Symbol.replace)
+      own(engine.pattern, symbolReplace) === engine.replace && !hasOwn(pattern, 'exec') && !hasOwn(pattern, symbolReplace)
   } catch {
     return false
   }
@@ -471,7 +472,7 @@ export function stampEngine() {
       return apply(own, this, args)
     })
   }
-  const { Array, String, typed, collections } = engine
+  const { Array, JSON, Reflect, String, TextEncoder, typed, collections } = engine
   for (let i = 0; i < 2; i++) {
     const isTyped = i > 0
     const holder = isTyped ? typed : Array.prototype
@@ -489,7 +490,7 @@ export function stampEngine() {
   }
   giveCalling(Array.prototype, 'flatMap', 0, sizeOf, (list, args) => run(visitFlat(list, args)))
   giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items), (Class, args) => run(arrayFrom(Class, args)), ({ 0: items, 1: callback }) =>
-    callback === undefined && isObject(items) && !isArray(items) && (stepsOfGenerators.get(items) || recordOf(valueIn(items, Symbol.iterator))))
+    callback === undefined && isObject(items) && !isArray(items) && (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
   pick(['replace', 'replaceAll'], name =>
     giveCalling(String.prototype, name, 1, () => 0, (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
@@ -501,7 +502,7 @@ export function stampEngine() {
   })
   giveLong(JSON, 'stringify')
   giveLong(JSON, 'parse')
-  giveLong(globalThis.TextEncoder?.prototype ?? JSON, 'encode')
+  giveLong(TextEncoder?.prototype ?? JSON, 'encode')
   give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
     return apply(entryOf(this), self, args)
   })

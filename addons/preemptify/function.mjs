@@ -16,7 +16,7 @@ import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
   NO_SOURCE, adopt, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
-  emptyMap, emptySet, emptyWeakMap, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
+  emptyMap, emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
   listOf, matches, ownKeys, pick, reflectGet, reflectSet, sourceOf, startsWith, stringify, takeLast,
   withPropertiesOf
@@ -598,7 +598,7 @@ function replaceWords(draft, own, ownName) {
         const open = seek(source, '(', parent.end)
         replace(draft, open, open + 1, `.call(${our}super(), `)
       })
-      append(helpers, `const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
+      append(helpers, `const ${our}super = new ${bind(draft, 'Proxy', engine.Proxy)}(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
     const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'

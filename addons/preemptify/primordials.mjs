@@ -73,6 +73,13 @@ export const max = Math.max
 export const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 export const stringify = JSON.stringify
 export const List = Array
+// Read once, because modules also see what a script declares by `let Symbol` or `class Object`.
+export const toObject = Object
+export const symbolIterator = Symbol.iterator
+export const symbolSpecies = Symbol.species
+export const symbolReplace = Symbol.replace
+/** The global object, even if a script declares a variable `globalThis`. @type {any} */
+export const realm = globalThis
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 export const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
 
@@ -180,8 +187,11 @@ function engineParts() {
   return {
     Array,
     Function,
+    JSON,
     Proxy,
+    Reflect,
     String,
+    TextEncoder: realm.TextEncoder,
     bind: Function.prototype.bind,
     call: exec(NATIVE, sourceOf(Function.prototype.call)) ? Function.prototype.call : null,
     values: Array.prototype[Symbol.iterator],

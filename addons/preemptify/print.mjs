@@ -15,7 +15,7 @@ import {
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
-import { HELPERS, STAND_IN } from './helpers.mjs'
+import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
 import {
@@ -183,7 +183,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   }
 
   function prologue() {
-    let result = isScript ? `;var ${global}p=${STAND_IN};`
+    let result = isScript ? `;var ${global}p=${standInOf(realmOf(tree))};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
@@ -377,6 +377,21 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
+
+/**
+ * The global object, in a script or in a CommonJS file. Sloppy code has it as the `this` of a call; strict code has a
+ * name for it, and a script that declares all of the names has `this`.
+ *
+ * @param {Node} tree
+ */
+function realmOf({ scope: { variables, isStrict } }) {
+  const names = pick(['globalThis', 'self', 'global', 'window'], name => variables[name] === undefined)
+  let named = 'this'
+  for (let i = names.length; i-- > 0;) {
+    named = names[i] === 'globalThis' ? names[i] : `typeof ${names[i]}==="object"?${names[i]}:${named}`
+  }
+  return isStrict ? named : `function(){return this}()||(${named})`
+}
 
 /**
  * Whether a function has a body of its own in addition to its twin. Another one runs the twin.

@@ -16,7 +16,8 @@
 import { budget, extend } from '../../rt.mjs'
 import {
   NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, engine, getPrototypeOf, isArray,
-  isConstructor, isObject, joined, next, pop, reflectConstruct, splice, takeLast, throwInNext
+  isConstructor, isObject, joined, next, pop, reflectConstruct, splice, symbolIterator, takeLast,
+  throwInNext
 } from './primordials.mjs'
 
 const { ROOM, Suspended, checkpoint, counts } = extend.code
@@ -192,7 +193,7 @@ function stepsOf(generatorFunction) {
     next: { __proto__: null, value: prototype.next },
     throw: { __proto__: null, value: prototype.throw },
     return: { __proto__: null, value: prototype.return },
-    [Symbol.iterator]: { __proto__: null, /** @this {any} */ value() { return this } }
+    [symbolIterator]: { __proto__: null, /** @this {any} */ value() { return this } }
   }
 }
 export const steps = /* @__PURE__ */ stepsOf(function* () {})

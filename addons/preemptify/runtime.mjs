@@ -9,7 +9,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
-import { apply, define, reflectDefine } from './primordials.mjs'
+import { apply, define, realm, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
   generatorOf, iterate, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait
@@ -65,10 +65,10 @@ let otherRuntime
 /** When rewritten code is used first. */
 function link() {
   isLinked = true
-  const found = /** @type {any} */ (globalThis)[shared]
+  const found = realm[shared]
   if (found === undefined) {
     // Where the global object has been sealed, only scripts miss it.
-    reflectDefine(globalThis, shared, /** @type {any} */ ({
+    reflectDefine(realm, shared, /** @type {any} */ ({
       __proto__: null, value: support, writable: true, enumerable: true, configurable: true
     }))
   } else if (found.runtime.isStandIn) {
@@ -84,7 +84,7 @@ function link() {
 /** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
 export function twinOf(fn) {
   // Nothing has one until then. To ask nevertheless, by `in`, costs a job that does nothing 5 %.
-  if (!isLinked && /** @type {any} */ (globalThis)[shared] === undefined) return undefined
+  if (!isLinked && realm[shared] === undefined) return undefined
   if (!isLinked) link()
   const twin = recordOf(fn) ?? otherRuntime?.get(fn)
   return twin === undefined || twin.generator === null ? undefined : twin
@@ -137,6 +137,6 @@ function linkScheduler() {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
   } })
-  if (shared in globalThis) link()
+  if (shared in realm) link()
 }
 linkScheduler()

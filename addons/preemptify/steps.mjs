@@ -9,7 +9,7 @@
 import { budget, extend } from '../../rt.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
-  next, reflectConstruct, reflectDefine, returnFromNext, throwInNext
+  next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import { Failure, begun, construct, entryOf, generators, pending, rethrow, run, stamping, suspended } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -217,7 +217,7 @@ class Walk {
     this.step = step
   }
 
-  [Symbol.iterator]() {
+  [symbolIterator]() {
     return this
   }
 
@@ -286,7 +286,7 @@ const twinItself = { on: true }
  */
 export function each(iterable, asker = twinItself, outer = null) {
   if (isArray(iterable) || !isObject(iterable)) return iterable
-  const method = iterable[Symbol.iterator]
+  const method = iterable[symbolIterator]
   return typeof method === 'function' ? iterated(iterable, method, asker, outer) : iterable
 }
 
@@ -300,19 +300,19 @@ export function iterated(iterable, method, asker = twinItself, outer = null) {
   const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext && iterator.throw === throwInNext
   if (isOwn && outer === null) return new StepsWalk(steps, asker)
   if (isOwn && outer) steps.root = outer.root
-  return { [Symbol.iterator]: () => iterator }
+  return { [symbolIterator]: () => iterator }
 }
 
 /** What a `for`-`of` iterates where the twin leaves frames. @param {any} given @returns {any} */
 export function walk(given) {
-  const method = given?.[Symbol.iterator]
+  const method = given?.[symbolIterator]
   if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement && !('return' in engine.elements)) {
     return new Walk(given, null, null)
   }
   if (typeof method !== 'function') return given // for the engine to refuse
   const iterable = iterated(given, method)
   if (iterable instanceof Walk) return iterable
-  const iterator = iterable[Symbol.iterator]()
+  const iterator = iterable[symbolIterator]()
   return isObject(iterator) ? new Walk(null, iterator, iterator.next) : iterable
 }
 
