@@ -22,7 +22,7 @@ import {
   withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
-import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, steps, wayInto } from './run.mjs'
+import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, isWhole, steps, wayInto } from './run.mjs'
 import { runtime, twinOf } from './runtime.mjs'
 import { names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
@@ -202,7 +202,7 @@ export function preemptify(fn, options = {}) {
     const twin = twinOf(fn)
     if (twin !== undefined) return published(twin, fn)
     const isDefault = keysOf(others).length === 0
-    const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
+    const result = (isDefault && (rewritten.get(fn) ?? (isWhole(fn) && wrapped(fn)))) || rewriting(fn, others)
     if (isDefault) rewritten.set(fn, result)
     return result
   }
@@ -883,4 +883,19 @@ function published(twin, fn) {
   const isBeside = isAsync(fn)
   const whole = isBeside ? wrapping(generator, true, '', []) : generator
   return twin.generator = publish(whole, fn, sourceOf(generator), isBeside, awaitedEntryOf(fn))
+}
+
+/**
+ * Wraps a function of rewritten code that has no twin: its source cannot be evaluated without its variables.
+ *
+ * @param {any} fn @returns {any} a generator function that calls it
+ */
+function wrapped(fn) {
+  const isIterated = isGeneratorFunction(fn)
+  const whole = /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
+    const result = apply(fn, this, args)
+    return isIterated ? yield* defineProperties(result, steps) : result
+  }
+  const isBeside = isAsync(fn)
+  return publish(isBeside ? wrapping(whole, true, '', []) : whole, fn, sourceOf(fn), isBeside, isBeside ? wayInto(whole) : fn)
 }

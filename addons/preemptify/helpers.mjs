@@ -38,7 +38,8 @@ export const HELPERS = {
   X: { name: 'rethrow', arity: 1 },
   A: { name: 'away', arity: 1 },
   C: { name: 'body', arity: 2 },
-  h: { name: 'short', arity: 1 }
+  h: { name: 'short', arity: 1 },
+  O: { name: 'whole', arity: 1 }
 }
 
 /**
@@ -68,7 +69,7 @@ export const standInOf = realm => `(G=>{const O=({}).constructor,{getPrototypeOf
   `asMethod,enterMethod:asMethod,` +
   `titledTwin(...l){return this.twin(...l)},twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
-  `plain:apply,` +
+  `plain:apply,wholes:[],whole(f){this.wholes.push(f);return f},` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
   `body(f,body){set(f,{generator:null,entry:f,awaited:f,self:null,target:null,Blank:null,body})}}}})()})(${realm})`

@@ -145,7 +145,7 @@ export function steadyKey({ computed, key }) {
 }
 
 /** Whether statements stand in it as a list. @param {Node} node */
-const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
+export const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
   type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
 
 /**

@@ -17,13 +17,13 @@ import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
-import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
+import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, matches, max, pick, sort,
   startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
-import { isStrictBody, names } from './scopes.mjs'
+import { isFunctionNode, isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -230,22 +230,25 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const edits = isInner ? plan.inner : plan.plain
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
     const isObjectMethod = facts.isMethod && !isInClass
-    if (!isLong) {
+    const isKept = isKeptWhole(plan)
+    if (!isLong && !isKept) {
       const { start, end } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
       if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
       return
     }
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits, from: start, to: end }
-    const isDual = isPrintedTwice(plan, isInner)
-    const register = helper('t')
+    const isDual = isKept || isPrintedTwice(plan, isInner)
+    const register = isKept ? '' : helper('t')
     const twin = frame ? plan.entry : plan.twin
     const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
-    const { isShared = true, isTail = true } = plan.draft.framed ?? {}
-    const isNamedInside = !isDual || plan.draft.callee !== '' || !(isShared || isTail)
+    const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
+    const callee = plan.draft?.callee ?? ''
+    const isNamedInside = !isDual || callee !== '' || !(isShared || isTail)
     /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
-    const registered = (fn, twin, by = register) => [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+    const registered = (fn, twin, by = register) =>
+      isKept ? [`${helper('O')}(`, fn, ')'] : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
     else if (isInClass) printMember()
@@ -264,9 +267,9 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const isOfScript = isScript && plan.parent?.parent === null
       const declare = isOfScript ? 'var' : 'const'
-      const declared = plan.isHoisted ? '' : [`${declare} ${twin}=`, titled(text), ';']
+      const declared = plan.isHoisted || isKept ? '' : [`${declare} ${twin}=`, titled(text), ';']
       // A declaration is no result of a script.
-      const result = plan.draft.callee ? `${declare} ${plan.draft.callee}=` : isOfScript ? `var ${global}0=` : ''
+      const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
       plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
         registered(name, twin, plan.isHoisted ? helper('D') : register), ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
@@ -289,6 +292,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
+      if (isKept) return insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', registered(holder + access(key()), ''), '}'])
       // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
       // well, and takes it away before any code can see it.
       const name = isTwinMember(plan) ? nameAsMember(plan) : ''
@@ -308,7 +312,13 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const { id } = node
       const fn = isDual ? id ? asItIs : named(asItIs)
         : id ? stub(plan, `function ${id.name}`) : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
-      const { callee } = plan.draft
+      if (isKept) {
+        // V8 shows an anonymous function under the names that it is assigned to, if no call is between.
+        const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
+        if (!isAssigned) return id ? registered(asItIs, '') : registered(named(asItIs), '')
+        enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, ')')
+        return asItIs
+      }
       if (!isNamedInside) {
         const inner = plan.title === '' ? text : titled(text)
         return id ? [`(${id.name}=>`, registered(id.name, inner), ')(', fn, ')'] : registered(fn, inner)
@@ -400,6 +410,22 @@ function realmOf({ scope: { variables, isStrict } }) {
  */
 const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
   (facts.isMethod && node.parent.type === 'MethodDefinition') || (!isInner && (duals > 0 || children.length === 0))
+
+/**
+ * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its source
+ * without its variables. Others may be made by the thousand.
+ *
+ * @param {Plan} plan
+ */
+function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
+  if (isLong || isOnce || !parent?.isOnce || !isFunctionNode(node) || facts.isAccessor || facts.isConstructor) return false
+  if (facts.isAsync && facts.isGenerator) return false
+  const { type, computed, value } = node.parent
+  if (type === 'CallExpression' || type === 'NewExpression' || isPrivate({ node, facts })) return false
+  if (node.type === 'FunctionDeclaration') return isList(node.parent)
+  if (facts.usesSuper && type === 'Property') return false
+  return computed && value === node ? steadyKey(node.parent) !== '' : !!node.id || inferredName(node) !== null
+}
 
 /**
  * Whether a program may read the function itself from the `arguments` of its twin: `callee` is there in sloppy

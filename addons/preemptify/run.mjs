@@ -15,7 +15,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, engine, getPrototypeOf, isArray,
+  NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, emptyWeakMap, engine, getPrototypeOf, isArray,
   isConstructor, isObject, joined, next, pop, reflectConstruct, splice, symbolIterator, takeLast,
   throwInNext
 } from './primordials.mjs'
@@ -265,6 +265,18 @@ let latestPlain
 
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
 export const recordOf = fn => stamps.get(fn)
+
+/** Functions of rewritten code that have no twin. @type {WeakMap<Function, true>} */
+const wholes = /* @__PURE__ */ emptyWeakMap()
+
+/** Registers a function that has no twin. @param {any} fn */
+export function whole(fn) {
+  wholes.set(fn, true)
+  return fn
+}
+
+/** Whether a function has been registered without a twin. @param {any} fn */
+export const isWhole = fn => wholes.has(fn)
 
 /** Takes over the twins of scripts that were evaluated before this module. @param {typeof stamps} store */
 export function adoptStamps(store) {

@@ -9,10 +9,10 @@
 
 import { budget, extend } from '../../rt.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
-import { apply, define, realm, reflectDefine } from './primordials.mjs'
+import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, iterate, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait
+  generatorOf, iterate, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -73,6 +73,7 @@ function link() {
     }))
   } else if (found.runtime.isStandIn) {
     adoptStamps(found.runtime)
+    pick(found.runtime.wholes, whole)
     found.budget = budget
     found.runtime = runtime
   } else {
@@ -113,6 +114,7 @@ export const runtime = {
   collect,
   binding,
   short: isShort,
+  whole,
   drive: driveToEnd,
   frame: frameOf,
   suspend,
