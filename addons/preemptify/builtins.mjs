@@ -3,7 +3,7 @@
  *
  * Each twin follows the specification step by step, in the same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3,
  * 23.2.3, 24.1.3.5, 24.2.4.8). It runs if the callback has a twin or the list is long; otherwise the built-in
- * function runs. ECMA-262 leaves the comparisons of a sort to implementations: this one is a merge sort.
+ * function runs. sorts.mjs has the algorithms of sorts, which ECMA-262 leaves to engines.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -14,6 +14,7 @@ import {
   toObject
 } from './primordials.mjs'
 import { begun, construct, entryOf, generatorOf, pending, recordOf, run, stamp, suspended } from './run.mjs'
+import { algorithmOf, sortsUndefined } from './sorts.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
 
 const { counts, interrupt } = extend.code
@@ -272,65 +273,30 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   const result = !isCopy ? object
     : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
   const write = isCopy && !isTyped ? add : set
+  const algorithm = algorithms[isTyped ? 1 : 0] ??= isTyped
+    ? algorithmOf(engine.sortTyped, size => new engine.Floats(size)) : algorithmOf(engine.sort, size => new engine.Array(size))
+  const keepsUndefined = sortsUndefined(algorithm)
   /** @type {any[]} */
-  const from = []
+  const list = []
   let kept = 0
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield
     if (!isTyped && !isCopy && !(i in object)) continue
     const value = object[i]
     kept++
-    if (value !== undefined) append(from, value)
+    if (value !== undefined || keepsUndefined) append(list, value)
   }
-  const size = from.length
-  /** @type {any[]} */
-  const half = []
-  const merge = { call: entryOf(compare), from, half, copied: 0, inHalf: 0, left: 0, right: 0, end: 0, to: 0 }
-  // What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of
-  // them 185 (Node 20).
-  for (let end = 2; end <= size; end++) {
-    for (let width = 1; width < end && (end === size || end % (2 * width) === 0); width *= 2) {
-      merge.to = end - 1 - (end - 1) % (2 * width)
-      merge.right = merge.to + width
-      if (merge.right >= end) continue
-      merge.copied = merge.left = 0
-      merge.inHalf = width
-      merge.end = end
-      for (let how; (how = mergeOn(merge)) !== ENDED;) {
-        if (how === AT_POINT) yield
-        else from[merge.to++] = +(yield suspended()) > 0 ? from[merge.right++] : half[merge.left++]
-      }
-    }
-  }
+  yield* algorithm(list, entryOf(compare))
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield
-    if (i < kept) write(result, i, from[i]) // undefined comes last
+    if (i < kept) write(result, i, list[i]) // undefined comes last
     else delete result[i]
   }
   return result
 }
 
-/** Merges a part, whose left half is copied first. @param {any} merge @returns {number} how that ends */
-function mergeOn(merge) {
-  const { call, from, half, inHalf, end } = merge
-  let { left, right, to } = merge
-  let how = ENDED
-  while (merge.copied < inHalf) {
-    half[merge.copied] = from[to + merge.copied]
-    merge.copied++
-    if (--budget.left <= 0) return AT_POINT
-  }
-  while (left < inHalf && how === ENDED) {
-    const answer = right < end ? call(half[left], from[right]) : 0
-    if (answer === budget) how = AT_CALL
-    else from[to++] = +answer > 0 ? from[right++] : half[left++]
-    if (--budget.left <= 0) how ||= AT_POINT
-  }
-  merge.left = left
-  merge.right = right
-  merge.to = to
-  return how
-}
+/** The algorithms of the built-in sorts of arrays and of typed arrays. @type {ReturnType<typeof algorithmOf>[]} */
+const algorithms = []
 
 /** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {

@@ -419,7 +419,7 @@ const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAs
  */
 function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
   if (isLong || isOnce || !parent?.isOnce || !isFunctionNode(node) || facts.isAccessor || facts.isConstructor) return false
-  if (facts.isAsync && facts.isGenerator) return false
+  if ((facts.isAsync && facts.isGenerator) || facts.awaitsDisposal) return false // `preemptify` refuses these
   const { type, computed, value } = node.parent
   if (type === 'CallExpression' || type === 'NewExpression' || isPrivate({ node, facts })) return false
   if (node.type === 'FunctionDeclaration') return isList(node.parent)

@@ -432,7 +432,7 @@ function* constructed(object, call) {
 const DEEPEST = 2 ** 17
 
 /** More points than code passes in a second; as many as V8 counts without allocating. */
-const MANY_POINTS = 2 ** 30 - 1
+export const MANY_POINTS = 2 ** 30 - 1
 
 /**
  * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points
