@@ -185,6 +185,7 @@ function engineParts() {
   })
   return {
     Array,
+    Error: /** @type {any} */ (Error),
     Function,
     JSON,
     Proxy,

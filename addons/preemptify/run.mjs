@@ -106,7 +106,7 @@ export function suspend(entry, values, self) {
  *
  * @param {Frame} frame @returns {Generator<any, any, any>}
  */
-function* goOnFrom(frame) {
+export function* goOnFrom(frame) {
   for (let result; ; frame = pending.pop()) {
     const { entry, values, self } = frame
     try {

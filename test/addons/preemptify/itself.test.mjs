@@ -146,3 +146,56 @@ stacks('an anonymous function has no generated name in stack traces', async () =
 })
 
 stacks.run()
+
+const captured = suite('Error.captureStackTrace')
+
+/** Whether a stack trace has frames, and whether the function that is left out is one of them. */
+const SEES = `
+  const LINES = error => error.stack.split('\\n').filter(line => /^\\s+at /.test(line) && !/\\.next \\(/.test(line))
+  const sees = error => [LINES(error).length > 0, LINES(error).some(line => /^\\s+at [\\w. ]*fail/i.test(line))]
+`
+for (const [name, program] of Object.entries({
+  'a function': `
+    function fail() { const error = {}; ${LOOP} Error.captureStackTrace(error, fail); return error }
+    export function main() { ${LOOP} const error = fail(); return sees(error) }`,
+  'a function by a helper': `
+    const capture = (error, f) => { ${LOOP} Error.captureStackTrace(error, f); return error }
+    function fail() { ${LOOP} const error = capture({}, fail); return error }
+    export function main() { ${LOOP} const error = fail(); return sees(error) }`,
+  'a function whose closures share what changes': `
+    function fail() { let n = 0; const add = () => { n++ }; ${LOOP} add(); const error = {}; Error.captureStackTrace(error, fail); return error }
+    export function main() { ${LOOP} const error = fail(); return sees(error) }`,
+  'a constructor': `
+    function Failure() { ${LOOP} Error.captureStackTrace(this, Failure) }
+    export function main() { ${LOOP} const error = new Failure(); return sees(error) }`,
+  'a class': `
+    class Failure { constructor() { ${LOOP} Error.captureStackTrace(this, this.constructor) } } // ${'.'.repeat(2000)}
+    export function main() { ${LOOP} const error = new Failure(); return sees(error) }`,
+  'a short function': `
+    const fail = error => { Error.captureStackTrace(error, fail); return error }
+    export function main() { ${LOOP} const error = fail({}); return sees(error) }`,
+  'no function': `
+    function inner() { ${LOOP} const error = {}; Error.captureStackTrace(error); return error }
+    export function main() { ${LOOP} const error = inner(); return [LINES(error).length > 0, LINES(error)[0].includes('inner')] }`
+})) {
+  captured(`Error.captureStackTrace leaves out ${name}, not its callers`, () => assertSame(SEES + program))
+  captured(`Error.captureStackTrace leaves out ${name} where nothing suspends`, () => assertSame(SEES + program, 'module', { budget: 1000 }))
+}
+
+captured('Error.captureStackTrace calls the prepareStackTrace of a program once, with the frames', async () => {
+  await assertSame(`
+    function fail() { const error = {}; ${LOOP} Error.captureStackTrace(error, fail); return error }
+    export function main() {
+      const { prepareStackTrace, stackTraceLimit } = Error
+      let calls = 0
+      Error.prepareStackTrace = (error, frames) => { calls++; return frames.some(frame => frame.getFunctionName() === 'fail') }
+      try {
+        const error = fail()
+        return [error.stack, calls, Error.stackTraceLimit === stackTraceLimit]
+      } finally {
+        Error.prepareStackTrace = prepareStackTrace
+      }
+    }`)
+})
+
+captured.run()
