@@ -336,7 +336,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
-    budget: `${our}budget`, keepers: null, inlined: null, begin: '', steps: '', self: 'this', isOfModule: false,
+    budget: `${our}budget`, keepers: null, inlined: null, says: false, begin: '', steps: '', self: 'this', isOfModule: false,
     isCounted: options.budgeted !== false, framed: null, callee: ''
   }
   bind(draft, 'budget', budget)

@@ -6,7 +6,8 @@
  */
 
 import {
-  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, way
+  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, sayingIterable,
+  way
 } from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations, pastDirectives,
@@ -156,14 +157,15 @@ function planForOf(draft, loop) {
   const open = seek(source, '(', start)
   const of = seek(source, 'of', left.end)
   const from = pastSpace(source, of + 2)
+  const said = sayingIterable(draft, right)
   const close = pastParentheses(source, right.end) - 1
   if (namesInHead(loop).length) {
     const list = `${our}list`
-    const declared = initialized(draft, loop, list, [`${way(draft, 'c')}(`, range(draft, from, close), ')'])
+    const declared = initialized(draft, loop, list, [`${way(draft, 'c')}(`, range(draft, from, close), `${said})`])
     enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE, ['{', declared], '}')
     replace(draft, open, close + 1, `(const ${our}x of ${list})`)
   } else {
-    enclose(draft, from, close, BODY_EDGE, `${way(draft, 'c')}(`, ')')
+    enclose(draft, from, close, BODY_EDGE, `${way(draft, 'c')}(`, `${said})`)
     replace(draft, open, of, `(const ${our}x `)
   }
   enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,

@@ -14,27 +14,27 @@
 export const HELPERS = {
   t: { name: 'twin', arity: 4 },
   D: { name: 'titledTwin', arity: 4 },
-  e: { name: 'enter', arity: 1 },
-  w: { name: 'awaited', arity: 1 },
+  e: { name: 'enter', arity: 2 },
+  w: { name: 'awaited', arity: 2 },
   a: { name: 'apply', arity: 3 },
-  n: { name: 'construct', arity: 2 },
+  n: { name: 'make', arity: 3 },
   g: { name: 'run', arity: 1 },
   q: { name: 'suspended', arity: 0 },
   v: { name: 'over', arity: 0 },
   u: { name: 'again', arity: 0 },
   y: { name: 'wait', arity: 1 },
-  c: { name: 'each', arity: 1 },
+  c: { name: 'each', arity: 2 },
   k: { name: 'collect', arity: 2 },
   j: { name: 'binding', arity: 1 },
   i: { name: 'iterate', arity: 1 },
   d: { name: 'drive', arity: 1 },
   m: { name: 'named', arity: 2 },
-  M: { name: 'asMethod', arity: 1 },
-  E: { name: 'enterMethod', arity: 1 },
+  M: { name: 'asMethod', arity: 3 },
+  E: { name: 'enterMethod', arity: 3 },
   H: { name: 'frame', arity: 0 },
   S: { name: 'suspend', arity: 3 },
   P: { name: 'plain', arity: 3 },
-  W: { name: 'walk', arity: 1 },
+  W: { name: 'walk', arity: 2 },
   X: { name: 'rethrow', arity: 1 },
   A: { name: 'away', arity: 1 },
   C: { name: 'body', arity: 2 },
@@ -65,7 +65,7 @@ export const standInOf = realm => `(G=>{const O=({}).constructor,{getPrototypeOf
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
   `const{call,apply:of}=S,apply=call.bind(of),{next}=(function*(){})(),budget={get left(){return 1/0},set left(_){},room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
   `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
-  `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct(F,l){return new F(...l)},enter:own,awaited:own,` +
+  `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
   `titledTwin(...l){return this.twin(...l)},twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +

@@ -193,6 +193,7 @@ function engineParts() {
     String,
     TextEncoder: realm.TextEncoder,
     bind: Function.prototype.bind,
+    captureStackTrace: /** @type {any} */ (Error).captureStackTrace,
     call: exec(NATIVE, sourceOf(Function.prototype.call)) ? Function.prototype.call : null,
     values: Array.prototype[Symbol.iterator],
     elements,

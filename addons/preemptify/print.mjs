@@ -35,6 +35,8 @@ const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 1000
+/** Texts that are longer do without messages where they become too long. */
+const LONG = 10_000
 /** How often a text that is too long is printed until it is known which twins are to be generators. */
 const PRINTS = 5
 
@@ -77,12 +79,14 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   /** @type {Map<string, string> | null} */
   let keepers = emptyMap()
   let fits = true
+  /** Whether calls hand in their text for messages. */
+  let says = true
   /** @param {number} generators how many twins are to be such instead of leaving frames @returns {string} */
   const print = generators => {
     kept.length = 0
     keepers?.clear()
     plans = planModule(tree)
-    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
+    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined, says) + epilogue
     fits = printed.length <= room
     return printed
   }
@@ -99,8 +103,14 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
       else least = middle + 1
     }
     result = print(most)
-    if (!fits) keepers = null
-    if (!fits) result = print(most)
+    if (!fits) {
+      keepers = null
+      result = print(most)
+    }
+    if (!fits && text.length > LONG) {
+      says = false
+      result = print(most)
+    }
   }
   return url === undefined ? result : result + mapLine(text, result, kept, url)
 }
@@ -114,9 +124,10 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  * @param {number} generators how many twins are to be such that could leave frames
  * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
  * @param {Set<Node> | null} inlined likewise
+ * @param {boolean} says whether calls hand in their text for messages
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined) {
+function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined, says) {
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -145,7 +156,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     // needs its twin.
     plan.isHoisted = !isScript && plan.parent?.parent === null && plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
     plan.draft = {
-      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
+      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, says, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
       steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : ''
@@ -197,7 +208,9 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const isMethod = startsWith(key, '.')
       const way = `${global}${isMethod ? 'E' : 'e'}`
       const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
-      result += `var ${name}p${isMethod ? '={}' : ''},${name}q;function ${name}(f){return f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f)}`
+      // Nothing is kept for undefined, because the message of its error names the expression.
+      result += isMethod ? `var ${name}p,${name}q;function ${name}(f,g){return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,g,"${cut(key, 1)}")}`
+        : `var ${name}p,${name}q;function ${name}(f,g){return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,g??"${key}")}`
     })
     return used.size ? result : ''
   }

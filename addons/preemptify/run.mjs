@@ -261,7 +261,7 @@ let stamps = /* @__PURE__ */ stamping()
  *
  * @type {any}
  */
-let latestPlain
+let latestPlain = NO_ARGUMENTS
 
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
 export const recordOf = fn => stamps.get(fn)
@@ -281,7 +281,7 @@ export const isWhole = fn => wholes.has(fn)
 /** Takes over the twins of scripts that were evaluated before this module. @param {typeof stamps} store */
 export function adoptStamps(store) {
   stamps = store
-  latestPlain = undefined
+  latestPlain = NO_ARGUMENTS
 }
 
 /**
@@ -289,7 +289,7 @@ export function adoptStamps(store) {
  * @param {Twin['target']} target @param {any} [body]
  */
 export const stamp = (fn, generator, entry, self = null, target = null, body) => {
-  latestPlain = undefined
+  latestPlain = NO_ARGUMENTS
   stamps.set(fn, { generator, entry, awaited: body ? fn : null, self, target, Blank: null, body })
 }
 
@@ -336,22 +336,52 @@ const begin = (twin, fn) => twin.entry === true ? generators.begin(twin, fn) : w
  */
 export const generators = { begin: () => { throw new Error('steps.mjs has not been loaded') } }
 
-/** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
-export function entryOf(fn) {
+/**
+ * An error of this file that begins its stack trace with the program.
+ *
+ * @param {any} thrower the function of ours that throws it @param {string} message @returns {TypeError}
+ */
+export function typeErrorBelow(thrower, message) {
+  const error = new TypeError(message)
+  if (engine.captureStackTrace) apply(engine.captureStackTrace, engine.Error, [error, thrower])
+  return error
+}
+
+/**
+ * A function that throws what a call of another value throws, after the arguments have been evaluated.
+ *
+ * @param {string} text of what is called
+ */
+const failing = text => function call() {
+  throw typeErrorBelow(call, `${text} is not a function`)
+}
+
+/** @param {string} text of what is called by `new` @returns {never} */
+export function notConstructor(text) {
+  throw typeErrorBelow(notConstructor, `${text} is not a constructor`)
+}
+
+/**
+ * Returns the function that a job calls in place of a value: the entry of its twin, or the value itself.
+ *
+ * @param {any} fn @param {string} [text] of the callee, for the error if it is not a function
+ * @returns {any}
+ */
+export function entryOf(fn, text) {
   if (fn === latestPlain) return fn
   const twin = stamps.get(fn)
-  if (twin === undefined) return latestPlain = fn
+  if (twin === undefined) return typeof fn !== 'function' && text !== undefined ? failing(text) : latestPlain = fn
   return typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
 /**
  * The same for a call that is awaited: an async function is part of its caller then.
  *
- * @param {any} fn @returns {any}
+ * @param {any} fn @param {string} [text] as of entryOf @returns {any}
  */
-export function awaitedEntryOf(fn) {
+export function awaitedEntryOf(fn, text) {
   const twin = stamps.get(fn)
-  return twin === undefined || twin.entry !== fn ? entryOf(fn) : twin.awaited ??= begin(twin, fn)
+  return twin === undefined || twin.entry !== fn ? entryOf(fn, text) : twin.awaited ??= begin(twin, fn)
 }
 
 /**
@@ -362,9 +392,13 @@ export function awaitedEntryOf(fn) {
  * Limits: a proxy sees that its `call` is read. Another `call` that a page gives to the engine later, or to a
  * function without a twin, is used.
  *
- * @param {any} entry @returns {{ call(self: any, ...args: any[]): any }}
+ * @param {any} entry
+ * @param {string} [text] of the callee, for the error if it is not a function; or of its object, if there is a name
+ * @param {string} [name] of the member
+ * @returns {{ call(self: any, ...args: any[]): any }}
  */
-export const asMethod = entry => typeof entry === 'function' && entry.call === engine.call ? entry
+export const asMethod = (entry, text, name) => typeof entry === 'function' && entry.call === engine.call ? entry
+  : typeof entry !== 'function' ? { call: failing(name === undefined ? text ?? '(intermediate value)' : `${text ?? 'this'}.${name}`) }
   : { call: (/** @type {any} */ self, /** @type {any[]} */ ...args) => apply(entry, self, args) }
 
 /** Makes a new object, and does nothing to it. */

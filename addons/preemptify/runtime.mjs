@@ -12,7 +12,7 @@ import { binding, isShort, stampEngine } from './builtins.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, iterate, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
+  generatorOf, iterate, notConstructor, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -99,9 +99,11 @@ export const runtime = {
   enter: entryOf,
   awaited: awaitedEntryOf,
   asMethod,
-  enterMethod: (/** @type {any} */ fn) => asMethod(entryOf(fn)),
+  enterMethod: (/** @type {any} */ fn, /** @type {string} */ text, /** @type {string} */ name) => asMethod(entryOf(fn), text, name),
   apply,
   construct,
+  /** @param {any} F @param {any[]} args @param {string} text of F */
+  make: (F, args, text) => construct(typeof F === 'function' ? F : notConstructor(text ?? '(intermediate value)'), args),
   body,
   nothing,
   run,
@@ -110,7 +112,7 @@ export const runtime = {
   again,
   wait,
   iterate,
-  each,
+  each: (/** @type {any} */ iterable, /** @type {string} */ text) => each(iterable, text),
   collect,
   binding,
   short: isShort,

@@ -11,7 +11,10 @@ import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
   next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
-import { Failure, begun, construct, entryOf, generators, pending, rethrow, run, stamping, suspended } from './run.mjs'
+import {
+  Failure, begun, construct, entryOf, generators, notConstructor, pending, rethrow, run, stamping, suspended,
+  typeErrorBelow
+} from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
 const { counts } = extend.code
@@ -49,13 +52,14 @@ class Steps {
     return this.root.isOn
   }
 
-  /** enter @param {any} fn @returns {any} */
-  e(fn) {
-    return this.on ? entryOf(fn) : fn
+  /** enter @param {any} fn @param {string} text as of entryOf @returns {any} */
+  e(fn, text) {
+    return this.on || typeof fn !== 'function' ? entryOf(fn, text) : fn
   }
 
-  /** new @param {any} F @param {any[]} args @returns {any} */
-  n(F, args) {
+  /** new @param {any} F @param {any[]} args @param {string} text of F @returns {any} */
+  n(F, args, text) {
+    if (typeof F !== 'function') notConstructor(text)
     return this.on ? construct(F, args) : reflectConstruct(F, args)
   }
 
@@ -72,14 +76,14 @@ class Steps {
     return true
   }
 
-  /** for-of @param {any} iterable @returns {any} */
-  c(iterable) {
-    return this.on ? each(iterable, this) : iterable
+  /** for-of @param {any} iterable @param {string} text of it @returns {any} */
+  c(iterable, text) {
+    return this.on ? each(iterable, text, this) : iterable
   }
 
   /** yield* @param {any} iterable @returns {any} */
   d(iterable) {
-    return this.on ? each(iterable, this, this) : iterable
+    return this.on ? each(iterable, '', this, this) : iterable
   }
 
   /** spread @param {any} iterable @param {boolean} [isMap] @returns {any} */
@@ -281,13 +285,15 @@ const twinItself = { on: true }
 /**
  * What a `for`-`of` of a twin iterates, or a `yield*` of a generator.
  *
- * @param {any} iterable @param {any} [asker] @param {Steps | null} [outer] what delegates to it
+ * @param {any} iterable @param {string} [text] of it, for the error if it is not iterable
+ * @param {any} [asker] @param {Steps | null} [outer] what delegates to it
  * @returns {any}
  */
-export function each(iterable, asker = twinItself, outer = null) {
-  if (isArray(iterable) || !isObject(iterable)) return iterable
-  const method = iterable[symbolIterator]
-  return typeof method === 'function' ? iterated(iterable, method, asker, outer) : iterable
+export function each(iterable, text = '', asker = twinItself, outer = null) {
+  if (isArray(iterable) || typeof iterable === 'string') return iterable
+  const method = iterable?.[symbolIterator]
+  if (typeof method !== 'function' && text) notIterable(text)
+  return typeof method === 'function' && isObject(iterable) ? iterated(iterable, method, asker, outer) : iterable
 }
 
 /**
@@ -303,13 +309,22 @@ export function iterated(iterable, method, asker = twinItself, outer = null) {
   return { [symbolIterator]: () => iterator }
 }
 
-/** What a `for`-`of` iterates where the twin leaves frames. @param {any} given @returns {any} */
-export function walk(given) {
+/** @param {string} text @returns {never} */
+function notIterable(text) {
+  throw typeErrorBelow(notIterable, `${text} is not iterable`)
+}
+
+/**
+ * What a `for`-`of` iterates where the twin leaves frames.
+ *
+ * @param {any} given @param {string} [text] of it, for the error if it is not iterable @returns {any}
+ */
+export function walk(given, text) {
   const method = given?.[symbolIterator]
   if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement && !('return' in engine.elements)) {
     return new Walk(given, null, null)
   }
-  if (typeof method !== 'function') return given // for the engine to refuse
+  if (typeof method !== 'function') return text ? notIterable(text) : given
   const iterable = iterated(given, method)
   if (iterable instanceof Walk) return iterable
   const iterator = iterable[symbolIterator]()

@@ -199,3 +199,72 @@ captured('Error.captureStackTrace calls the prepareStackTrace of a program once,
 })
 
 captured.run()
+
+const messages = suite('messages')
+
+/** Calls of values that are no functions, in a function of `a` and of `list`. */
+const wrong = {
+  'a name': 'a(1)',
+  'a global name': 'missing(1)',
+  'a member': 'a.foo(1)',
+  'a member of this': 'this.foo(1)',
+  'members of members': 'a.b.c.d(1)',
+  'a computed member': 'a[list](1)',
+  'a member by a number': 'a[0](1)',
+  'a member by a text': "a['key'](1)",
+  'a member of a call': 'long(a).foo(1)',
+  'the result of a call': 'long(a)(1)',
+  'a member of a text': "'text'.foo(1)",
+  'a member that is an object': 'a.b(1)',
+  'a sequence': '(0, a.foo)(1)',
+  'an optional call': 'a?.foo(1)',
+  'an optional call of a value': 'a.b?.(1)',
+  'a call with a call': 'a.foo(long(1))',
+  'a call with a spread': 'a.foo(...list)',
+  'a tag': 'a`text`',
+  'a constructor': 'new a(1)',
+  'a constructor that is a member': 'new a.B(1)',
+  'a constructor without arguments': 'new a.B',
+  'a returned call': 'return a.foo(1)',
+  'a call in a loop': 'for (let i = 0; i < 2; i++) a.foo(i)',
+  'two calls of one name': 'try { a.foo(1) } catch {} a.b.foo(1)',
+  'a loop over an object': 'for (const x of a) long(x)',
+  'a loop over undefined': 'for (const x of a.foo) long(x)',
+  'a loop over null': 'for (const x of null) long(x)',
+  'a loop over a number': 'for (const x of list.length) long(x)',
+  'a loop over a call': 'for (const x of long(a)) long(x)',
+  'a spread': 'long(...a)',
+  'a member of undefined': 'a.foo.bar(1)',
+  'a callback': 'list.map(a)'
+}
+for (const [name, code] of Object.entries(wrong)) {
+  messages(`the message of an error shows ${name} as the source has it: ${code}`, () => assertSame(`
+    function long(x) { ${LOOP} return x }
+    function test(a, list) { ${LOOP} ${code} }
+    export function main() {
+      try { return test.call({}, { b: { c: {} } }, [1, 2]) } catch (error) { return \`\${error.name}: \${error.message}\` }
+    }`))
+  messages(`the message of an error in a generator shows ${name}`, () => assertSame(`
+    function long(x) { ${LOOP} return x }
+    function* test(a, list) { ${LOOP} yield long(0); ${code} }
+    export function main() {
+      try { return [...test.call({}, { b: { c: {} } }, [1, 2])] } catch (error) { return \`\${error.name}: \${error.message}\` }
+    }`))
+}
+
+messages('an error of a call comes after its arguments have been evaluated', () => assertSame(`
+  let log
+  function long(x) { ${LOOP} log.push(x); return x }
+  function test(a) { ${LOOP} return a.foo(long(1), long(2)) }
+  export function main() { log = []; try { test({}) } catch (error) { return [log, error.message] } }`))
+
+messages('the stack trace of such an error begins with the function that calls', async () => {
+  for (const code of ['a(1)', 'a.foo(1)', 'new a.B(1)', 'for (const x of a) g(x)']) {
+    await assertSame(`${NAMES}
+      const g = x => { ${LOOP} return x }
+      function test(a) { ${LOOP} ${code} }
+      export function main() { try { return test({}) } catch (error) { return namesIn(error)[0] } }`)
+  }
+})
+
+messages.run()

@@ -546,7 +546,7 @@ const script = () => (0, eval)(`
     $p.runtime.twin(Made, function* (n) { this.n = n })
     const arrow = $p.runtime.twin(() => 'plain', function* () { return this.twin }, null, [{ twin: 'twin' }])
     function* made(n) {
-      const made = $p.runtime.construct(Made, [n])
+      const made = $p.runtime.make(Made, [n])
       return made === $p.budget ? yield $p.runtime.suspended() : made
     }
     return { count, twice, made: n => $p.runtime.drive(made(n)), arrow, named: $p.runtime.named(() => 1, 'given') }
