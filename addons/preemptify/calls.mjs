@@ -459,6 +459,7 @@ function planChain(draft, chain) {
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
  * @property {string} title the name of the function in stack traces, as a key
+ * @property {{ name: string, at: number } | ''} mark where the twin begins, and its function, for the source map
  * @property {boolean} isHoisted whether its twin is a declaration, and called before the module runs
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator

@@ -15,7 +15,7 @@ import { fieldsOf } from './scopes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
-/** Texts and ranges, and lists of such. @typedef {any} Pieces */
+/** Texts, ranges, names of positions (`mark` of Plan), and lists of such. @typedef {any} Pieces */
 /** @typedef {string | Pieces[]} Text */
 /**
  * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
@@ -40,9 +40,10 @@ export const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {E
 /**
  * @param {string} source @param {(string | Range)[]} pieces
  * @param {number[]} [kept] gets what of the source stays, as mapOf takes it
+ * @param {(number | string)[]} [named] gets the names of positions in the text, as mapOf takes them
  * @returns {string} the edited text, however deep ranges stand in edits
  */
-export function print(source, pieces, kept) {
+export function print(source, pieces, kept, named) {
   let result = ''
   /** What is being printed, of what, and so on: ranges, and lists of pieces. @type {any[]} */
   const stack = [pieces]
@@ -78,6 +79,11 @@ export function print(source, pieces, kept) {
       depth--
     } else if (typeof piece === 'string') {
       result += piece
+    } else if (piece.name !== undefined) {
+      if (kept && named) {
+        append(named, kept.length, piece.name)
+        append(kept, result.length, piece.at, 0)
+      }
     } else {
       const from = isArray(piece) ? 0 : piece.from
       stack[++depth] = piece

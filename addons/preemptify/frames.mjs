@@ -990,12 +990,12 @@ export function planFrame(draft, calls) {
 /**
  * A twin that leaves frames.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string, isHoisted: boolean,
- *   frame: Pieces }} plan
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
+ *   mark: Pieces, isHoisted: boolean, frame: Pieces }} plan
  * @returns {Pieces}
  */
 export function textOfFrame(draft, plan) {
-  const { node, facts, entry, title, isHoisted, frame } = plan
+  const { node, facts, entry, title, mark, isHoisted, frame } = plan
   const { our, variables, helper, edits, callee } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
@@ -1012,7 +1012,7 @@ export function textOfFrame(draft, plan) {
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
   const begin = isArrow ? '' : isTwinMember(plan) ? entry
     : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
-  const head = [`${begin}(`, list, isArrow ? ')=>{' : '){', strict, callee && `arguments.callee=${callee};`]
+  const head = [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict, callee && `arguments.callee=${callee};`]
   if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)

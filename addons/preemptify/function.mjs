@@ -654,7 +654,7 @@ function planOfFunction(draft, own) {
   if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
-    isLong: true, isDirect: true, isHoisted: false, title: draft.fn.name ? asKey(draft.fn.name) : ''
+    isLong: true, isDirect: true, isHoisted: false, mark: '', title: draft.fn.name ? asKey(draft.fn.name) : ''
   }
   plan.calls = linkedCalls(draft, plan)
   return plan

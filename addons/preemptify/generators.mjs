@@ -176,16 +176,17 @@ function planForOf(draft, loop) {
  * The text of a generator function.
  *
  * @param {Draft} draft
- * @param {{ node: Node, facts: Facts, twin: string, title: string, isHoisted: boolean, frame: Pieces | null }} plan
+ * @param {{ node: Node, facts: Facts, twin: string, title: string, mark: Pieces, isHoisted: boolean,
+ *   frame: Pieces | null }} plan
  * @returns {any[]}
  */
 export function textOfTwin({ edits, steps, spell, isOfModule }, plan) {
-  const { node: { params, body }, twin, title, isHoisted } = plan
+  const { node: { params, body }, twin, title, mark, isHoisted } = plan
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
   const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}`
     : isConcise(plan) ? `*${title}` : `function*${isHoisted ? twin : ''}`
-  const pieces = [steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
+  const pieces = [mark, steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')
   append(pieces, { edits, from, to })

@@ -58,7 +58,7 @@ export function planModule(tree) {
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
-    holdsDual: false, sizes: [], twin: '', title: '', isHoisted: false,
+    holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''), isHoisted: false,
     isDirect: false, frame: null, entry: '',
     plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
   }

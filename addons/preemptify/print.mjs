@@ -71,6 +71,8 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   checkPatterns()
   /** @type {number[]} */
   const kept = []
+  /** @type {(number | string)[]} */
+  const named = []
   /** @type {Plan[]} */
   let plans = []
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
@@ -83,10 +85,10 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   let says = true
   /** @param {number} generators how many twins are to be such instead of leaving frames @returns {string} */
   const print = generators => {
-    kept.length = 0
+    kept.length = named.length = 0
     keepers?.clear()
     plans = planModule(tree)
-    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined, says) + epilogue
+    const printed = printModule(text, tree, plans, runtime, kept, named, prologue, generators, keepers, inlined, says) + epilogue
     fits = printed.length <= room
     return printed
   }
@@ -112,7 +114,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
       result = print(most)
     }
   }
-  return url === undefined ? result : result + mapLine(text, result, kept, url)
+  return url === undefined ? result : result + mapLine(text, result, kept, url, named)
 }
 
 /**
@@ -120,6 +122,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
  * @param {number[]} kept gets what of the source stays, as mapOf takes it
+ * @param {(number | string)[]} named likewise
  * @param {string} begin when its functions are there
  * @param {number} generators how many twins are to be such that could leave frames
  * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
@@ -127,7 +130,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  * @param {boolean} says whether calls hand in their text for messages
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined, says) {
+function printModule(source, tree, plans, specifier, kept, named, begin, generators, keepers, inlined, says) {
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -151,7 +154,10 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const isNamed = plan.node.type === 'FunctionDeclaration' || isTwinMember(plan)
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
-    plan.title = titleOf(plan, source)
+    const { node: { id, start, parent } } = plan
+    const name = titleOf(plan, source)
+    plan.title = name && (isPrivate(plan) ? name : asKey(name))
+    plan.mark = name ? { name, at: (id ?? (plan.facts.isMethod ? parent.key : { start })).start } : ''
     // A module that imports itself by others may be called before it runs; then a function without a body of its own
     // needs its twin.
     plan.isHoisted = !isScript && plan.parent?.parent === null && plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
@@ -186,7 +192,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   const at = placeOfHead()
   insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
   insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
-  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept)
+  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept, named)
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
@@ -330,7 +336,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
         const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
         if (!isAssigned) return id ? registered(asItIs, '') : registered(named(asItIs), '')
         enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, ')')
-        return asItIs
+        return [asItIs]
       }
       if (!isNamedInside) {
         const inner = plan.title === '' ? text : titled(text)
@@ -447,7 +453,7 @@ function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
  * @param {Plan} plan
  */
 export function needsCallee({ node, facts }) {
-  if (!facts.usesArguments || facts.isStrict || facts.isArrow || find(node.params, ({ type }) => type !== 'Identifier')) return false
+  if (!facts.usesArguments || facts.isStrict || facts.isArrow || find(node.params, (/** @type {Node} */ { type }) => type !== 'Identifier')) return false
   const { references, declarations } = node.scope.variables.arguments
   return declarations.length > 0 || find(references, reference => {
     const { parent } = reference
@@ -458,7 +464,7 @@ export function needsCallee({ node, facts }) {
 }
 
 /**
- * The name of a function in stack traces, as the key of an object literal; empty if the function has no name.
+ * The name of a function in stack traces and source maps; empty if the function has no name.
  *
  * @param {Plan} plan @param {string} source
  */
@@ -469,9 +475,9 @@ function titleOf({ node, facts }, source) {
   if (facts.isConstructor) name = parent.parent.parent.id?.name ?? inferredName(parent.parent.parent)
   else if (node.type === 'FunctionDeclaration') name ??= 'default'
   else if (!id && parent.value === node && computed) name = `[${cut(source, key.start, key.end)}]`
-  else if (facts.isMethod) name = key.name ?? `${key.value}`
+  else if (facts.isMethod) name = isPrivate({ node, facts }) ? `#${key.name}` : key.name ?? `${key.value}`
   else if (!id) name = inferredName(node)
-  return name ? asKey(name) : ''
+  return name ?? ''
 }
 
 /** Whether its twin may be a generator as well. @param {Plan} plan */
