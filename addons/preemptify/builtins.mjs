@@ -10,8 +10,8 @@ import { budget, extend } from '../../rt.mjs'
 import {
   NATIVE, NO_ARGUMENTS, append, apply, assign, create, cut, defineProperty, endsWith, engine, exec, find,
   floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds, isArray,
-  isConstructor, isObject, min, next, patternExec, pick, reflectDefine, sourceOf, split, startsWith, symbolIterator,
-  symbolReplace, symbolSpecies, toObject
+  isConstructor, isObject, min, next, patternExec, pick, reflectDefine, sourceOf, split, startsWith,
+  symbolIterator, symbolReplace, symbolSpecies, toObject
 } from './primordials.mjs'
 import {
   begun, construct, entryOf, generatorOf, goOnFrom, pending, recordOf, run, stamp, suspended
@@ -92,7 +92,8 @@ function set(object, key, value) {
 }
 
 /** @param {any} value @returns {any} */
-const descriptorOf = value => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true })
+const descriptorOf = value =>
+  ({ __proto__: null, value, writable: true, enumerable: true, configurable: true })
 
 /** CreateDataPropertyOrThrow. @param {any} object @param {PropertyKey} key @param {any} value */
 const put = (object, key, value) => { defineProperty(object, key, descriptorOf(value)) }
@@ -276,7 +277,8 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
     : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
   const write = isCopy && !isTyped ? add : set
   const algorithm = algorithms[isTyped ? 1 : 0] ??= isTyped
-    ? algorithmOf(engine.sortTyped, size => new engine.Floats(size)) : algorithmOf(engine.sort, size => new engine.Array(size))
+    ? algorithmOf(engine.sortTyped, size => new engine.Floats(size))
+    : algorithmOf(engine.sort, size => new engine.Array(size))
   const keepsUndefined = sortsUndefined(algorithm)
   /** @type {any[]} */
   const list = []
@@ -297,7 +299,11 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   return result
 }
 
-/** The algorithms of the built-in sorts of arrays and of typed arrays. @type {ReturnType<typeof algorithmOf>[]} */
+/**
+ * The algorithms of the built-in sorts of arrays and of typed arrays.
+ *
+ * @type {ReturnType<typeof algorithmOf>[]}
+ */
 const algorithms = []
 
 /** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
@@ -389,7 +395,8 @@ function isUntouched(pattern) {
   try {
     apply(engine.source, pattern, NO_ARGUMENTS) // which no proxy has
     return getPrototypeOf(pattern) === engine.pattern && own(engine.pattern, 'exec') === patternExec &&
-      own(engine.pattern, symbolReplace) === engine.replace && !hasOwn(pattern, 'exec') && !hasOwn(pattern, symbolReplace)
+      own(engine.pattern, symbolReplace) === engine.replace && !hasOwn(pattern, 'exec') &&
+      !hasOwn(pattern, symbolReplace)
   } catch {
     return false
   }
@@ -415,8 +422,9 @@ export const binding = fn => recordOf(fn) === undefined || fn.bind !== engine.bi
   : { bind: (/** @type {any[]} */ ...args) => bindTwin(fn, args) }
 
 /**
- * Error.captureStackTrace, which leaves out the frames above a function and its own frame. In a job the twin is on the
- * stack instead of the function; after a suspension, what resumes the twin, or a caller of it, is.
+ * Error.captureStackTrace, which leaves out the frames above a function and its own frame. In a job the
+ * twin is on the stack instead of the function; after a suspension, what resumes the twin, or a caller of
+ * it, is.
  *
  * @param {any} capture the built-in function @param {any} self @param {any[]} args
  * @param {any} caller what calls this function; no other frame of ours is above the program's
@@ -429,13 +437,14 @@ function captureStackTrace(capture, self, args, caller) {
   const isThere = (/** @type {any} */ found) => typeof found === 'function' && framesBelow(capture, found) > 0
   let top = find([isArray(body) ? body[0] : body, entry, generator, fn, goOnFrom], isThere)
   // A generator is called by its `next`, which has a frame too.
-  if (top !== undefined && top === generator && framesBelow(capture, next) < framesBelow(capture, top)) top = next
+  const isGenerator = top !== undefined && top === generator
+  if (isGenerator && framesBelow(capture, next) < framesBelow(capture, top)) top = next
   return apply(capture, self, [target, top ?? caller])
 }
 
 /**
- * How many frames are below that of a function; 0 if it is not on the stack. V8 formats a stack trace by a function of the
- * page, so that is replaced meanwhile.
+ * How many frames are below that of a function; 0 if it is not on the stack. V8 formats a stack trace by a
+ * function of the page, so that is replaced meanwhile.
  *
  * @param {any} capture @param {any} fn @returns {number}
  */
@@ -443,7 +452,8 @@ function framesBelow(capture, fn) {
   const { Error } = engine
   const trace = { stack: /** @type {any} */ ('') }
   const restore = [replaced(Error, 'stackTraceLimit', 200)]
-  append(restore, replaced(Error, 'prepareStackTrace', (/** @type {any} */ _, /** @type {any[]} */ frames) => frames.length))
+  const counting = (/** @type {any} */ _, /** @type {any[]} */ frames) => frames.length
+  append(restore, replaced(Error, 'prepareStackTrace', counting))
   try {
     capture(trace, fn)
     const { stack } = trace
@@ -453,7 +463,11 @@ function framesBelow(capture, fn) {
   }
 }
 
-/** Replaces a property for a while. @param {any} object @param {string} key @param {any} value @returns {() => void} */
+/**
+ * Replaces a property for a while.
+ *
+ * @param {any} object @param {string} key @param {any} value @returns {() => void}
+ */
 function replaced(object, key, value) {
   const before = getOwnPropertyDescriptor(object, key)
   if (!reflectDefine(object, key, descriptorOf(value))) return () => {}
@@ -507,7 +521,8 @@ export function stampEngine() {
   }
   giveCalling(Array.prototype, 'flatMap', 0, sizeOf, (list, args) => run(visitFlat(list, args)))
   giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items), (Class, args) => run(arrayFrom(Class, args)), ({ 0: items, 1: callback }) =>
-    callback === undefined && isObject(items) && !isArray(items) && (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
+    callback === undefined && isObject(items) && !isArray(items) &&
+    (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
   pick(['replace', 'replaceAll'], name =>
     giveCalling(String.prototype, name, 1, () => 0, (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
@@ -534,8 +549,10 @@ export function stampEngine() {
       return ask(own, this, value)
     })
   }
-  give(engine.Error, 'captureStackTrace', own => /** @this {any} @param {any[]} args */ function entry(...args) {
-    return captureStackTrace(own, this, args, entry)
+  give(engine.Error, 'captureStackTrace', own => {
+    return /** @this {any} @param {any[]} args */ function entry(...args) {
+      return captureStackTrace(own, this, args, entry)
+    }
   })
   give(Reflect, 'apply', () => (/** @type {any} */ fn, /** @type {any} */ self, /** @type {any} */ args) =>
     apply(entryOf(fn), self, args))

@@ -156,21 +156,24 @@ function spokenPart(source, node) {
     case 'CallExpression': return `${spoken(source, callee)}(...)`
     case 'SequenceExpression': {
       let text = ''
-      for (let i = 0; i < expressions.length; i++) text += `${i ? ' , ' : '('}${spoken(source, expressions[i])}`
+      for (let i = 0; i < expressions.length; i++) {
+        text += `${i ? ' , ' : '('}${spoken(source, expressions[i])}`
+      }
       return `${text})`
     }
     case 'MemberExpression': {
-      const around = `${spoken(source, object)}${optional ? '?.' : computed && typeof property.value !== 'string' ? '' : '.'}`
-      return !computed ? `${around}${property.type === 'PrivateIdentifier' ? '#' : ''}${property.name}`
-        : typeof property.value === 'string' ? `${around}${property.value}` : `${around}[${spoken(source, property)}]`
+      const isKey = computed && typeof property.value !== 'string'
+      const around = `${spoken(source, object)}${optional ? '?.' : isKey ? '' : '.'}`
+      return isKey ? `${around}[${spoken(source, property)}]` : computed ? `${around}${property.value}`
+        : `${around}${property.type === 'PrivateIdentifier' ? '#' : ''}${property.name}`
     }
     default: return INTERMEDIATE
   }
 }
 
 /**
- * The text of an expression as an argument for the run-time support, which names it in errors. A text that becomes too
- * long has no such arguments. `preemptify(fn)` has other helpers, which take none.
+ * The text of an expression as an argument for the run-time support, which names it in errors. A text that
+ * becomes too long has no such arguments. `preemptify(fn)` has other helpers, which take none.
  *
  * @param {Draft} draft @param {Node} node
  */
@@ -178,7 +181,8 @@ export const saying = ({ says, source }, node) => says ? `,${stringify(spoken(so
 
 /** The same for a value that is iterated. @param {Draft} draft @param {Node} node */
 export const sayingIterable = (draft, node) => draft.says && node.type === 'CallExpression'
-  ? `,${stringify(`${spoken(draft.source, node.callee)} is not a function or its return value`)}` : saying(draft, node)
+  ? `,${stringify(`${spoken(draft.source, node.callee)} is not a function or its return value`)}`
+  : saying(draft, node)
 
 // A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
 
@@ -268,7 +272,8 @@ export function aroundMethod(draft, callee, isAwaited) {
   if (found) {
     // A keeper knows the name of the member.
     const { object, optional } = callee
-    const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}` : saying(draft, object)
+    const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}`
+      : saying(draft, object)
     return [`${found}(`, `${object.type === 'ThisExpression' ? '' : said}).call(`]
   }
   const said = saying(draft, callee)
@@ -319,14 +324,15 @@ function planLink(draft, call, begin) {
   const { start, end, optional } = node
   const callee = calledIn(node)
   const from = begin < 0 ? start : begin
-  const kept = !isAwaited && optimisations.keeper && (kind === 'call' || kind === 'tag') && !directOf(draft, call) ? keeper(draft, callee, false) : null
+  const direct = directOf(draft, call)
+  const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.keeper
+  const kept = mayKeep ? keeper(draft, callee, false) : null
   const entering = `${kept ?? way(draft, isAwaited ? 'w' : 'e')}(`
   const entered = `${kept && callee.type === 'Identifier' ? '' : saying(draft, callee)})`
   const open = pastOperand(source, callee.end)
   let before = ''
   let after = ''
   let to = from
-  const direct = directOf(draft, call)
   if (direct) {
     replace(draft, direct.callee.start, direct.callee.end, direct.name)
     if (optional) replace(draft, open, open + 2, '')
@@ -418,9 +424,11 @@ function planChain(draft, chain) {
     } else {
       const isMethod = isMember(inner)
       const held = variable(draft, 'f')
-      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held}${isMethod ? '' : saying(draft, inner)})` : held
+      const said = saying(draft, inner)
+      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held}${isMethod ? '' : said})` : held
       insert(draft, from, EXPRESSION_EDGE, end, `((${held}=`)
-      const calling = isMethod ? `${helper('M')}(${callee}${saying(draft, inner)}).call(${planReceiver(draft, inner, begin)}${link.arguments.length ? ',' : ''}` : `${callee}(`
+      const calling = !isMethod ? `${callee}(` : `${helper('M')}(${callee}${said}).call(` +
+        `${planReceiver(draft, inner, begin)}${link.arguments.length ? ',' : ''}`
       insert(draft, at, EXPRESSION_EDGE, link.end, (call ? opening(draft) : '') + calling)
       replace(draft, at, pastOperand(source, at + 2) + 1, '')
       if (call) insert(draft, link.end, -EXPRESSION_EDGE, at, closing(draft))
@@ -459,7 +467,8 @@ function planChain(draft, chain) {
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
  * @property {string} title the name of the function in stack traces, as a key
- * @property {{ name: string, at: number } | ''} mark where the twin begins, and its function, for the source map
+ * @property {{ name: string, at: number } | ''} mark where the twin begins, and its function, for the
+ *   source map
  * @property {boolean} isHoisted whether its twin is a declaration, and called before the module runs
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator

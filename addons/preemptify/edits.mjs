@@ -6,8 +6,8 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, isArray, matches, sign, sort, split, startsWith,
-  stringify, takeLast
+  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, isArray, matches, sign, sort, split,
+  startsWith, stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -161,11 +161,12 @@ export function prefixFor(text) {
 }
 
 /** A name as the key of an object literal. @param {string} name */
-export const asKey = name => matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__' ? name : `[${stringify(name)}]`
+export const asKey = name =>
+  matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__' ? name : `[${stringify(name)}]`
 
 /**
- * A function expression whose name is no variable in it. V8 shows an anonymous function under the names before it in
- * its statement, but not across a call.
+ * A function expression whose name is no variable in it. V8 shows an anonymous function under the names
+ * before it in its statement, but not across a call.
  *
  * @param {string} key its name as the key of an object literal, or an empty string @param {Pieces} fn
  * @param {boolean} [isMethod] whether `fn` begins with the key
@@ -179,8 +180,9 @@ export const withTitle = (key, fn, isMethod = false) =>
  *
  * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Pieces | null }} plan
  */
-export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) => title !== '' && !isHoisted &&
-  !(frame && facts.isArrow && facts.usesThis) && !find(params, ({ variable }) => variable?.declarations.length > 1)
+export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) => title !== '' &&
+  !isHoisted && !(frame && facts.isArrow && facts.usesThis) &&
+  !find(params, ({ variable }) => variable?.declarations.length > 1)
 
 // Places
 

@@ -654,8 +654,13 @@ function called(framed, node, units) {
   const withArguments = (before, after) =>
     open < end && source[open] === '(' ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
   if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
-  if (kind === 'new') return [`${helper('n')}((`, of(framed, callee, units), ')', withArguments(',[', `]${saying(draft, callee)})`)]
-  if (kind === 'call') return [`${helper('e')}((`, of(framed, callee, units), `)${saying(draft, callee)})`, withArguments('(', ')')]
+  const said = saying(draft, callee)
+  if (kind === 'new') {
+    return [`${helper('n')}((`, of(framed, callee, units), ')', withArguments(',[', `]${said})`)]
+  }
+  if (kind === 'call') {
+    return [`${helper('e')}((`, of(framed, callee, units), `)${said})`, withArguments('(', ')')]
+  }
   const { object, property, computed } = callee
   const receiver = keptValue(framed, object, units)
   if (call && optimisations.handed && handed(draft, call)) {
@@ -665,7 +670,8 @@ function called(framed, node, units) {
   /** @type {Pieces} */
   let method = [receiver, computed ? ['[', of(framed, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(framed, method, units)
-  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false) : [`${draft.helper('M')}(`, `${saying(draft, callee)}).call(`]
+  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false)
+    : [`${draft.helper('M')}(`, `${said}).call(`]
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
 }
 
@@ -874,7 +880,8 @@ function walked(framed, loop, units) {
   const { left, right, body } = loop
   if (isHeld(left)) return refuse(framed)
   framed.isLowered ||= framed.nests
-  const list = keep(framed, [`${draft.helper('W')}(`, value(framed, right, units), `${sayingIterable(draft, right)})`], units)
+  const iterated = [`${draft.helper('W')}(`, value(framed, right, units), `${sayingIterable(draft, right)})`]
+  const list = keep(framed, iterated, units)
   const item = word(framed, 'x')
   const first = ++framed.place
   const target = left.declarations?.[0].id ?? left

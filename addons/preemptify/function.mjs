@@ -8,7 +8,8 @@
 import { budget, extend } from '../../rt.mjs'
 import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember } from './calls.mjs'
 import {
-  BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print, range, replace, seek, withTitle
+  BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print,
+  range, replace, seek, withTitle
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
@@ -336,7 +337,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
-    budget: `${our}budget`, keepers: null, inlined: null, says: false, begin: '', steps: '', self: 'this', isOfModule: false,
+    budget: `${our}budget`, keepers: null, inlined: null, says: false, begin: '', steps: '', self: 'this',
+    isOfModule: false,
     isCounted: options.budgeted !== false, framed: null, callee: ''
   }
   bind(draft, 'budget', budget)
@@ -598,7 +600,8 @@ function replaceWords(draft, own, ownName) {
         const open = seek(source, '(', parent.end)
         replace(draft, open, open + 1, `.call(${our}super(), `)
       })
-      append(helpers, `const ${our}super = new ${bind(draft, 'Proxy', engine.Proxy)}(() => this, { get: (_, key) => super[key], ` +
+      const proxy = bind(draft, 'Proxy', engine.Proxy)
+      append(helpers, `const ${our}super = new ${proxy}(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
     const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'
@@ -892,10 +895,12 @@ function published(twin, fn) {
  */
 function wrapped(fn) {
   const isIterated = isGeneratorFunction(fn)
-  const whole = /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
+  /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */
+  const whole = function* (...args) {
     const result = apply(fn, this, args)
     return isIterated ? yield* defineProperties(result, steps) : result
   }
   const isBeside = isAsync(fn)
-  return publish(isBeside ? wrapping(whole, true, '', []) : whole, fn, sourceOf(fn), isBeside, isBeside ? wayInto(whole) : fn)
+  const made = isBeside ? wrapping(whole, true, '', []) : whole
+  return publish(made, fn, sourceOf(fn), isBeside, isBeside ? wayInto(whole) : fn)
 }

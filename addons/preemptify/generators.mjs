@@ -62,9 +62,11 @@ function planBeginning(draft, own) {
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
+  const called = callee ? `arguments.callee = ${callee}; ` : ''
   const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${callee ? `arguments.callee = ${callee}; ` : ''}${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
+    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${called}` +
+      pointIn(draft, body, own)) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
 /**

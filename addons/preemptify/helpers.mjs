@@ -49,27 +49,33 @@ export const HELPERS = {
 export const MAX_SKIPPED_PARAMETERS = 8
 
 /**
- * The beginning of a script: the object by which it finds the run-time support. The first script makes a stand-in,
- * which runs all functions plainly and keeps the twins; rt.mjs takes these over when it is imported, or when it is
- * used next. Nothing resumes twins before, so there is always budget left, also where a loop that runs in chunks has
- * thrown.
+ * The beginning of a script: the object by which it finds the run-time support. The first script makes a
+ * stand-in, which runs all functions plainly and keeps the twins; rt.mjs takes these over when it is
+ * imported, or when it is used next. Nothing resumes twins before, so there is always budget left, also
+ * where a loop that runs in chunks has thrown.
  *
- * A CommonJS file, this script or another one may declare `Symbol`, `Reflect`, `Object` or `Function`. So the text
- * takes all of them from values.
+ * A CommonJS file, this script or another one may declare `Symbol`, `Reflect`, `Object` or `Function`. So
+ * the text takes all of them from values.
  *
  * @param {string} realm an expression of the global object
  */
-export const standInOf = realm => `(G=>{const O=({}).constructor,{getPrototypeOf,getOwnPropertySymbols,defineProperty}=O,` +
+export const standInOf = realm => `(G=>{const O=({}).constructor,` +
+  `{getPrototypeOf,getOwnPropertySymbols,defineProperty}=O,` +
   `k=getOwnPropertySymbols(getPrototypeOf([]))[0].constructor.for('rt.mjs');return G[k]??=(()=>{` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
-  `const{call,apply:of}=S,apply=call.bind(of),{next}=(function*(){})(),budget={get left(){return 1/0},set left(_){},room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
+  `const{call,apply:of}=S,apply=call.bind(of),{next}=(function*(){})(),` +
+  `budget={get left(){return 1/0},set left(_){},room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
   `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
-  `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},enter:own,awaited:own,` +
+  `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},` +
+  `enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
-  `titledTwin(...l){return this.twin(...l)},twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
+  `titledTwin(...l){return this.twin(...l)},twin(f,generator,entry=null,self=null){` +
+  `set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});` +
+  `return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
   `plain:apply,wholes:[],whole(f){this.wholes.push(f);return f},` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
-  `body(f,body){set(f,{generator:null,entry:f,awaited:f,self:null,target:null,Blank:null,body})}}}})()})(${realm})`
+  `body(f,body){set(f,{generator:null,entry:f,awaited:f,self:null,target:null,Blank:null,body})}` +
+  `}}})()})(${realm})`

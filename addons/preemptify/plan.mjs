@@ -36,9 +36,13 @@ export function planModule(tree) {
     }
   }
   pick(tree.special, refuseNames)
-  // V8 keeps `caller` and `arguments` on the running function: in a job that is the twin, and after a suspension the
-  // twin has other ones.
-  if (find(tree.reads, readsRunning)) pick(plans, plan => { if (!plan.facts.isStrict) plan.reason ||= 'the caller or the arguments of a function' })
+  // V8 keeps `caller` and `arguments` on the running function: in a job that is the twin, and after a
+  // suspension the twin has other ones.
+  if (find(tree.reads, readsRunning)) {
+    pick(plans, plan => {
+      if (!plan.facts.isStrict) plan.reason ||= 'the caller or the arguments of a function'
+    })
+  }
   pick(plans, plan => {
     plan.isOnce = isOnce(plan)
     if (plan.isOnce) plan.reason ||= 'code that is run once'
@@ -58,7 +62,8 @@ export function planModule(tree) {
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
-    holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''), isHoisted: false,
+    holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''),
+    isHoisted: false,
     isDirect: false, frame: null, entry: '',
     plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
   }
@@ -145,8 +150,8 @@ export function steadyKey({ computed, key }) {
 }
 
 /** Whether statements stand in it as a list. @param {Node} node */
-export const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
-  type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
+export const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' ||
+  type === 'StaticBlock' || type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
 
 /**
  * A generator function has no variable `yield`.
@@ -163,8 +168,8 @@ function refuseNames({ name, parent }) {
 }
 
 /**
- * Whether a read of `caller` or `arguments` may be that of a function. Many objects have `arguments`, so these count
- * only of a function that the text shows; `caller` counts of any variable of sloppy code.
+ * Whether a read of `caller` or `arguments` may be that of a function. Many objects have `arguments`, so
+ * these count only of a function that the text shows; `caller` counts of any variable of sloppy code.
  *
  * @param {Node} read a member, or a part of a pattern
  */
@@ -210,7 +215,8 @@ function mayBeFunction(node, isOpen, seen = emptySet()) {
   seen.add(variable)
   const isDeclared = (/** @type {Node} */ id) => {
     const { type, init } = id.parent
-    return matches(/^Function/, type) ? id.parent.id === id : type === 'VariableDeclarator' && id.parent.id === id && init && isFunction(init)
+    if (id.parent.id !== id) return false
+    return matches(/^Function/, type) || (type === 'VariableDeclarator' && init && isFunction(init))
   }
   const isAssigned = (/** @type {Node} */ { parent }) =>
     parent.type === 'AssignmentExpression' && parent.left.variable === variable && isFunction(parent.right)
@@ -221,7 +227,8 @@ function mayBeFunction(node, isOpen, seen = emptySet()) {
 /** Whether a name stands for the arguments of a function. @param {Node} node @returns {boolean} */
 function isArguments(node) {
   if (node.type !== 'Identifier') return false
-  return node.name === 'arguments' || !!find(node.variable?.declarations ?? [], ({ parent }) => parent.init?.name === 'arguments')
+  return node.name === 'arguments' ||
+    !!find(node.variable?.declarations ?? [], ({ parent }) => parent.init?.name === 'arguments')
 }
 
 /**

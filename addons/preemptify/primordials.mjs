@@ -167,8 +167,8 @@ export const define = (object, key, value) => defineProperty(object, key, /** @t
 
 // A function of the engine that calls back has a twin here, which does what the specification says in the
 // same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the
-// callback has a twin, or the list is long; else the engine's own is called. Not kept: a constructor that is the Array of another
-// realm is taken for any other class.
+// callback has a twin, or the list is long; else the engine's own is called. Not kept: a constructor that
+// is the Array of another realm is taken for any other class.
 
 export const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
 

@@ -10,8 +10,8 @@ import {
   isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember
 } from './calls.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, isConcise, inOrder, insert, optimisations,
-  pastDirectives, prefixFor, print, replace, seek, terse, withTitle
+  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
+  optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
@@ -88,7 +88,8 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
     kept.length = named.length = 0
     keepers?.clear()
     plans = planModule(tree)
-    const printed = printModule(text, tree, plans, runtime, kept, named, prologue, generators, keepers, inlined, says) + epilogue
+    const printed = printModule(
+      text, tree, plans, runtime, kept, named, prologue, generators, keepers, inlined, says) + epilogue
     fits = printed.length <= room
     return printed
   }
@@ -156,15 +157,18 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
     if (!plan.isLong) continue
     const { node: { id, start, parent } } = plan
     const name = titleOf(plan, source)
-    plan.title = name && (isPrivate(plan) ? name : asKey(name))
+    plan.title = name && asKey(name)
     plan.mark = name ? { name, at: (id ?? (plan.facts.isMethod ? parent.key : { start })).start } : ''
-    // A module that imports itself by others may be called before it runs; then a function without a body of its own
-    // needs its twin.
-    plan.isHoisted = !isScript && plan.parent?.parent === null && plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
+    // A module that imports itself by others may be called before it runs; then a function without a body
+    // of its own needs its twin.
+    plan.isHoisted = !isScript && plan.parent?.parent === null &&
+      plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
     plan.draft = {
-      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, says, spell: terse,
+      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper,
+      keepers, inlined, says, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
-      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
+      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true,
+      framed: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
     plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
@@ -215,8 +219,9 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
       const way = `${global}${isMethod ? 'E' : 'e'}`
       const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
       // Nothing is kept for undefined, because the message of its error names the expression.
-      result += isMethod ? `var ${name}p,${name}q;function ${name}(f,g){return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,g,"${cut(key, 1)}")}`
-        : `var ${name}p,${name}q;function ${name}(f,g){return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,g??"${key}")}`
+      const said = isMethod ? `g,"${cut(key, 1)}"` : `g??"${key}"`
+      result += `var ${name}p,${name}q;function ${name}(f,g){` +
+        `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
     })
     return used.size ? result : ''
   }
@@ -281,7 +286,8 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
         inOrder(edits)
         replace(around, parent.start, start, `export{${name} as default};`)
       }
-      replace(around, start, end, [isDual ? asItIs : stub(plan, `function ${name}`), plan.isHoisted ? text : ''])
+      const fn = isDual ? asItIs : stub(plan, `function ${name}`)
+      replace(around, start, end, [fn, plan.isHoisted ? text : ''])
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const isOfScript = isScript && plan.parent?.parent === null
@@ -311,26 +317,28 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
-      if (isKept) return insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', registered(holder + access(key()), ''), '}'])
+      const begin = (/** @type {Pieces} */ body) =>
+        insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
+      if (isKept) return begin(registered(holder + access(key()), ''))
+      const member = (/** @type {Pieces} */ made) => !facts.isConstructor
+        ? registered(holder + access(key()), made)
+        : [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')']
+      const made = titled(text)
+      if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made))
       // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
       // well, and takes it away before any code can see it.
-      const name = isTwinMember(plan) ? nameAsMember(plan) : ''
-      if (name) addTwin()
-      const own = `${holder}.${name}`
+      addTwin()
+      const own = `${holder}.${nameAsMember(plan)}`
       const { title } = plan
-      const made = !name ? titled(text)
-        : `${helper('m')}(${own},${title[0] === '[' ? cut(title, 1, title.length - 1) : stringify(title)})`
-      const removal = name && !parent.static ? `;delete ${own}` : ''
-      const member = (/** @type {Pieces} */ made) => facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')']
-        : registered(holder + access(key()), made)
-      const body = !name && isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made)
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, removal, '}'])
+      const name = title[0] === '[' ? cut(title, 1, title.length - 1) : stringify(title)
+      begin([member(`${helper('m')}(${own},${name})`), parent.static ? '' : `;delete ${own}`])
     }
 
     function expression() {
       const { id } = node
       const fn = isDual ? id ? asItIs : named(asItIs)
-        : id ? stub(plan, `function ${id.name}`) : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
+        : id ? stub(plan, `function ${id.name}`)
+        : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
       if (isKept) {
         // V8 shows an anonymous function under the names that it is assigned to, if no call is between.
         const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
@@ -342,11 +350,14 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
         const inner = plan.title === '' ? text : titled(text)
         return id ? [`(${id.name}=>`, registered(id.name, inner), ')(', fn, ')'] : registered(fn, inner)
       }
-      if (!id && !callee && plan.title !== '') return [`(${twin}=>`, registered(fn, [`${twin}=`, titled(text)]), ')()']
+      if (!id && !callee && plan.title !== '') {
+        return [`(${twin}=>`, registered(fn, [`${twin}=`, titled(text)]), ')()']
+      }
       // V8 names an anonymous function by the names before it in its statement, so the twin has its own.
       const made = [`const ${twin}=`, titled(text), ';']
       if (id) {
-        const end = [made, callee ? `const ${callee}=${id.name};` : '', 'return ', registered(id.name, twin), '})(']
+        const own = callee ? `const ${callee}=${id.name};` : ''
+        const end = [made, own, 'return ', registered(id.name, twin), '})(']
         return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
       }
       if (!callee) return ['(()=>{', made, 'return ', registered(fn, twin), '})()']
@@ -408,8 +419,8 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
 
 /**
- * The global object, in a script or in a CommonJS file. Sloppy code has it as the `this` of a call; strict code has a
- * name for it, and a script that declares all of the names has `this`.
+ * The global object, in a script or in a CommonJS file. Sloppy code has it as the `this` of a call; strict
+ * code has a name for it, and a script that declares all of the names has `this`.
  *
  * @param {Node} tree
  */
@@ -428,16 +439,18 @@ function realmOf({ scope: { variables, isStrict } }) {
  * @param {Plan} plan @param {boolean} isInner
  */
 const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
-  (facts.isMethod && node.parent.type === 'MethodDefinition') || (!isInner && (duals > 0 || children.length === 0))
+  (facts.isMethod && node.parent.type === 'MethodDefinition') ||
+  (!isInner && (duals > 0 || children.length === 0))
 
 /**
- * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its source
- * without its variables. Others may be made by the thousand.
+ * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its
+ * source without its variables. Others may be made by the thousand.
  *
  * @param {Plan} plan
  */
 function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
-  if (isLong || isOnce || !parent?.isOnce || !isFunctionNode(node) || facts.isAccessor || facts.isConstructor) return false
+  if (isLong || isOnce || !parent?.isOnce || !isFunctionNode(node)) return false
+  if (facts.isAccessor || facts.isConstructor) return false
   if ((facts.isAsync && facts.isGenerator) || facts.awaitsDisposal) return false // `preemptify` refuses these
   const { type, computed, value } = node.parent
   if (type === 'CallExpression' || type === 'NewExpression' || isPrivate({ node, facts })) return false
@@ -447,13 +460,14 @@ function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
 }
 
 /**
- * Whether a program may read the function itself from the `arguments` of its twin: `callee` is there in sloppy
- * functions with a simple list of parameters. The length and the elements by a number tell nothing.
+ * Whether a program may read the function itself from the `arguments` of its twin: `callee` is there in
+ * sloppy functions with a simple list of parameters. The length and the elements by a number tell nothing.
  *
  * @param {Plan} plan
  */
 export function needsCallee({ node, facts }) {
-  if (!facts.usesArguments || facts.isStrict || facts.isArrow || find(node.params, (/** @type {Node} */ { type }) => type !== 'Identifier')) return false
+  if (!facts.usesArguments || facts.isStrict || facts.isArrow) return false
+  if (find(node.params, (/** @type {Node} */ { type }) => type !== 'Identifier')) return false
   const { references, declarations } = node.scope.variables.arguments
   return declarations.length > 0 || find(references, reference => {
     const { parent } = reference

@@ -15,7 +15,8 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, emptyWeakMap, engine, getPrototypeOf, isArray,
+  NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, emptyWeakMap, engine,
+  getPrototypeOf, isArray,
   isConstructor, isObject, joined, next, pop, reflectConstruct, splice, symbolIterator, takeLast,
   throwInNext
 } from './primordials.mjs'
@@ -370,7 +371,9 @@ export function notConstructor(text) {
 export function entryOf(fn, text) {
   if (fn === latestPlain) return fn
   const twin = stamps.get(fn)
-  if (twin === undefined) return typeof fn !== 'function' && text !== undefined ? failing(text) : latestPlain = fn
+  if (twin === undefined) {
+    return typeof fn !== 'function' && text !== undefined ? failing(text) : latestPlain = fn
+  }
   return typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
@@ -393,12 +396,14 @@ export function awaitedEntryOf(fn, text) {
  * function without a twin, is used.
  *
  * @param {any} entry
- * @param {string} [text] of the callee, for the error if it is not a function; or of its object, if there is a name
+ * @param {string} [text] of the callee, for the error if it is not a function; or of its object, if there
+ *   is a name
  * @param {string} [name] of the member
  * @returns {{ call(self: any, ...args: any[]): any }}
  */
-export const asMethod = (entry, text, name) => typeof entry === 'function' && entry.call === engine.call ? entry
-  : typeof entry !== 'function' ? { call: failing(name === undefined ? text ?? '(intermediate value)' : `${text ?? 'this'}.${name}`) }
+export const asMethod = (entry, text, name) => typeof entry !== 'function'
+  ? { call: failing(name === undefined ? text ?? '(intermediate value)' : `${text ?? 'this'}.${name}`) }
+  : entry.call === engine.call ? entry
   : { call: (/** @type {any} */ self, /** @type {any[]} */ ...args) => apply(entry, self, args) }
 
 /** Makes a new object, and does nothing to it. */

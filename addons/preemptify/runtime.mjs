@@ -12,7 +12,8 @@ import { binding, isShort, stampEngine } from './builtins.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, iterate, notConstructor, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
+  generatorOf, iterate, notConstructor, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended,
+  wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -41,8 +42,8 @@ function twin(fn, generator, entry, self) {
 }
 
 /**
- * Registers a twin that is a declaration, and gives it the name of the function: V8 shows this property in stack
- * traces. Other twins get their names where they stand, because to define a name takes 700 ns.
+ * Registers a twin that is a declaration, and gives it the name of the function: V8 shows this property in
+ * stack traces. Other twins get their names where they stand, because to define a name takes 700 ns.
  *
  * @type {typeof twin}
  */
@@ -99,11 +100,13 @@ export const runtime = {
   enter: entryOf,
   awaited: awaitedEntryOf,
   asMethod,
-  enterMethod: (/** @type {any} */ fn, /** @type {string} */ text, /** @type {string} */ name) => asMethod(entryOf(fn), text, name),
+  /** @param {any} fn @param {string} text @param {string} name as of asMethod */
+  enterMethod: (fn, text, name) => asMethod(entryOf(fn), text, name),
   apply,
   construct,
   /** @param {any} F @param {any[]} args @param {string} text of F */
-  make: (F, args, text) => construct(typeof F === 'function' ? F : notConstructor(text ?? '(intermediate value)'), args),
+  make: (F, args, text = '(intermediate value)') =>
+    construct(typeof F === 'function' ? F : notConstructor(text), args),
   body,
   nothing,
   run,

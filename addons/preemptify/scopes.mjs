@@ -434,7 +434,8 @@ function namer() {
    * list, when all that is declared is known.
    *
    * @param {Node} program gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or
-   *   `yield`, labels too; `reads`: members and parts of patterns that read `caller` or `arguments` of an object; and
+   *   `yield`, labels too; `reads`: members and parts of patterns that read `caller` or `arguments` of an
+   * object; and
    *   `imports`: each `import()` and `import.meta`, with the facts of the function
    *   that it is in
    * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of

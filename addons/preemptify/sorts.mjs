@@ -2,22 +2,25 @@
  * addons/preemptify/sorts.mjs: the sorting algorithms of engines, so that they can be suspended.
  *
  * ECMA-262 leaves the comparisons of a sort to engines. With a comparator that contradicts itself, or returns
- * booleans, each algorithm leaves another order; and on sorted lists a merge sort without runs makes up to nine times
- * as many comparisons. So a job sorts by the algorithm of its engine. `algorithmsOf` finds it: it records the
- * comparisons of the built-in sort on two lists. If no algorithm makes the same comparisons, the first one is used: all
- * are stable, so they differ for contradictory comparators alone.
+ * booleans, each algorithm leaves another order; and on sorted lists a merge sort without runs makes up to
+ * nine times as many comparisons. So a job sorts by the algorithm of its engine. `algorithmsOf` finds it:
+ * it records the comparisons of the built-in sort on two lists. If no algorithm makes the same comparisons,
+ * the first one is used: all are stable, so they differ for contradictory comparators alone.
  *
  * | engine | arrays | typed arrays |
  * | --- | --- | --- |
  * | V8 | TimSort; since 2025 with powers | merge sort from the top down |
  * | SpiderMonkey | insertion sort of windows, then merges | the same |
- * | JavaScriptCore | powersort, since 2026 with galloping; before 2024 merge sort from the bottom up | without galloping |
+ * | JavaScriptCore | powersort, since 2026 with galloping | powersort without galloping |
+ * | JavaScriptCore before 2024 | merge sort from the bottom up | the same |
  *
  * Each sorts a list without holes in place.
  */
 
 import { budget } from '../../rt.mjs'
-import { append, apply, defineProperties, find, floor, joined, min, pick, resume, takeLast } from './primordials.mjs'
+import {
+  append, apply, defineProperties, find, floor, joined, min, pick, resume, takeLast
+} from './primordials.mjs'
 import { MANY_POINTS, steps, suspended } from './run.mjs'
 
 /**
@@ -44,7 +47,11 @@ const isMore = answer => +answer > 0
 /** The same as isLess; JavaScriptCore reads `false` as -1. @param {any} answer */
 const isLessOrFalse = answer => typeof answer === 'boolean' ? !answer : +answer < 0
 
-/** Moves elements, which may overlap. @param {any[]} from @param {number} at @param {any[]} to @param {number} start @param {number} count */
+/**
+ * Moves elements, which may overlap.
+ *
+ * @param {any[]} from @param {number} at @param {any[]} to @param {number} start @param {number} count
+ */
 function move(from, at, to, start, count) {
   if (from === to && at < start) for (let i = count; i-- > 0;) to[start + i] = from[at + i]
   else for (let i = 0; i < count; i++) to[start + i] = from[at + i]
@@ -90,7 +97,8 @@ function* runAt(list, less, from, end, reverses = true) {
 /**
  * Binary insertion sort of a part whose beginning is sorted.
  *
- * @param {any[]} list @param {Comparison} less @param {number} from @param {number} sorted where the sorted beginning ends
+ * @param {any[]} list @param {Comparison} less @param {number} from
+ * @param {number} sorted where the sorted beginning ends
  * @param {number} end @returns {Generator<any, void, any>}
  */
 function* insertInto(list, less, from, sorted, end) {
@@ -173,7 +181,8 @@ const MAX_MIN_RUN = 64
  */
 
 /**
- * @param {boolean} isPowersort whether runs are merged by their powers, instead of their lengths, and short lists sorted by
+ * @param {boolean} isPowersort whether runs are merged by their powers, instead of their lengths, and
+ *   short lists sorted by
  *   insertion alone: from 2025 on
  * @returns {(list: any[], call: any) => Generator<any, void, any>}
  */
@@ -183,8 +192,8 @@ const timSort = isPowersort => function* (list, call) {
   const sort = { list, less: { call, isMet: isLess }, temp: [], minGallop: MIN_GALLOP, runs: [] }
   const { less, runs } = sort
   if (isPowersort && size < MIN_TIM_SORT) return yield* insertInto(list, less, 0, 1, size)
-  // Runs of a random list have at least 32 elements, and at most 64. Their lengths differ by one at most, so that merges
-  // are balanced: all are rounded up, or their sum follows size / 2 ** shift.
+  // Runs of a random list have at least 32 elements, and at most 64. Their lengths differ by one at most,
+  // so that merges are balanced: all are rounded up, or their sum follows size / 2 ** shift.
   let shift = 0
   while (size >> shift >= MAX_MIN_RUN) shift++
   const rest = size & ((1 << shift) - 1)
@@ -220,7 +229,8 @@ const timSort = isPowersort => function* (list, call) {
 function unbalanced(runs) {
   const at = runs.length - 2
   if (at < 0) return -1
-  const isOrdered = (/** @type {number} */ n) => n < 2 || runs[n - 2].length > runs[n - 1].length + runs[n].length
+  const isOrdered = (/** @type {number} */ n) =>
+    n < 2 || runs[n - 2].length > runs[n - 1].length + runs[n].length
   if (!isOrdered(at + 1) || !isOrdered(at)) return runs[at - 1].length < runs[at + 1].length ? at - 1 : at
   return runs[at].length <= runs[at + 1].length ? at : -1
 }
@@ -381,7 +391,8 @@ function* mergeHigh(sort, base, left, start, right) {
  *
  * @param {any[]} source @param {any[]} target @param {number} from @param {number} middle @param {number} end
  * @param {Comparison} comparison
- * @param {boolean} isMore whether it asks if the left element comes after the right one, instead of the reverse
+ * @param {boolean} isMore whether it asks if the left element comes after the right one, instead of the
+ *   reverse
  * @returns {Generator<any, void, any>}
  */
 function* mergeParts(source, target, from, middle, end, comparison, isMore) {
@@ -400,8 +411,8 @@ function* mergeParts(source, target, from, middle, end, comparison, isMore) {
 }
 
 /**
- * Insertion sort of short parts, then merges of neighbours, as SpiderMonkey has it. `undefined` is an element there, and
- * comes last without a call; other engines take it out before they sort.
+ * Insertion sort of short parts, then merges of neighbours, as SpiderMonkey has it. `undefined` is an
+ * element there, and comes last without a call; other engines take it out before they sort.
  *
  * @param {any[]} list @param {any} compare @returns {Generator<any, void, any>}
  */
@@ -458,7 +469,8 @@ function* halvesSort(list, call) {
 }
 
 /**
- * @param {any[]} source @param {any[]} target gets the elements in order @param {number} from @param {number} end
+ * @param {any[]} source @param {any[]} target gets the elements in order @param {number} from
+ * @param {number} end
  * @param {Comparison} more @returns {Generator<any, void, any>}
  */
 function* sortHalves(source, target, from, end, more) {
@@ -553,8 +565,8 @@ function* longRunAt(list, less, from, reverses) {
 }
 
 /**
- * The depth at which two runs meet in a balanced tree over the list: the number of leading bits that the positions of
- * their middles share, as fractions of the length.
+ * The depth at which two runs meet in a balanced tree over the list: the number of leading bits that the
+ * positions of their middles share, as fractions of the length.
  *
  * @param {number} from @param {number} middle @param {number} end @param {number} size
  */
@@ -585,7 +597,8 @@ function* mergeNeighbours(merge, from, middle, end, gallops) {
   let left = from + (yield* gallop(list, less, list[middle], from, middle - from, 0, true))
   if (left === middle) return
   const start = left
-  const rightEnd = middle + (yield* gallop(list, less, list[middle - 1], middle, end - middle, end - middle - 1, false))
+  const count = end - middle
+  const rightEnd = middle + (yield* gallop(list, less, list[middle - 1], middle, count, count - 1, false))
   if (rightEnd === middle) return
   let right = middle
   let to = left
@@ -630,19 +643,27 @@ function* mergeNeighbours(merge, from, middle, end, gallops) {
 /** @typedef {(list: any[], call: any) => Generator<any, void, any>} Sort */
 
 /** The algorithms of engines for arrays, and for typed arrays. @type {Sort[]} */
-const ALGORITHMS = [timSort(true), timSort(false), halvesSort, windowSort, powerSort(true, true), powerSort(false, true), powerSort(false, false),
-  widthSort]
+const ALGORITHMS = [
+  timSort(true), timSort(false), halvesSort, windowSort, powerSort(true, true), powerSort(false, true),
+  powerSort(false, false), widthSort
+]
 
 /** Whether an algorithm sorts `undefined` too. @param {Sort} sort */
 export const sortsUndefined = sort => sort === windowSort
 
 /**
- * The generator functions that others delegate to. A page may replace what `yield*` looks up on generators, so the
- * prototype of each of these gets its own methods.
+ * The generator functions that others delegate to. A page may replace what `yield*` looks up on generators,
+ * so the prototype of each of these gets its own methods.
  */
-const DELEGATES = [wait, runAt, insertInto, gallop, mergeRuns, mergeLow, mergeHigh, mergeParts, sortHalves, longRunAt, mergeNeighbours]
+const DELEGATES = [
+  wait, runAt, insertInto, gallop, mergeRuns, mergeLow, mergeHigh, mergeParts, sortHalves, longRunAt,
+  mergeNeighbours
+]
 
-/** Lengths of the lists on which algorithms are compared: one for insertion alone, one for runs, merges and galloping. */
+/**
+ * Lengths of the lists on which algorithms are compared: one for insertion alone, one for runs, merges and
+ * galloping.
+ */
 const PROBE_LENGTHS = [12, 700]
 
 /** An element of such a list: ascending runs, descending runs, and no order. @param {number} i */

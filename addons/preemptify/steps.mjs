@@ -41,8 +41,8 @@ class Steps {
   /** What that waits for. @type {any} */
   call = undefined
   /**
-   * Of the root: the Steps whose generator has suspended the step. The result of the step does not tell, because
-   * a delegate's result may have an accessor in the place of its value. @type {Steps | null}
+   * Of the root: the Steps whose generator has suspended the step. The result of the step does not tell,
+   * because a delegate's result may have an accessor in the place of its value. @type {Steps | null}
    */
   leaf = null
   /** @type {any} */
@@ -293,7 +293,8 @@ export function each(iterable, text = '', asker = twinItself, outer = null) {
   if (isArray(iterable) || typeof iterable === 'string') return iterable
   const method = iterable?.[symbolIterator]
   if (typeof method !== 'function' && text) notIterable(text)
-  return typeof method === 'function' && isObject(iterable) ? iterated(iterable, method, asker, outer) : iterable
+  if (typeof method !== 'function' || !isObject(iterable)) return iterable
+  return iterated(iterable, method, asker, outer)
 }
 
 /**
