@@ -427,7 +427,7 @@ export const binding = fn => recordOf(fn) === undefined || fn.bind !== engine.bi
  * it, is.
  *
  * @param {any} capture the built-in function @param {any} self @param {any[]} args
- * @param {any} caller what calls this function; no other frame of ours is above the program's
+ * @param {any} caller the entry that calls this function: the only frame of this module above the program
  */
 function captureStackTrace(capture, self, args, caller) {
   const { 0: target, 1: fn } = args

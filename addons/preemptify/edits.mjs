@@ -168,7 +168,7 @@ export const asKey = name =>
  * A function expression whose name is no variable in it. V8 shows an anonymous function under the names
  * before it in its statement, but not across a call.
  *
- * @param {string} key its name as the key of an object literal, or an empty string @param {Pieces} fn
+ * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
  * @param {boolean} [isMethod] whether `fn` begins with the key
  * @returns {Pieces}
  */

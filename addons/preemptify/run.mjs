@@ -351,13 +351,13 @@ export function typeErrorBelow(thrower, message) {
 /**
  * A function that throws what a call of another value throws, after the arguments have been evaluated.
  *
- * @param {string} text of what is called
+ * @param {string} text the callee as the source has it
  */
 const failing = text => function call() {
   throw typeErrorBelow(call, `${text} is not a function`)
 }
 
-/** @param {string} text of what is called by `new` @returns {never} */
+/** @param {string} text the constructor as the source has it @returns {never} */
 export function notConstructor(text) {
   throw typeErrorBelow(notConstructor, `${text} is not a constructor`)
 }

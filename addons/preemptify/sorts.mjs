@@ -74,7 +74,7 @@ function reverse(list, from, to) {
  *
  * @param {any[]} list @param {Comparison} less @param {number} from @param {number} end
  * @param {boolean} [reverses] whether there are descending runs
- * @returns {Generator<any, number, any>} where the run ends
+ * @returns {Generator<any, number, any>} the end of the run
  */
 function* runAt(list, less, from, end, reverses = true) {
   const { call, isMet } = less
@@ -98,7 +98,7 @@ function* runAt(list, less, from, end, reverses = true) {
  * Binary insertion sort of a part whose beginning is sorted.
  *
  * @param {any[]} list @param {Comparison} less @param {number} from
- * @param {number} sorted where the sorted beginning ends
+ * @param {number} sorted end of the sorted beginning
  * @param {number} end @returns {Generator<any, void, any>}
  */
 function* insertInto(list, less, from, sorted, end) {
@@ -126,8 +126,8 @@ const MIN_GALLOP = 7
 /**
  * The place of a key in a sorted part: exponential search from a hint, then binary search.
  *
- * @param {any[]} list @param {Comparison} less @param {any} key @param {number} from of the part
- * @param {number} length of the part @param {number} hint an index in the part
+ * @param {any[]} list @param {Comparison} less @param {any} key @param {number} from start of the part
+ * @param {number} length length of the part @param {number} hint an index in the part
  * @param {boolean} isAfter whether the place is after equal elements, or before them
  * @returns {Generator<any, number, any>} the number of elements before it
  */
@@ -256,8 +256,8 @@ function* mergeRuns(sort, at) {
 /**
  * Merges two runs from the left; the left run is copied first.
  *
- * @param {TimSort} sort @param {number} base @param {number} left how many elements of the left run are there
- * @param {number} cursor in the right run @param {number} right how many elements of it are there
+ * @param {TimSort} sort @param {number} base @param {number} left length of the left run
+ * @param {number} cursor index in the right run @param {number} right length of the right run
  * @returns {Generator<any, void, any>}
  */
 function* mergeLow(sort, base, left, cursor, right) {
@@ -295,7 +295,7 @@ function* mergeLow(sort, base, left, cursor, right) {
       to += leftWins
       from += leftWins
       left -= leftWins
-      if (leftWins > 0 && left <= 1) break merging // none are left if the comparator contradicts itself
+      if (leftWins > 0 && left <= 1) break merging // 0 with a comparator that contradicts itself
       list[to++] = list[cursor++]
       if (--right === 0) break merging
       rightWins = yield* gallop(list, less, temp[from], cursor, right, 0, false)
@@ -321,8 +321,8 @@ function* mergeLow(sort, base, left, cursor, right) {
 /**
  * Merges two runs from the right; the right run is copied first.
  *
- * @param {TimSort} sort @param {number} base @param {number} left how many elements of the left run are there
- * @param {number} start of the right run @param {number} right how many elements of it are there
+ * @param {TimSort} sort @param {number} base @param {number} left length of the left run
+ * @param {number} start index of the right run @param {number} right length of the right run
  * @returns {Generator<any, void, any>}
  */
 function* mergeHigh(sort, base, left, start, right) {
@@ -369,7 +369,7 @@ function* mergeHigh(sort, base, left, start, right) {
       from -= rightWins
       move(temp, from + 1, list, to + 1, rightWins)
       right -= rightWins
-      if (rightWins > 0 && right <= 1) break merging // none are left if the comparator contradicts itself
+      if (rightWins > 0 && right <= 1) break merging // 0 with a comparator that contradicts itself
       list[to--] = list[cursor--]
       if (--left === 0) break merging
     } while (leftWins >= MIN_GALLOP || rightWins >= MIN_GALLOP)
@@ -544,7 +544,7 @@ const powerSort = (gallops, reverses) => function* (list, call) {
 
 /**
  * @param {any[]} list @param {Comparison} less @param {number} from @param {boolean} reverses
- * @returns {Generator<any, number, any>} where the run ends
+ * @returns {Generator<any, number, any>} the end of the run
  */
 function* longRunAt(list, less, from, reverses) {
   const { call, isMet } = less

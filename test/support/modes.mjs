@@ -56,7 +56,7 @@ export async function modesOf(text, type = 'module', options = { budget: 1 }) {
   const spawn = main => new Scheduler().spawn(main, options)
   const short = rewrite(text, type)
   const long = rewrite(text + PADDING, type)
-  // One after the other, because scripts share their global functions.
+  // The modes run one after the other, because scripts share their global functions.
   return {
     native: await run(text, main => main()),
     plain: await run(long, main => main()),

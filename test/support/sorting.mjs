@@ -33,7 +33,7 @@ const kinds = {
 }
 
 /**
- * Returns what differs between native sorts and those of jobs.
+ * Lists the sorts that differ between native code and a job.
  *
  * @param {(sort: any, list: any, compare: any) => any} asJob calls a sort as a job does
  * @returns {string[]}
