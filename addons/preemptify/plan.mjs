@@ -16,9 +16,9 @@ import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 const DEAREST = 300
 const GROWTH = 3.6
 /** By how many characters a call, a loop and a function grow in a twin. */
-const CALL = 42
+const CALL = 36
 const LOOP = 40
-const TWIN = 75
+const TWIN = 60
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
 

@@ -35,8 +35,6 @@ const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 1000
-/** Texts that are longer do without messages where they become too long. */
-const LONG = 10_000
 /** How often a text that is too long is printed until it is known which twins are to be generators. */
 const PRINTS = 5
 
@@ -94,9 +92,11 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
     return printed
   }
   let result = print(0)
-  // What is inlined goes first, what keeps entries last.
+  // Inlined calls go first, then the texts of calls, and keepers last. A short text keeps the texts of its calls:
+  // it is too long by its beginning.
   if (!fits) {
     inlined = null
+    says = text.length < SHORT
     let least = 0
     let most = pick(plans, isSpare).length
     for (let i = 0; i < PRINTS && least < most; i++) {
@@ -106,14 +106,8 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
       else least = middle + 1
     }
     result = print(most)
-    if (!fits) {
-      keepers = null
-      result = print(most)
-    }
-    if (!fits && text.length > LONG) {
-      says = false
-      result = print(most)
-    }
+    if (!fits) keepers = null
+    if (!fits) result = print(most)
   }
   return url === undefined ? result : result + mapLine(text, result, kept, url, named)
 }
@@ -219,7 +213,7 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
       const way = `${global}${isMethod ? 'E' : 'e'}`
       const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
       // Nothing is kept for undefined, because the message of its error names the expression.
-      const said = isMethod ? `g,"${cut(key, 1)}"` : `g??"${key}"`
+      const said = !isMethod ? `g??"${key}"` : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
       result += `var ${name}p,${name}q;function ${name}(f,g){` +
         `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
     })
