@@ -11,9 +11,10 @@
  *   source --read--> tree --scopes--> names and facts --plan--> twins --print--> edits --edits--> text
  *                                                              (generators, frames, loops, calls)
  *
- * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs and builtins.mjs. load.mjs, blobs.mjs and
- * cycles.mjs import rewritten modules; in pages, they compile in a worker (worker.mjs, remote.mjs).
- * function.mjs rewrites one function; maps.mjs, report.mjs and implicit.mjs describe a rewritten text.
+ * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs, sorts.mjs and builtins.mjs. load.mjs,
+ * blobs.mjs and cycles.mjs import rewritten modules; in pages, they compile in a worker (worker.mjs,
+ * remote.mjs). function.mjs rewrites one function; maps.mjs, report.mjs and implicit.mjs describe a rewritten
+ * text.
  *
  * @module preemptify
  */

@@ -10,7 +10,9 @@
 import {
   EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
-import { NO_ARGUMENTS, append, create, find, matches, pick, takeLast } from './primordials.mjs'
+import {
+  NO_ARGUMENTS, append, create, cut, find, matches, pick, stringify, takeLast
+} from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
@@ -29,6 +31,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
  * @property {(key: string) => string} helper what of HELPERS is called
  * @property {Map<string, Keeper> | null} keepers by the names of callees; methods have a dot before the name
+ * @property {boolean} says whether calls hand in their text for messages
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
  * @property {string} begin a variable that it declares, with its initial value
@@ -38,6 +41,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
  * @property {Framed | null} framed where it leaves frames, and is no generator
+ * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
  */
 /**
  * A helper of a rewritten text that finds the entries of all callees with one name.
@@ -46,6 +50,8 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {string} name of the helper
  * @property {[string]} opening the text of a call of the helper, up to its argument; without the helper, of
  *   the function of the run-time support
+ * @property {[string]} member the text of the member after that of its object, in a message without the helper
+ * @property {[string]} whole the text of the callee in a message without the helper
  * @property {number} uses the number of calls
  */
 /**
@@ -135,6 +141,60 @@ function lastAfter(node) {
 /** What of HELPERS is called, or a method of its Steps. @param {Draft} draft @param {string} key */
 export const way = ({ steps, helper }, key) => steps ? `${steps}.${key}` : helper(key)
 
+/** Longer texts in messages are left out. */
+const MAX_SPOKEN = 60
+
+/**
+ * An expression as V8 names it in messages, such as `a.b.c is not a function`.
+ *
+ * @param {string} source @param {Node} node @returns {string}
+ */
+function spoken(source, node) {
+  const text = spokenPart(source, node)
+  return text.length > MAX_SPOKEN ? INTERMEDIATE : text
+}
+
+const INTERMEDIATE = '(intermediate value)'
+
+/** @param {string} source @param {Node} node @returns {string} */
+function spokenPart(source, node) {
+  const { type, name, value, object, property, computed, optional, callee, expression, expressions } = node
+  switch (type) {
+    case 'Identifier': return name
+    case 'ThisExpression': return 'this'
+    case 'Literal': return typeof value === 'string' ? `"${value}"` : cut(source, node.start, node.end)
+    case 'ChainExpression': return spokenPart(source, expression)
+    case 'CallExpression': return `${spoken(source, callee)}(...)`
+    case 'SequenceExpression': {
+      let text = ''
+      for (let i = 0; i < expressions.length; i++) {
+        text += `${i ? ' , ' : '('}${spoken(source, expressions[i])}`
+      }
+      return `${text})`
+    }
+    case 'MemberExpression': {
+      const isKey = computed && typeof property.value !== 'string'
+      const around = `${spoken(source, object)}${optional ? '?.' : isKey ? '' : '.'}`
+      return isKey ? `${around}[${spoken(source, property)}]` : computed ? `${around}${property.value}`
+        : `${around}${property.type === 'PrivateIdentifier' ? '#' : ''}${property.name}`
+    }
+    default: return INTERMEDIATE
+  }
+}
+
+/**
+ * The text of an expression as an argument for the run-time support, which names it in errors. A text that
+ * becomes too long has no such arguments. `preemptify(fn)` has other helpers, which take none.
+ *
+ * @param {Draft} draft @param {Node} node
+ */
+export const saying = ({ says, source }, node) => says ? `,${stringify(spoken(source, node))}` : ''
+
+/** The same for a value that is iterated. @param {Draft} draft @param {Node} node */
+export const sayingIterable = (draft, node) => draft.says && node.type === 'CallExpression'
+  ? `,${stringify(`${spoken(draft.source, node.callee)} is not a function or its return value`)}`
+  : saying(draft, node)
+
 // A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
 
 /** @param {Draft} draft @returns {string} what begins a call that may yield */
@@ -200,7 +260,7 @@ export function directOf({ steps }, { node, kind, target, name }) {
  *
  * @param {Draft} draft @param {Node} callee
  * @param {boolean} isMethod whether what is found is asked to `call`
- * @returns {Pieces | null} the text of its call, up to the argument; null: there is none
+ * @returns {Keeper | null} the helper; null: there is none
  */
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
@@ -213,10 +273,10 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   let found = keepers.get(key)
   if (!found) {
     const name = `${unit}${keepers.size}k`
-    keepers.set(key, found = { name, opening: [`${name}(`], uses: 0 })
+    keepers.set(key, found = { name, opening: [`${name}(`], member: [''], whole: [''], uses: 0 })
   }
   found.uses++
-  return found.opening
+  return found
 }
 
 /**
@@ -224,12 +284,21 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
  * Markdown editor takes 3.9 instead of 2.1 times as long as plain code (Firefox 153), a SHA-256 of classes
  * 413 instead of 320 ms (Node 20).
  *
- * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, string]}
+ * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, Pieces]}
  */
 export function aroundMethod(draft, callee, isAwaited) {
   const found = isAwaited || !optimisations.keeper ? null : keeper(draft, callee, true)
-  if (found || (!draft.steps && !isAwaited)) return [found ?? `${draft.helper('E')}(`, ').call(']
-  return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, ')).call(']
+  if (found) {
+    // A keeper knows the name of the member.
+    const { object, optional } = callee
+    const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}`
+      : saying(draft, object)
+    if (object.type === 'ThisExpression') return [found.opening, [found.whole, ').call(']]
+    return [found.opening, said === '' ? ').call(' : [said, found.member, ').call(']]
+  }
+  const said = saying(draft, callee)
+  if (!draft.steps && !isAwaited) return [`${draft.helper('E')}(`, `${said}).call(`]
+  return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, `)${said}).call(`]
 }
 
 /** Methods of arrays that call back, and that engines inline. */
@@ -260,7 +329,7 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
   const held = variable(draft, 'f')
   const method = `.${callee.property.name}`
   const { 0: before, 1: after } = aroundMethod(draft, callee, isAwaited)
-  return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):`, before, receiver, `${method}${after}`, receiver, `,${held}))`]]
+  return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):`, before, receiver, method, after, receiver, `,${held}))`]]
 }
 
 /**
@@ -273,12 +342,15 @@ function planLink(draft, call, begin) {
   const { start, end, optional } = node
   const callee = calledIn(node)
   const from = begin < 0 ? start : begin
-  const enter = () => !isAwaited && optimisations.keeper && keeper(draft, callee, false) || `${way(draft, isAwaited ? 'w' : 'e')}(`
+  const direct = directOf(draft, call)
+  const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.keeper
+  const kept = mayKeep ? keeper(draft, callee, false) : null
+  const entering = kept?.opening ?? `${way(draft, isAwaited ? 'w' : 'e')}(`
+  const said = kept && callee.type === 'Identifier' ? kept.whole : saying(draft, callee)
   const open = pastOperand(source, callee.end)
   let before = /** @type {Pieces} */ ('')
   let after = /** @type {Pieces} */ ('')
   let to = from
-  const direct = directOf(draft, call)
   if (direct) {
     replace(draft, direct.callee.start, direct.callee.end, direct.name)
     if (optional) replace(draft, open, open + 2, '')
@@ -288,17 +360,18 @@ function planLink(draft, call, begin) {
     const isList = open < end && source[open] === '('
     to = start + 3
     before = `${way(draft, 'n')}(`
-    after = isList ? '' : ',[])'
+    const said = saying(draft, callee)
+    after = isList ? '' : `,[]${said})`
     if (isList) {
       replace(draft, open, open + 1, ',[')
-      replace(draft, end - 1, end, '])')
+      replace(draft, end - 1, end, `]${said})`)
     }
   } else if (kind === 'tag') {
-    before = enter()
-    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, ')')
+    before = entering
+    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, [said, ')'])
   } else if (kind === 'call') {
-    before = enter()
-    replace(draft, open, open + 1, ')(')
+    before = entering
+    replace(draft, open, open + 1, [said, ')('])
   } else if (optimisations.handed && handed(draft, call)) {
     const { object } = callee
     const { 0: given } = node.arguments
@@ -309,7 +382,7 @@ function planLink(draft, call, begin) {
   } else {
     const { 0: opened, 1: closed } = aroundMethod(draft, callee, isAwaited)
     before = opened
-    replace(draft, open, open + 1, `${closed}${planReceiver(draft, callee, begin)}${node.arguments.length ? ',' : ''}`)
+    replace(draft, open, open + 1, [closed, planReceiver(draft, callee, begin) + (node.arguments.length ? ',' : '')])
   }
   insert(draft, from, EXPRESSION_EDGE, end, concat(opening(draft), before), to)
   insert(draft, end, -EXPRESSION_EDGE, from, concat(after, closing(draft)))
@@ -367,9 +440,11 @@ function planChain(draft, chain) {
     } else {
       const isMethod = isMember(inner)
       const held = variable(draft, 'f')
-      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held})` : held
+      const said = saying(draft, inner)
+      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held}${isMethod ? '' : said})` : held
       insert(draft, from, EXPRESSION_EDGE, end, `((${held}=`)
-      const calling = isMethod ? `${helper('M')}(${callee}).call(${planReceiver(draft, inner, begin)}${link.arguments.length ? ',' : ''}` : `${callee}(`
+      const calling = !isMethod ? `${callee}(` : `${helper('M')}(${callee}${said}).call(` +
+        `${planReceiver(draft, inner, begin)}${link.arguments.length ? ',' : ''}`
       insert(draft, at, EXPRESSION_EDGE, link.end, (call ? opening(draft) : '') + calling)
       replace(draft, at, pastOperand(source, at + 2) + 1, '')
       if (call) insert(draft, link.end, -EXPRESSION_EDGE, at, closing(draft))
@@ -407,9 +482,12 @@ function planChain(draft, chain) {
  *   single text
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
+ * @property {string} title the name of the function in stack traces, as a key
+ * @property {{ name: string, at: number } | ''} mark where the twin begins, and its function, for the
+ *   source map
+ * @property {boolean} isHoisted whether its twin is a declaration, and called before the module runs
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
- * @property {boolean} isInline whether its twin is printed where it is registered
  * @property {Pieces[]} opening the text before a direct call of its twin
  * @property {Pieces[]} closing the text after it
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator

@@ -6,16 +6,16 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, firstOf, flat, isArray, matches, sign, sort, split,
-  startsWith, takeLast
+  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, flat, isArray, matches, sign, sort, split,
+  startsWith, stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
 /** @import { Draft } from './calls.mjs' */
-/** @import { Node } from './scopes.mjs' */
+/** @import { Facts, Node } from './scopes.mjs' */
 
 /** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
-/** Texts and ranges, and lists of such. @typedef {any} Pieces */
+/** Texts, ranges, names of positions (`mark` of Plan), and lists of such. @typedef {any} Pieces */
 /** @typedef {string | Pieces[]} Text */
 /**
  * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
@@ -54,9 +54,10 @@ const CHUNK = 10_000
  *
  * @param {string} source @param {Pieces[]} pieces
  * @param {number[] | null} [kept] receives the unchanged ranges of the source, for `mapOf`
+ * @param {(number | string)[]} [named] receives the names of positions in the text, for `mapOf`
  * @returns {string}
  */
-export function print(source, pieces, kept = null) {
+export function print(source, pieces, kept = null, named = []) {
   let result = ''
   let last = ''
   walk(source, pieces, text => { last += text }, (from, to) => {
@@ -65,6 +66,10 @@ export function print(source, pieces, kept = null) {
     if (last.length < CHUNK) return
     result += flat(last)
     last = ''
+  }, ({ name, at }) => {
+    if (!kept) return
+    append(named, kept.length, name)
+    append(kept, result.length + last.length, at, 0)
   })
   return result + last
 }
@@ -72,7 +77,7 @@ export function print(source, pieces, kept = null) {
 /** Returns the length of what `print` prints. @param {string} source @param {Pieces[]} pieces */
 export function lengthOf(source, pieces) {
   let length = 0
-  walk(source, pieces, text => { length += text.length }, (from, to) => { length += to - from })
+  walk(source, pieces, text => { length += text.length }, (from, to) => { length += to - from }, () => {})
   return length
 }
 
@@ -82,8 +87,9 @@ export function lengthOf(source, pieces) {
  * @param {string} source @param {Pieces[]} pieces
  * @param {(text: string) => void} add is called for each inserted text
  * @param {(from: number, to: number) => void} copy is called for each part of the source that stays
+ * @param {(mark: { name: string, at: number }) => void} mark is called where a function begins
  */
-function walk(source, pieces, add, copy) {
+function walk(source, pieces, add, copy, mark) {
   /** What is being printed, of what, and so on: ranges, and lists of pieces. @type {any[]} */
   const stack = [pieces]
   /** Of each, which edit or piece comes next; and of a range, the place in the source. */
@@ -115,6 +121,8 @@ function walk(source, pieces, add, copy) {
       depth--
     } else if (typeof piece === 'string') {
       add(piece)
+    } else if (piece.name !== undefined) {
+      mark(piece)
     } else {
       const from = isArray(piece) ? 0 : piece.from
       stack[++depth] = piece
@@ -137,7 +145,7 @@ function isGlued(source, at, text) {
 
 /** Returns the first text or range that is not empty. @param {Pieces} text @returns {string | Range} */
 function firstText(text) {
-  if (!isArray(text)) return text
+  if (!isArray(text)) return text.name === undefined ? text : ''
   let first = /** @type {string | Range} */ ('')
   for (let i = 0; i < text.length && first === ''; i++) first = firstText(text[i])
   return first
@@ -197,6 +205,30 @@ export function prefixFor(text) {
   while (taken.has(our)) our += '_'
   return our
 }
+
+/** A name as the key of an object literal. @param {string} name */
+export const asKey = name =>
+  matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__' ? name : `[${stringify(name)}]`
+
+/**
+ * A function expression whose name is no variable in it. V8 shows an anonymous function under the names
+ * before it in its statement, but not across a call.
+ *
+ * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
+ * @param {boolean} [isMethod] whether `fn` begins with the key
+ * @returns {Pieces}
+ */
+export const withTitle = (key, fn, isMethod = false) =>
+  key ? [isMethod ? '{' : `{${key}:`, fn, key[0] === '[' ? `}${key}` : `}.${key}`] : ['(()=>', fn, ')()']
+
+/**
+ * Whether the text of a twin can be a method of an object literal, which is shorter than a function.
+ *
+ * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Pieces | null }} plan
+ */
+export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) => title !== '' &&
+  !isHoisted && !(frame && facts.isArrow && facts.usesThis) &&
+  !find(params, ({ variable }) => variable?.declarations.length > 1)
 
 // Places
 

@@ -7,20 +7,21 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  directOf, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember
+  directOf, isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf,
+  nameAsMember
 } from './calls.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, lengthOf,
-  optimisations, pastDirectives, prefixFor, print, replace, seek, terse
+  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
+  lengthOf, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
-import { HELPERS, STAND_IN } from './helpers.mjs'
+import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
-import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
+import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches, max,
-  pick, resume, sort, startsWith, stringify, trimmed
+  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches,
+  max, pick, resume, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isFunctionNode, isStrictBody, names } from './scopes.mjs'
@@ -30,7 +31,7 @@ import { isFunctionNode, isStrictBody, names } from './scopes.mjs'
 
 const { among, options: optionsOf, text, wrongType } = extend.check
 
-/** Maximum ratio of the length of a rewritten text to the length of its source. */
+/** How much longer than its source a text may become, and as far as it is counted. */
 const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
@@ -68,8 +69,13 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0) - epilogue.length
   /** @type {number[] | null} */
   const kept = url === undefined ? null : []
-  const result = printModule(text, tree, runtime, kept, prologue, room) + epilogue
-  return kept && url !== undefined ? result + mapLine(text, result, kept, url) : result
+  /** @type {(number | string)[]} */
+  const named = []
+  const isLong = text.length >= SHORT
+  // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its beginning.
+  const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong) ??
+    printModule(text, tree, runtime, kept, named, prologue, room, false, false)) + epilogue
+  return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
 }
 
 /**
@@ -82,10 +88,13 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  * @param {string} specifier the URL of the run-time support
  * @param {number[] | null} kept receives the unchanged ranges of the source, for `mapOf`
  * @param {string} begin the text after the declarations of the helpers
+ * @param {(number | string)[]} named receives the names of positions in the text, for `mapOf`
  * @param {number} room the greatest length of the text
- * @returns {string}
+ * @param {boolean} says whether calls hand in their text for messages
+ * @param {boolean} mustFit whether no text is to be shortened
+ * @returns {string | null} the text; null if it must fit and is too long
  */
-function printModule(source, tree, specifier, kept, begin, room) {
+function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit) {
   const plans = planModule(tree)
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
@@ -101,8 +110,6 @@ function printModule(source, tree, specifier, kept, begin, room) {
   const unit = isGlobal ? `${global}${hashOf(source)}_` : our
   /** Which helpers the text refers to. */
   const used = emptySet()
-  /** Registrations of the top-level functions of a script. @type {Pieces[]} */
-  const registrations = []
   /** @type {Map<string, Keeper>} */
   const keepers = emptyMap()
   /** @param {string} key */
@@ -120,30 +127,40 @@ function printModule(source, tree, specifier, kept, begin, room) {
     const isNamed = plan.node.type === 'FunctionDeclaration' || isTwinMember(plan)
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
+    const { node: { id, start, parent } } = plan
+    const name = titleOf(plan, source)
+    plan.title = name && asKey(name)
+    plan.mark = name ? { name, at: (id ?? (plan.facts.isMethod ? parent.key : { start })).start } : ''
+    // A module that imports itself by others may be called before it runs; then a function without a body
+    // of its own needs its twin.
+    plan.isHoisted = !isScript && plan.parent?.parent === null &&
+      plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
     plan.draft = draftOf(plan)
     plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
     if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
     else setGenerator(plan)
   }
   pick(plans, plan => plan.isLong && editTwin(plan))
-  pick(plans, plan => canBeInline(plan) && setInline(plan))
   const shortening = savings()
   let pieces = compose()
+  if (mustFit && lengthOf(source, pieces) > room) return null
   while (isShortened(lengthOf(source, pieces) - room)) pieces = compose()
-  return print(source, pieces, kept)
+  return print(source, pieces, kept, named)
 
   /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
   function draftOf(plan) {
     const { facts, edits } = plan
     plan.helpers = ''
     return {
-      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, spell: terse, budget,
+      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell: terse,
+      budget,
       helper(key) {
         if (!holds(plan.helpers, key)) plan.helpers += key
         return global + key
       },
       begin: isScript ? `${budget}=${global}p.budget` : '',
-      steps: facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
+      steps: facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
+      callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
   }
 
@@ -153,14 +170,6 @@ function printModule(source, tree, specifier, kept, begin, room) {
     plan.entry = ''
     append(plan.opening, `${global}g(`)
     append(plan.closing, ')')
-  }
-
-  /** Prints the twin of a declared function where the twin is registered. @param {Plan} plan */
-  function setInline(plan) {
-    plan.isInline = true
-    plan.isDirect = false
-    plan.twin = `${our}T`
-    if (plan.frame) plan.entry = plan.twin
   }
 
   /** Collects the edits of a twin. @param {Plan} plan */
@@ -173,7 +182,6 @@ function printModule(source, tree, specifier, kept, begin, room) {
   /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
   function compose() {
     used.clear()
-    registrations.length = 0
     for (let i = plans.length; i-- > 0;) {
       const plan = plans[i]
       const plain = bound(plan, childEdits(plan, false))
@@ -192,8 +200,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
     const at = placeOfHead()
     const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
       insert({ edits: plain }, at, rank, Infinity, text)
-    if (isScript && !isGlobal && used.size) add(BODY_EDGE / 2, `;var ${shared}p=${STAND_IN};`)
-    if (registrations.length) add(BODY_EDGE, [`;var ${global}0=[`, registrations, '];'])
+    if (isScript && !isGlobal && used.size) add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
   }
@@ -260,12 +267,24 @@ function printModule(source, tree, specifier, kept, begin, room) {
     const rare = listOf(keepers)
     sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
     for (let i = 0; i < rare.length; i++) {
-      const { name, opening, uses } = keeperOf(rare[i])
+      const { name, opening, member, whole, uses } = keeperOf(rare[i])
       const { length } = textOfKeeper(name, rare[i])
       opening[0] = `${wayOf(rare[i])}(`
+      if (says) setSaid(rare[i], member, whole)
       keepers.delete(rare[i])
       yield length + uses * (name.length + 1 - opening[0].length)
     }
+  }
+
+  /**
+   * Hands in the texts of callees for messages, which their keeper knew.
+   *
+   * @param {string} key @param {[string]} member @param {[string]} whole
+   */
+  function setSaid(key, member, whole) {
+    const isMethod = startsWith(key, '.')
+    if (isMethod) member[0] = `+${stringify(key)}`
+    whole[0] = `,${stringify(isMethod ? `this${key}` : key)}`
   }
 
   /** @param {string} key @returns {Keeper} */
@@ -283,8 +302,10 @@ function printModule(source, tree, specifier, kept, begin, room) {
     const way = wayOf(key)
     // A stand-in, by which nothing has a twin, keeps nothing.
     const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
-    return `var ${name}p${startsWith(key, '.') ? '={}' : ''},${name}q;` +
-      `function ${name}(f){return f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f)}`
+    // Nothing is kept for undefined, because the message of its error names the expression.
+    const said = !startsWith(key, '.') ? `g??"${key}"` : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
+    return `var ${name}p,${name}q;function ${name}(f,g){` +
+      `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
 
   function placeOfHead() {
@@ -293,7 +314,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
   }
 
   function prologue() {
-    let result = isScript ? `;var ${global}p=${isGlobal ? STAND_IN : `${shared}p`};`
+    let result = isScript ? `;var ${global}p=${isGlobal ? standInOf(realmOf(tree)) : `${shared}p`};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
@@ -334,20 +355,25 @@ function printModule(source, tree, specifier, kept, begin, room) {
     const edits = isInner ? plan.inner : plan.plain
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
     const isObjectMethod = facts.isMethod && !isInClass
-    if (!isLong) {
+    const isKept = isKeptWhole(plan)
+    if (!isLong && !isKept) {
       const { start, end } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
       if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
       return
     }
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits, from: start, to: end }
-    const hasBody = isDual(plan, isInner)
-    const register = helper('t')
+    const isDual = isKept || isPrintedTwice(plan, isInner)
+    const register = isKept ? '' : helper('t')
     const twin = frame ? plan.entry : plan.twin
     const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
-    /** @param {Pieces} fn @param {Pieces} twin */
-    const registered = (fn, twin) => [`${register}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+    const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
+    const callee = plan.draft?.callee ?? ''
+    const isNamedInside = !isDual || callee !== '' || !(isShared || isTail)
+    /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
+    const registered = (fn, twin, by = register) =>
+      isKept ? [`${helper('O')}(`, fn, ')'] : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
     else if (isInClass) printMember()
@@ -361,15 +387,17 @@ function printModule(source, tree, specifier, kept, begin, room) {
         inOrder(edits)
         replace(around, parent.start, start, `export{${name} as default};`)
       }
-      replace(around, start, end, [hasBody ? asItIs : stub(plan, `function ${name}`), plan.isInline ? '' : text])
+      const fn = isDual ? asItIs : stub(plan, `function ${name}`)
+      replace(around, start, end, [fn, plan.isHoisted ? text : ''])
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
-      const registration = registered(name, plan.isInline ? text : twin)
-      // The value of an expression statement would be the completion value of a script.
-      const isOfScript = isScript && plan.parent === plans[0]
-      if (isOfScript && !block) return append(registrations, registration, ',')
-      const before = node.id ? '' : `;${helper('m')}(${name},"default")`
-      plan.registered = [isOfScript ? `;var ${global}0=` : `${before};`, registration, ';']
+      const isOfScript = isScript && plan.parent?.parent === null
+      const declare = isOfScript ? 'var' : 'const'
+      const declared = plan.isHoisted || isKept ? '' : [`${declare} ${twin}=`, titled(text), ';']
+      // A declaration is no result of a script.
+      const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
+      plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
+        registered(name, twin, plan.isHoisted ? helper('D') : register), ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
 
@@ -390,25 +418,57 @@ function printModule(source, tree, specifier, kept, begin, room) {
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
+      const begin = (/** @type {Pieces} */ body) =>
+        insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
+      if (isKept) return begin(registered(holder + access(key()), ''))
+      const member = (/** @type {Pieces} */ made) => !facts.isConstructor
+        ? registered(holder + access(key()), made)
+        : [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')']
+      const made = titled(text)
+      if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made))
       // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
       // well, and takes it away before any code can see it.
-      const name = isTwinMember(plan) ? nameAsMember(plan) : ''
-      if (name) addTwin()
-      const made = name ? `${holder}.${name}` : text
-      const removal = name && !parent.static ? `;delete ${made}` : ''
-      const member = facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')'] : registered(holder + access(key()), made)
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, removal, '}'])
+      addTwin()
+      const own = `${holder}.${nameAsMember(plan)}`
+      const { title } = plan
+      const name = title[0] === '[' ? cut(title, 1, title.length - 1) : stringify(title)
+      begin([member(`${helper('m')}(${own},${name})`), parent.static ? '' : `;delete ${own}`])
     }
 
     function expression() {
       const { id } = node
-      if (!id && hasBody) return registered(named(asItIs), text)
-      if (!id) {
-        const fn = named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
-        return frame ? [`${helper('Q')}(`, text, `,${twin}=>(`, fn, '))'] : [`(${twin}=>`, registered(fn, twin), ')(', text, ')']
+      const fn = isDual ? id ? asItIs : named(asItIs)
+        : id ? stub(plan, `function ${id.name}`)
+        : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
+      if (isKept) {
+        // V8 shows an anonymous function under the names that it is assigned to, if no call is between.
+        const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
+        if (!isAssigned) return id ? registered(asItIs, '') : registered(named(asItIs), '')
+        enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, ')')
+        return [asItIs]
       }
-      return hasBody ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
-        : ['(()=>{', stub(plan, `function ${id.name}`), text, 'return ', registered(id.name, twin), '})()']
+      if (!isNamedInside) {
+        const inner = plan.title === '' ? text : titled(text)
+        return id ? [`(${id.name}=>`, registered(id.name, inner), ')(', fn, ')'] : registered(fn, inner)
+      }
+      if (!id && !callee && plan.title !== '') {
+        return [`(${twin}=>`, registered(fn, [`${twin}=`, titled(text)]), ')()']
+      }
+      // V8 names an anonymous function by the names before it in its statement, so the twin has its own.
+      const made = [`const ${twin}=`, titled(text), ';']
+      if (id) {
+        const own = callee ? `const ${callee}=${id.name};` : ''
+        const end = [made, own, 'return ', registered(id.name, twin), '})(']
+        return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
+      }
+      if (!callee) return ['(()=>{', made, 'return ', registered(fn, twin), '})()']
+      return isDual ? [`(${callee}=>{`, made, 'return ', registered(callee, twin), '})(', fn, ')']
+        : ['(()=>{', made, `const ${callee}=`, fn, ';return ', registered(callee, twin), '})()']
+    }
+
+    /** The twin, with the name of the function. @param {Pieces} fn */
+    function titled(fn) {
+      return withTitle(plan.title, fn, isConcise(plan))
     }
 
     /** What the member is called in the text. */
@@ -428,10 +488,7 @@ function printModule(source, tree, specifier, kept, begin, room) {
       const isKey = parent.value === node && parent.computed
       const name = isKey ? key() : /** @type {string} */ (inferredName(node))
       if (name === '') return fn
-      // The property `{ __proto__: fn }` would set the prototype, and give `fn` no name.
-      const isWord = matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__'
-      const label = isKey || isWord ? name : `[${stringify(name)}]`
-      return [`{${label}:`, fn, '}', access(label)]
+      return withTitle(isKey ? name : asKey(name), fn)
     }
   }
 
@@ -463,12 +520,80 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
 
 /**
- * Whether the text of a function has the function's body, not a stub that runs the twin.
+ * The global object, in a script or in a CommonJS file. Sloppy code has it as the `this` of a call; strict
+ * code has a name for it, and a script that declares all of the names has `this`.
  *
- * @param {Plan} plan @param {boolean} isInner `true` if the text is part of a twin
+ * @param {Node} tree
  */
-const isDual = ({ facts, node: { parent }, children, duals }, isInner) => facts.isAsync || facts.isGenerator ||
-  (facts.isMethod && parent.type === 'MethodDefinition') || (!isInner && (duals > 0 || children.length === 0))
+function realmOf({ scope: { variables, isStrict } }) {
+  const names = pick(['globalThis', 'self', 'global', 'window'], name => variables[name] === undefined)
+  let named = 'this'
+  for (let i = names.length; i-- > 0;) {
+    named = names[i] === 'globalThis' ? names[i] : `typeof ${names[i]}==="object"?${names[i]}:${named}`
+  }
+  return isStrict ? named : `function(){return this}()||(${named})`
+}
+
+/**
+ * Whether a function has a body of its own in addition to its twin. Another one runs the twin.
+ *
+ * @param {Plan} plan @param {boolean} isInner
+ */
+const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
+  (facts.isMethod && node.parent.type === 'MethodDefinition') ||
+  (!isInner && (duals > 0 || children.length === 0))
+
+/**
+ * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its
+ * source without its variables. Others may be made by the thousand.
+ *
+ * @param {Plan} plan
+ */
+function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
+  if (isLong || isOnce || !parent?.isOnce || !isFunctionNode(node)) return false
+  if (facts.isAccessor || facts.isConstructor) return false
+  if ((facts.isAsync && facts.isGenerator) || facts.awaitsDisposal) return false // `preemptify` refuses these
+  const { type, computed, value } = node.parent
+  if (type === 'CallExpression' || type === 'NewExpression' || isPrivate({ node, facts })) return false
+  if (node.type === 'FunctionDeclaration') return isList(node.parent)
+  if (facts.usesSuper && type === 'Property') return false
+  return computed && value === node ? steadyKey(node.parent) !== '' : !!node.id || inferredName(node) !== null
+}
+
+/**
+ * Whether a program may read the function itself from the `arguments` of its twin: `callee` is there in
+ * sloppy functions with a simple list of parameters. The length and the elements by a number tell nothing.
+ *
+ * @param {Plan} plan
+ */
+export function needsCallee({ node, facts }) {
+  if (!facts.usesArguments || facts.isStrict || facts.isArrow) return false
+  if (find(node.params, (/** @type {Node} */ { type }) => type !== 'Identifier')) return false
+  const { references, declarations } = node.scope.variables.arguments
+  return declarations.length > 0 || find(references, reference => {
+    const { parent } = reference
+    if (!isMember(parent) || parent.object !== reference || isCalled(parent)) return true
+    const { computed, property } = parent
+    return computed ? property.type !== 'Literal' || property.value === 'callee' : property.name === 'callee'
+  }) !== undefined
+}
+
+/**
+ * The name of a function in stack traces and source maps; empty if the function has no name.
+ *
+ * @param {Plan} plan @param {string} source
+ */
+function titleOf({ node, facts }, source) {
+  const { id, parent } = node
+  const { key, computed } = parent
+  let name = id?.name
+  if (facts.isConstructor) name = parent.parent.parent.id?.name ?? inferredName(parent.parent.parent)
+  else if (node.type === 'FunctionDeclaration') name ??= 'default'
+  else if (!id && parent.value === node && computed) name = `[${cut(source, key.start, key.end)}]`
+  else if (facts.isMethod) name = isPrivate({ node, facts }) ? `#${key.name}` : key.name ?? `${key.value}`
+  else if (!id) name = inferredName(node)
+  return name ?? ''
+}
 
 /** Whether a call is one of `bind` that gives bound functions twins. @param {Node} call */
 const isBinding = ({ callee, optional }) => callee && isMember(callee) && keyOf(callee) === 'bind' &&
@@ -486,7 +611,7 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const count = usersIn(plan) + (plan.isLong || find(plan.facts.calls, isBinding) ? 1 : 0)
+    const count = usersIn(plan) + (plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, isBinding) ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)
   }
@@ -503,21 +628,12 @@ function homeOf(plans) {
 const canDeclareHelpers = node => isFunctionNode(node) && node.body.type === 'BlockStatement' &&
   !find(node.params, ({ type }) => type !== 'Identifier')
 
-/**
- * Whether no text needs the name of a twin: the function is not in a twin, no stub runs the twin, and no twin
- * calls it directly.
- *
- * @param {Plan} plan
- */
-const canBeInline = plan => plan.isLong && plan.node.type === 'FunctionDeclaration' && plan.node.id &&
-  !plan.isCalledDirectly && !isInside(plan) && isDual(plan, false)
-
 /** Counts how often the text contains each function. @param {Plan[]} plans outer functions first */
 function countCopies(plans) {
   plans[0].copies = [1, 0]
   for (let i = 0; i < plans.length; i++) {
     const { 0: outside, 1: inside } = plans[i].copies
-    const isWhole = (/** @type {boolean} */ isInner) => !plans[i].isLong || isDual(plans[i], isInner)
+    const isWhole = (/** @type {boolean} */ isInner) => !plans[i].isLong || isPrintedTwice(plans[i], isInner)
     const plain = isWhole(false) ? outside : 0
     const inner = (plans[i].isLong ? outside + inside : 0) + (isWhole(true) ? inside : 0)
     pick(plans[i].children, child => { child.copies = [plain, inner] })
@@ -546,7 +662,7 @@ const byLength = (a, b) => spanOf(b) - spanOf(a)
 /** Returns the length of a text if its ranges are not edited. @param {Pieces} text @returns {number} */
 function plainLength(text) {
   if (typeof text === 'string') return text.length
-  if (!isArray(text)) return text.to - text.from
+  if (!isArray(text)) return text.name === undefined ? text.to - text.from : 0
   let length = 0
   for (let i = 0; i < text.length; i++) length += plainLength(text[i])
   return length
