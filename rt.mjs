@@ -723,6 +723,8 @@ class Extras {
     this.driver = null
     /** @type {Admission | null} */
     this.admit = null
+    /** Called when the job starts to wait, and when it ends: see `extend.code`. @type {(() => void) | null} */
+    this.onRest = null
 
     // Accounts
     /** @type {BudgetTuner | null} */
@@ -2515,6 +2517,7 @@ function noteBlock(core, job) {
   if (core.observers !== null && wait !== null) emit(core, 'block', job, { on: subjectOf(wait) })
   // Cancelled by the act of waiting.
   if (job.status === WAITING && wait !== null && job.extras.wait === wait && isDoomed(job)) stopWaiting(job)
+  if (job.status === WAITING) job.extras.onRest?.()
 }
 
 /** Puts a job after its equals. @param {Core} core @param {Job} job ready */
@@ -2847,14 +2850,17 @@ function arrive(job) {
   expectMiss(job)
   const waitable = admit === null ? null : admit(job)
   if (job.status >= DONE) return
-  if (waitable === null) {
-    makeReady(job, 'release')
-    // A job can also move its group after the other jobs of the same rank.
-    if (job === bestOf(core) || job.extras.group !== null) reconsider(core)
-  } else {
-    holdBack(job, waitable)
-  }
+  if (waitable === null) enqueue(job)
+  else holdBack(job, waitable)
   core.loop.requestTurn()
+}
+
+/** Makes a released job ready. @param {Job} job */
+function enqueue(job) {
+  const { core } = job
+  makeReady(job, 'release')
+  // A job can also move its group after the other jobs of the same rank.
+  if (job === bestOf(core) || job.extras.group !== null) reconsider(core)
 }
 
 /** Makes a job wait before it starts. @param {Job} job a job outside of queues @param {Waitable} waitable */
@@ -3038,6 +3044,7 @@ function finish(job, status, outcome) {
   if (job.extras !== NO_EXTRAS) release(job, job.extras)
   if (status === FAILED && !extras.isHandled && job.deferred === null) core.failures.push(job)
   if (isLate) miss(job)
+  extras.onRest?.()
   if (core.inRound) return
   reportFailures(core)
   answerIdlers(core)
@@ -5364,6 +5371,43 @@ export const extend = /* @__PURE__ */ Object.freeze({
     counts,
     ROOM,
     Suspended,
+    /** The job whose code is on the stack, of any scheduler, or null. */
+    current: () => dispatching === null ? null : dispatching.running,
+    /**
+     * Starts a child job in its caller's turn, for a call whose first part has run on the caller's stack. The
+     * child has the rank, the budget and the reservation of its parent. It never misses the deadline, because
+     * the parent does.
+     *
+     * @param {Job} parent also one that has ended @param {Function} fn names the child
+     * @param {any[]} calls generators, outermost first. All but the innermost are suspended in a call
+     * @param {Waitable | null} waitable what the innermost generator waits for; null: the child is ready
+     * @returns {Job}
+     */
+    child(parent, fn, calls, waitable) {
+      const { core, extras: { parameters } } = parent
+      const job = createJob(core, fn, calls.pop(), NO_ARGUMENTS, parent.release)
+      const extras = extrasOf(job)
+      job.input = undefined
+      job.rank = ownRankOf(parent)
+      job.startTime = readClock(core)
+      extras.callers = calls
+      const { budget, reservation } = parameters
+      if (parameters !== PLAIN) extras.parameters = { ...PLAIN, budget, reservation }
+      if (reservation !== undefined) attach(job, [], reservation)
+      core.live++
+      if (waitable !== null) holdBack(job, waitable)
+      else enqueue(job)
+      core.loop.requestTurn()
+      return job
+    },
+    /**
+     * Calls a function whenever a job starts to wait, and when it ends.
+     *
+     * @param {Job} job @param {() => void} fn
+     */
+    onRest(job, fn) {
+      extrasOf(job).onRest = fn
+    },
     /** Ends the budget without a yield. @returns {boolean} whether the job must yield */
     checkpoint: () => dispatching === null || endBudgetInPlace(dispatching),
     /** Ends the budget of the running job at its next point. */

@@ -436,8 +436,8 @@ function bindTwin(fn, args) {
   const twin = recordOf(fn)
   if (twin === undefined) return bound
   const generator = generatorOf(twin, fn)
-  stamp(bound, generator && apply(engine.bind, generator, args), twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args),
-    null, { fn, args }, twin.body)
+  const entry = twin.isAsync ? false : twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args)
+  stamp(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
   return bound
 }
 
@@ -445,17 +445,21 @@ function bindTwin(fn, args) {
 export const binding = fn => recordOf(fn) === undefined || fn.bind !== engine.bind ? fn
   : { bind: (/** @type {any[]} */ ...args) => bindTwin(fn, args) }
 
+/**
+ * Gives a built-in function a twin. A function that a page has put in its place is called unmodified, and
+ * some engines lack some functions.
+ *
+ * @param {any} holder @param {string} name
+ * @param {(own: any) => Function} entry returns the entry for the built-in function
+ * @param {RegExp} [text] matches the source of the built-in function
+ */
+export function give(holder, name, entry, text = NATIVE) {
+  const own = getOwnPropertyDescriptor(holder, name)?.value
+  if (typeof own === 'function' && exec(text, sourceOf(own))) stamp(own, null, entry(own))
+}
+
 /** Gives the engine functions of this realm that call back their twins. */
 export function stampEngine() {
-  /**
-   * @param {any} holder @param {string} name
-   * @param {(own: any) => Function} entry that of the engine's own function
-   */
-  const give = (holder, name, entry) => {
-    const own = getOwnPropertyDescriptor(holder, name)?.value
-    // What a page has put in its place is called as it is; there are engines that lack one.
-    if (typeof own === 'function' && exec(NATIVE, sourceOf(own))) stamp(own, null, entry(own))
-  }
   /**
    * @param {any} holder @param {string} name @param {number} at the callback's place
    * @param {(receiver: any, args: any[]) => any} size how many points a call of the engine's own counts as

@@ -410,7 +410,7 @@ function planChain(draft, chain) {
 const QUICK = /* @__PURE__ */ new RegExp('^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
   'Map|Set|Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array|Text(?:En|De)coder|' +
   'parse(?:Int|Float)|is(?:NaN|Finite)|(?:en|de)codeURI(?:Component)?|(?:un)?escape|' +
-  '(?:set|clear)(?:Timeout|Interval)|queueMicrotask)$')
+  '(?:set|clear)(?:Timeout|Interval))$')
 /** Those that iterate what they are given. */
 const COLLECTION = /^(?:Map|Set)$/
 /** Objects whose methods are such. */

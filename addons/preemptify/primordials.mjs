@@ -29,7 +29,7 @@ const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name)
 export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
 export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
 export const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
-const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
+export const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
 export const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
 export const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
 export const returnFromNext = /* @__PURE__ */ its(generatorPrototype, 'return')
@@ -74,6 +74,8 @@ export const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 export const stringify = JSON.stringify
 export const List = Array
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
+/** Calls the built-in `then` of a promise. */
+export const thenOf = /* @__PURE__ */ kept(Promise, 'then')
 export const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
 
 /** @param {any} Base @returns {() => any} makes a map or a set */
@@ -180,6 +182,7 @@ function engineParts() {
   return {
     Array,
     Function,
+    Promise,
     Proxy,
     String,
     bind: Function.prototype.bind,
@@ -197,7 +200,8 @@ function engineParts() {
     collections: [iterating(Map), iterating(Set)],
     pattern: RegExp.prototype,
     replace: RegExp.prototype[Symbol.replace],
-    source: /** @type {any} */ (getOwnPropertyDescriptor(RegExp.prototype, 'source')).get
+    source: /** @type {any} */ (getOwnPropertyDescriptor(RegExp.prototype, 'source')).get,
+    promiseSpecies: getOwnPropertyDescriptor(Promise, Symbol.species)?.get
   }
 }
 export const engine = /* @__PURE__ */ engineParts()

@@ -18,8 +18,10 @@ import {
   NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, engine, getPrototypeOf, isArray,
   isConstructor, isObject, joined, next, pop, reflectConstruct, splice, takeLast, throwInNext
 } from './primordials.mjs'
+import { awaiting } from './family.mjs'
 
-const { ROOM, Suspended, checkpoint, counts } = extend.code
+const { code } = extend
+const { ROOM, Suspended, checkpoint, counts } = code
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 export const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
@@ -175,7 +177,7 @@ export const access = (get, set) => ({
 })
 
 /** What `await` waits for. @param {any} value */
-export const wait = value => adopt(value)
+export const wait = value => awaiting(adopt(value))
 
 /** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
 export const iterate = iterable => defineProperties(boxed(iterable), asyncSteps)
@@ -213,8 +215,10 @@ const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
  * @typedef {object} Twin
  * @property {any} generator the generator function; null for what only begins those of others, as
  *   Function.prototype.call
- * @property {Function | true | null} entry what begins a call; the function itself where that is not to be
- *   preempted; true: of a generator function, until it is called first
+ * @property {Function | boolean | null} entry what begins a call; the function itself where that is not to be
+ *   preempted. Until the first call: true for a generator function, false for an async function, null for any
+ *   other function
+ * @property {boolean} isAsync
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
  * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
@@ -277,7 +281,8 @@ export function adoptStamps(store) {
  */
 export const stamp = (fn, generator, entry, self = null, target = null, body) => {
   latestPlain = undefined
-  stamps.set(fn, { generator, entry, awaited: body ? fn : null, self, target, Blank: null, body })
+  const isAsync = entry === false
+  stamps.set(fn, { generator, entry, isAsync, awaited: body ? fn : null, self, target, Blank: null, body })
 }
 
 /**
@@ -314,14 +319,19 @@ export function* forwarded(entry, self, args) {
 }
 
 /** @param {Twin} twin @param {any} fn that it is of */
-const begin = (twin, fn) => twin.entry === true ? generators.begin(twin, fn) : wayInto(generatorOf(twin, fn))
+const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
+  : twin.isAsync ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
 
 /**
- * Begins the twins of generator functions: `begin` comes from steps.mjs, which needs this file.
+ * The ways to begin that other files provide, which import this file: `generator` and `async` return the entry
+ * of such a function, `promise` makes a promise.
  *
- * @type {{ begin(twin: Twin, fn: any): any }}
+ * @type {Record<'generator' | 'async' | 'promise', (of: any, given: any) => any>}
  */
-export const generators = { begin: () => { throw new Error('steps.mjs has not been loaded') } }
+export const beginners = /** @type {any} */ ({})
+
+/** The job that runs twins on the stack, or null: plain calls run them to completion. */
+export const callerJob = () => driving > 0 ? null : code.current()
 
 /** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
 export function entryOf(fn) {
@@ -338,7 +348,7 @@ export function entryOf(fn) {
  */
 export function awaitedEntryOf(fn) {
   const twin = stamps.get(fn)
-  return twin === undefined || twin.entry !== fn ? entryOf(fn) : twin.awaited ??= begin(twin, fn)
+  return twin === undefined || !twin.isAsync ? entryOf(fn) : twin.awaited ??= wayInto(generatorOf(twin, fn))
 }
 
 /**
@@ -389,7 +399,9 @@ const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing,
 export function construct(F, args, target = F) {
   const begin = entryOf(F)
   const twin = F === latestPlain ? undefined : stamps.get(F)
-  if (twin === undefined || ((begin === F || twin.generator === null) && !twin.body)) return reflectConstruct(F, args, target)
+  if (twin === undefined || twin.isAsync || ((begin === F || twin.generator === null) && !twin.body)) {
+    return F === engine.Promise ? beginners.promise(args, target) : reflectConstruct(F, args, target)
+  }
   if (twin.target !== null) {
     const { fn, args: given } = twin.target
     const all = joined(joined([], given), args)

@@ -9,6 +9,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
+import { stampReactions } from './reactions.mjs'
 import { apply, define, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
@@ -29,14 +30,14 @@ function body(F, body) {
  * @template {Function} F
  * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
  * @param {Function | boolean | null} [entry] what jobs call instead of the function: it returns what `run`
- *   does. None: it runs the generator. False for async functions, which run beside their caller; true for
+ *   does. None: it runs the generator. False for async functions, whose calls become child jobs; true for
  *   generator functions, whose twins are given their Steps first
  * @param {any[]} [self] the `this` of an arrow function
  * @returns {F}
  */
 function twin(fn, generator, entry, self) {
   if (!isLinked) link()
-  stamp(fn, generator || undefined, entry === false ? fn : entry ?? null, self)
+  stamp(fn, generator || undefined, entry ?? null, self)
   return fn
 }
 
@@ -75,6 +76,7 @@ function link() {
     otherRuntime = found.runtime
   }
   stampEngine()
+  stampReactions()
 }
 
 /** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */

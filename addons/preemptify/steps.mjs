@@ -11,7 +11,7 @@ import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
   next, reflectConstruct, reflectDefine, returnFromNext, throwInNext
 } from './primordials.mjs'
-import { Failure, begun, construct, entryOf, generators, pending, rethrow, run, stamping, suspended } from './run.mjs'
+import { Failure, beginners, begun, construct, entryOf, pending, rethrow, run, stamping, suspended } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
 const { counts } = extend.code
@@ -340,4 +340,4 @@ function* collecting(steps, isMap) {
   return new Walk(list, null, null)
 }
 
-generators.begin = stepping
+beginners.generator = stepping
