@@ -7,9 +7,10 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { Family, awaiting, familyOf } from './family.mjs'
+import { awaiting, familyOf } from './family.mjs'
 import { NO_ARGUMENTS, append, apply, engine, generatorPrototype, isBefore, next, takeLast, throwInNext } from './primordials.mjs'
 import { beginners, callerJob, entryOf, forwarded, generatorOf, pending, recordOf } from './run.mjs'
+/** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
 
 const { code } = extend
@@ -33,21 +34,21 @@ export function capability() {
 }
 
 /** @param {any} value @returns {Promise<any>} the promise of an async function that has returned a value */
-function fulfilled(value) {
+export function fulfilled(value) {
   const { promise, resolve } = capability()
   resolve(value)
   return promise
 }
 
 /** @param {any} error @returns {Promise<any>} the promise of an async function that has thrown */
-function rejected(error) {
+export function rejected(error) {
   const { promise, reject } = capability()
   reject(error)
   return promise
 }
 
 /** Whether a yielded value is a call, and not an await or a point. @param {any} value */
-const isCall = value => isBefore(generatorPrototype, value)
+export const isCall = value => isBefore(generatorPrototype, value)
 
 /**
  * Returns the entry of an async function.
@@ -154,7 +155,7 @@ function* settling({ resolve, reject }) {
  *
  * @param {Capability} outcome
  */
-function outermost(outcome) {
+export function outermost(outcome) {
   const generator = settling(outcome)
   apply(next, generator, NO_ARGUMENTS)
   return generator
@@ -167,7 +168,7 @@ function outermost(outcome) {
  * @param {any} fn
  * @returns {Promise<any>} its promise
  */
-function continued(calls, awaited, fn) {
+export function continued(calls, awaited, fn) {
   const family = familyOf(/** @type {any} */ (callerJob()))
   const outcome = capability()
   const all = [outermost(outcome)]

@@ -20,7 +20,7 @@ const { counts, interrupt } = extend.code
 const MOST_ELEMENTS = 2 ** 53 - 1
 
 /** LengthOfArrayLike. @param {any} object @returns {number} */
-function lengthOf(object) {
+export function lengthOf(object) {
   const length = floor(object.length)
   return length > 0 ? min(length, MOST_ELEMENTS) : 0
 }
@@ -88,7 +88,7 @@ function set(object, key, value) {
 }
 
 /** CreateDataPropertyOrThrow. @param {any} object @param {PropertyKey} key @param {any} value */
-function put(object, key, value) {
+export function put(object, key, value) {
   const descriptor = { __proto__: null, value, writable: true, enumerable: true, configurable: true }
   defineProperty(object, key, /** @type {any} */ (descriptor))
 }

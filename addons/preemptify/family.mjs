@@ -53,16 +53,21 @@ export class Family {
   }
 
   /**
-   * Calls a function when no member has the turn, at the earliest now.
+   * Starts a continuation when no member has the turn. Its job runs in this microtask, as long as the round
+   * has time left. So the microtasks of a program keep their order if they are short.
    *
    * @param {Continuation['start']} start
+   * @param {boolean} [isNext] whether it comes before all others that wait
    */
-  enter(start) {
-    const last = this.#last
-    this.#last = { start, next: null }
-    if (last === null) this.#first = this.#last
-    else last.next = this.#last
-    this.#startNext()
+  enter(start, isNext = false) {
+    extend.event(() => {
+      const last = this.#last
+      const node = { start, next: isNext ? this.#first : null }
+      if (isNext || last === null) this.#first = node
+      else last.next = node
+      if (!isNext || last === null) this.#last = node
+      this.#startNext()
+    })
   }
 
   /** Ends the turn of a member that awaits or has ended. @param {Job} job */
@@ -143,8 +148,7 @@ class Await extends Waitable {
  */
 export function awaiting(promise) {
   const job = code.current()
-  const family = job === null ? undefined : families.get(job)
-  return family === undefined ? promise : new Await(family, promise)
+  return job === null ? promise : new Await(familyOf(job), promise)
 }
 
 /**

@@ -37,6 +37,7 @@ export function planTwin(draft, { node, facts, calls }) {
     insert(draft, end, -EXPRESSION_EDGE, start, '))')
     part(draft, facts.awaits[i])
   }
+  if (facts.isAsync && facts.isGenerator) planProduced(draft, facts, body)
   for (let i = 0; i < facts.loops.length; i++) {
     if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
   }
@@ -49,6 +50,25 @@ export function planTwin(draft, { node, facts, calls }) {
     planCollected(draft, facts.calls, body)
   }
   planBeginning(draft, node)
+}
+
+/**
+ * The values that an async generator yields, and the one that it returns, which is awaited.
+ *
+ * @param {Draft} draft @param {Facts} facts @param {Node} body
+ */
+function planProduced(draft, { yields, returns }, body) {
+  const { source, helper } = draft
+  pick(yields, ({ start, end, argument }) => {
+    if (start < body.start) return
+    if (argument) enclose(draft, pastSpace(source, start + 5), end, STATEMENT_EDGE, `${helper('Y')}(`, ')')
+    else insert(draft, end, -STATEMENT_EDGE, start, ` ${helper('Y')}()`)
+  })
+  pick(returns, ({ start, argument }) => {
+    if (!argument) return
+    const end = pastParentheses(source, argument.end)
+    enclose(draft, pastSpace(source, start + 6), end, STATEMENT_EDGE, `(yield ${helper('y')}((`, ')))')
+  })
 }
 
 /**

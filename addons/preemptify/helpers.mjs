@@ -27,6 +27,7 @@ export const HELPERS = {
   k: { name: 'collect', arity: 2 },
   j: { name: 'binding', arity: 1 },
   i: { name: 'iterate', arity: 1 },
+  Y: { name: 'produced', arity: 1 },
   d: { name: 'drive', arity: 1 },
   m: { name: 'named', arity: 2 },
   M: { name: 'asMethod', arity: 1 },

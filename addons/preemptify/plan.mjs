@@ -68,7 +68,8 @@ function refusalOf(plan) {
   const { facts, node, parent: around } = plan
   const { parent } = node
   if (!isFunctionNode(node)) return 'code that is run once'
-  if (facts.isGenerator && (facts.isAsync || facts.usesArguments)) return `${facts.isAsync ? 'an async generator' : 'the arguments of a generator'}`
+  if (facts.isGenerator && facts.usesArguments) return 'the arguments of a generator'
+  if (facts.isAsync && find(facts.yields, ({ delegate }) => delegate)) return 'yield* in an async generator'
   if (facts.isConstructor && !canBeSkipped(node)) return 'a constructor'
   if (facts.isAccessor) return 'an accessor'
   if (facts.usesEval) return 'a direct eval'

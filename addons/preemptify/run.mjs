@@ -179,14 +179,6 @@ export const access = (get, set) => ({
 /** What `await` waits for. @param {any} value */
 export const wait = value => awaiting(adopt(value))
 
-/** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
-export const iterate = iterable => defineProperties(boxed(iterable), asyncSteps)
-
-/** @param {any} iterable */
-async function* boxed(iterable) {
-  for await (const value of iterable) yield { value }
-}
-
 /** The own ones of a generator, whoever replaces those that it inherits. @param {any} generatorFunction */
 function stepsOf(generatorFunction) {
   const prototype = /** @type {any} */ (getPrototypeOf(generatorFunction.prototype))
@@ -198,7 +190,6 @@ function stepsOf(generatorFunction) {
   }
 }
 export const steps = /* @__PURE__ */ stepsOf(function* () {})
-const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
 
 // A function of rewritten code is what it was. Beside it stands its twin over the same variables, which jobs
 // run: a generator function, or one that leaves frames. A call in a twin begins the callee's twin, if it has
@@ -215,9 +206,9 @@ const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
  * @typedef {object} Twin
  * @property {any} generator the generator function; null for what only begins those of others, as
  *   Function.prototype.call
- * @property {Function | boolean | null} entry what begins a call; the function itself where that is not to be
- *   preempted. Until the first call: true for a generator function, false for an async function, null for any
- *   other function
+ * @property {Function | boolean | number | null} entry what begins a call; the function itself where that is not to be
+ *   preempted. Until the first call: true for a generator function, false for an async function, ASYNC_GENERATOR
+ *   for an async generator function, null for any other function
  * @property {boolean} isAsync
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
@@ -318,15 +309,18 @@ export function* forwarded(entry, self, args) {
   return result === budget ? yield suspended() : result
 }
 
+/** `entry` of an async generator function that has not been called. */
+export const ASYNC_GENERATOR = 2
+
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
-  : twin.isAsync ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
+  : twin.entry === ASYNC_GENERATOR ? beginners.asyncGenerator(twin, fn) : twin.isAsync ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
 
 /**
- * The ways to begin that other files provide, which import this file: `generator` and `async` return the entry
- * of such a function, `promise` makes a promise.
+ * The ways to begin that other files provide, which import this file: `generator`, `async` and
+ * `asyncGenerator` return the entry of such a function, `promise` makes a promise.
  *
- * @type {Record<'generator' | 'async' | 'promise', (of: any, given: any) => any>}
+ * @type {Record<'generator' | 'async' | 'asyncGenerator' | 'promise', (of: any, given: any) => any>}
  */
 export const beginners = /** @type {any} */ ({})
 

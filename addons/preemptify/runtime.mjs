@@ -8,12 +8,13 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
+import { iterate, produced, stampFromAsync } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, iterate, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait
+  generatorOf, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -77,6 +78,7 @@ function link() {
   }
   stampEngine()
   stampReactions()
+  stampFromAsync()
 }
 
 /** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
@@ -107,6 +109,7 @@ export const runtime = {
   again,
   wait,
   iterate,
+  produced,
   each,
   collect,
   binding,
