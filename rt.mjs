@@ -723,7 +723,7 @@ class Extras {
     this.driver = null
     /** @type {Admission | null} */
     this.admit = null
-    /** Called when the job starts to wait, and when it ends: see `extend.code`. @type {(() => void) | null} */
+    /** Called when the job starts to wait, and when it ends. @type {(() => void) | null} */
     this.onRest = null
 
     // Accounts

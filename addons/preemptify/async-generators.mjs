@@ -2,8 +2,8 @@
  * addons/preemptify/async-generators.mjs: async generators and `for await` at run time.
  *
  * The twin of an async generator function is a generator function: it yields what it awaits, calls, points,
- * and its values in a `Produced`. A native async generator around it keeps the queue of requests. Each request
- * runs the twin up to its next value: first on the stack of the caller, then as a child job.
+ * and its values in a `Produced`. A native async generator around it keeps the queue of requests. Each
+ * request runs the twin up to its next value: first on the stack of the caller, then as a child job.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -11,10 +11,10 @@ import { capability, continued, fulfilled, isCall, outermost, rejected, startAsy
 import { give, lengthOf, put } from './builtins.mjs'
 import { familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, apply, engine, getPrototypeOf, isConstructor, isObject, next, reflectConstruct, returnFromNext,
-  setPrototypeOf, throwInNext
+  NO_ARGUMENTS, append, apply, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject, next,
+  reflectConstruct, returnFromNext, setPrototypeOf, thenOf, throwInNext
 } from './primordials.mjs'
-import { beginners, callerJob, entryOf, generatorOf, suspended, wait } from './run.mjs'
+import { beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
 
@@ -31,6 +31,8 @@ class Produced {
 /** @param {any} value @returns {Produced} */
 export const produced = value => new Produced(value)
 
+/** @typedef {{ done: boolean, value: any }} Step */
+
 /** The value by which a generator is told to return: its caller knows the true one. */
 const RETURNED = /* @__PURE__ */ Object.freeze({ __proto__: null })
 
@@ -38,7 +40,7 @@ const RETURNED = /* @__PURE__ */ Object.freeze({ __proto__: null })
  * Runs a twin up to its next value.
  *
  * @param {any} generator @param {any} method a method of generators @param {any} value
- * @returns {Generator<any, { done: boolean, value: any }, any>}
+ * @returns {Generator<any, Step, any>}
  */
 function* producing(generator, method, value) {
   for (;;) {
@@ -62,16 +64,42 @@ class Requests {
     this.generator = generator
     this.fn = fn
     this.family = family
+    /** How many requests of twins have not been answered. */
+    this.open = 0
+    /** The answer to the request that comes next. @type {Promise<Step> | null} */
+    this.prepared = null
+    this.isDone = false
+  }
+
+  /**
+   * Begins the next request as a call of the caller.
+   *
+   * @param {any} value @returns {any} the answer, a promise; `budget` where the first part is suspended
+   */
+  begin(value) {
+    return startAsync(producing(this.generator, next, value), this.fn)
   }
 
   /**
    * Serves one request. Up to the first point, await or value, the twin runs on the stack of the caller.
    *
-   * @param {any} method @param {any} value @returns {Promise<{ done: boolean, value: any }>}
+   * @param {any} method @param {any} value @returns {Promise<Step>}
    */
-  serve(method, value) {
-    const { fn, family } = this
-    const request = producing(this.generator, method, value)
+  async serve(method, value) {
+    const { prepared } = this
+    this.prepared = null
+    try {
+      const step = await (prepared ?? this.#start(producing(this.generator, method, value)))
+      this.isDone = step.done
+      return step
+    } catch (error) {
+      this.isDone = true
+      throw error
+    }
+  }
+
+  /** @param {any} request @returns {Promise<Step>} */
+  #start(request) {
     if (callerJob() === null) return this.#later(request)
     let step
     try {
@@ -80,7 +108,7 @@ class Requests {
       return rejected(error)
     }
     if (step.done) return fulfilled(step.value)
-    if (step.value !== undefined && !isCall(step.value)) return continued([request], step.value, fn)
+    if (step.value !== undefined && !isCall(step.value)) return continued([request], step.value, this.fn)
     return this.#later(resumed(new Suspended(request, step)))
   }
 
@@ -131,13 +159,47 @@ async function* shell(requests, method, value) {
   return step.value
 }
 
-/** @param {Twin} twin of an async generator function @param {any} fn */
+/** @type {WeakMap<AsyncGenerator, Requests>} */
+const requestsOf = /* @__PURE__ */ emptyWeakMap()
+
+/** @param {Twin} twin @param {any} fn an async generator function */
 beginners.asyncGenerator = (twin, fn) => /** @this {any} @param {any[]} args */ function (...args) {
   const job = callerJob()
   if (job === null) return apply(fn, this, args)
   const requests = new Requests(apply(generatorOf(twin, fn), this, args), fn, familyOf(job))
   const { prototype } = fn
-  return setPrototypeOf(shell(requests, next, undefined), isObject(prototype) ? prototype : getPrototypeOf(shell.prototype))
+  const generator = shell(requests, next, undefined)
+  requestsOf.set(generator, requests)
+  return setPrototypeOf(generator, isObject(prototype) ? prototype : asyncGenerators)
+}
+
+/** The prototype of all async generators. @type {any} */
+const asyncGenerators = /* @__PURE__ */ getPrototypeOf(shell.prototype)
+
+/** @param {any} own the built-in `next` of async generators */
+const nextEntry = own => /** @this {any} @param {any} value */ function (value) {
+  const requests = callerJob() === null ? undefined : requestsOf.get(this)
+  if (requests === undefined) return apply(own, this, [value])
+  const { isDone, open } = requests
+  requests.open++
+  /** @param {Promise<Step> | null} prepared */
+  const request = prepared => {
+    requests.prepared = prepared
+    const answer = apply(own, this, [value])
+    const close = () => { requests.open-- }
+    thenOf(answer, close, close)
+    return answer
+  }
+  if (isDone || open > 0) return request(null) // other requests come first
+  const prepared = requests.begin(value)
+  if (prepared !== budget) return request(prepared)
+  append(pending, requesting(suspended(), request))
+  return budget
+}
+
+/** @param {any} call @param {(prepared: any) => any} request @returns {Generator<any, any, any>} */
+function* requesting(call, request) {
+  return request(yield call)
 }
 
 /** A `for await` loop of a twin. Each method returns a call. */
@@ -201,18 +263,24 @@ function* called(method, self, args = NO_ARGUMENTS) {
   return result === budget ? yield suspended() : result
 }
 
-/** Iterates what has no async iterator. `yield` would await the values, so each one is in a box. @param {any} iterable */
+/**
+ * Iterates an object without an async iterator. `yield` would await the values, so each one is in a box.
+ *
+ * @param {any} iterable
+ */
 async function* boxed(iterable) {
   for await (const value of iterable) yield { value }
 }
 
-/** Returns what a `for await` loop of a twin calls. @param {any} iterable */
+/** Returns the iterator of a `for await` loop in a twin. @param {any} iterable */
 export const iterate = iterable => new AsyncWalk(iterable)
 
 /** `Array.fromAsync`. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
   const isMapping = callback !== undefined
-  if (isMapping && typeof callback !== 'function') throw new TypeError(`${String(callback)} is not a function`)
+  if (isMapping && typeof callback !== 'function') {
+    throw new TypeError(`${String(callback)} is not a function`)
+  }
   const make = isConstructor(Class) ? () => reflectConstruct(Class, NO_ARGUMENTS) : () => []
   const isAsync = (items[Symbol.asyncIterator] ?? undefined) !== undefined
   if (!isAsync && (items[Symbol.iterator] ?? undefined) === undefined) {
@@ -234,7 +302,8 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
   for (let step; (step = (yield* walk.next()).value) !== null; count++) {
     if (--budget.left <= 0) yield
     try {
-      put(result, count, isMapping ? yield wait(yield* called(callback, self, [step.value, count])) : step.value)
+      const { value } = step
+      put(result, count, isMapping ? yield wait(yield* called(callback, self, [value, count])) : value)
     } catch (error) {
       yield* walk.throw()
       throw error
@@ -244,8 +313,9 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
   return result
 }
 
-/** Gives `Array.fromAsync` a twin, where there is one. */
-export function stampFromAsync() {
+/** Gives the built-in functions that use async iterators their twins. Some engines lack `Array.fromAsync`. */
+export function stampAsyncIteration() {
+  give(asyncGenerators, 'next', nextEntry)
   give(engine.Array, 'fromAsync', own => /** @this {any} @param {any[]} args */ function (...args) {
     return callerJob() === null ? apply(own, this, args) : startAsync(fromAsync(this, args), own)
   })

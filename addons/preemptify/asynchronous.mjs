@@ -8,7 +8,9 @@
 
 import { budget, extend } from '../../rt.mjs'
 import { awaiting, familyOf } from './family.mjs'
-import { NO_ARGUMENTS, append, apply, engine, generatorPrototype, isBefore, next, takeLast, throwInNext } from './primordials.mjs'
+import {
+  NO_ARGUMENTS, append, apply, engine, generatorPrototype, isBefore, next, takeLast, throwInNext
+} from './primordials.mjs'
 import { beginners, callerJob, entryOf, forwarded, generatorOf, pending, recordOf } from './run.mjs'
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
@@ -55,7 +57,9 @@ export const isCall = value => isBefore(generatorPrototype, value)
  *
  * @param {any} generatorFunction the twin, which yields what it awaits @param {any} fn
  */
-export const asyncEntry = (generatorFunction, fn) => /** @this {any} @param {any[]} args */ function (...args) {
+export const asyncEntry = (generatorFunction, fn) => /** @this {any} @param {any[]} args */ function (
+  ...args
+) {
   if (callerJob() === null) return apply(fn, this, args)
   let generator
   try {
@@ -72,8 +76,8 @@ beginners.async = (twin, fn) => asyncEntry(generatorOf(twin, fn), fn)
 /**
  * Starts an async function on the call stack.
  *
- * @param {any} generator its twin @param {any} fn
- * @returns {any} its promise; `budget` where the first part is suspended
+ * @param {any} generator the twin @param {any} fn
+ * @returns {any} the promise of the function; `budget` if the first part is suspended
  */
 export function startAsync(generator, fn) {
   if (counts.room > 0 && budget.left > 1) {
@@ -97,7 +101,7 @@ export function startAsync(generator, fn) {
 /**
  * Runs an async function up to its first `await`, as a call of its caller.
  *
- * @param {any} call its twin, started or not @param {any} fn
+ * @param {any} call the twin, started or not @param {any} fn
  * @returns {Generator<any, Promise<any>, any>} returns the promise of the function
  */
 function* firstPart(call, fn) {
@@ -123,6 +127,7 @@ function* firstPart(call, fn) {
     }
     for (let hasEnded = true; hasEnded;) {
       try {
+        /** @type {any} */
         const step = apply(isThrowing ? throwInNext : next, calls[calls.length - 1], [input])
         hasEnded = step.done
         isThrowing = false
@@ -141,7 +146,11 @@ function* firstPart(call, fn) {
   }
 }
 
-/** Settles a promise with the outcome of the call inside. @param {Capability} outcome */
+/**
+ * Settles a promise with the outcome of the call inside.
+ *
+ * @param {Capability} outcome @returns {Generator<any, void, any>}
+ */
 function* settling({ resolve, reject }) {
   try {
     resolve(yield)
@@ -164,16 +173,17 @@ export function outermost(outcome) {
 /**
  * Continues an async function as a child job.
  *
- * @param {any[]} calls its generators, outermost first @param {any} awaited the value it has yielded
- * @param {any} fn
- * @returns {Promise<any>} its promise
+ * @param {any[]} calls generators of the function and of calls in it, outermost first
+ * @param {any} awaited the value that the innermost generator has yielded @param {any} fn
+ * @returns {Promise<any>} the promise of the function
  */
 export function continued(calls, awaited, fn) {
   const family = familyOf(/** @type {any} */ (callerJob()))
   const outcome = capability()
   const all = [outermost(outcome)]
   for (let i = 0; i < calls.length; i++) append(all, calls[i])
-  family.add(code.child(family.root, fn, all, awaited instanceof engine.Promise ? awaiting(awaited) : awaited))
+  const waitable = awaited instanceof engine.Promise ? awaiting(awaited) : awaited
+  family.add(code.child(family.root, fn, all, waitable))
   return outcome.promise
 }
 

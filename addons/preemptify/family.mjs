@@ -142,7 +142,7 @@ class Await extends Waitable {
 }
 
 /**
- * Returns what a twin yields to wait for a promise.
+ * Returns the value that a twin yields to wait for a promise.
  *
  * @param {Promise<any>} promise @returns {Promise<any> | Await}
  */
@@ -159,5 +159,6 @@ export function awaiting(promise) {
 export function turn() {
   const job = code.current()
   const family = job === null ? undefined : families.get(job)
-  return family === undefined || family.holder === job || !family.isBusy ? undefined : new Await(family, SETTLED)
+  const hasTurn = family === undefined || family.holder === job || !family.isBusy
+  return hasTurn ? undefined : new Await(family, SETTLED)
 }

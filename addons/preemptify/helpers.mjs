@@ -65,4 +65,5 @@ export const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `plain:apply,` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
-  `body(f,body){set(f,{generator:null,entry:f,isAsync:!1,awaited:f,self:null,target:null,Blank:null,body})}}}})()`
+  `body(f,body){set(f,{generator:null,entry:f,isAsync:!1,awaited:f,self:null,target:null,Blank:null,` +
+  `body})}}}})()`

@@ -141,7 +141,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     plan.draft = {
       source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
-      steps: plan.facts.isGenerator && !plan.facts.isAsync ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
+      steps: plan.facts.isGenerator && !plan.facts.isAsync ? `${our}s` : '', self: 'this',
+      isOfModule: true, isCounted: true, framed: null
     }
     plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
   }
@@ -233,7 +234,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
     const register = helper('t')
     const twin = frame ? plan.entry : plan.twin
-    const how = facts.isGenerator && facts.isAsync ? ',2' : facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
+    const { isAsync, isGenerator } = facts
+    const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
     /** @param {Pieces} fn @param {Pieces} twin */
     const registered = (fn, twin) => [`${register}(`, fn, frame ? ',0,' : ',', twin, `${self})`]

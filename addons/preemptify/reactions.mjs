@@ -19,16 +19,23 @@ import { beginners, begun, callerJob, entryOf, pending, recordOf, stamp, suspend
 /** Any source text: a page may replace these functions, because they only get another callback. */
 const ANY = /^/
 
-/** Whether `then` makes a promise of the same class without running code of the program. @param {any} promise */
+/**
+ * Whether `then` makes a promise without running code of the program.
+ *
+ * @param {any} promise
+ */
 function isPlainPromise(promise) {
   const { Promise, promiseSpecies } = engine
-  return isObject(promise) && getPrototypeOf(promise) === Promise.prototype && !hasOwn(promise, 'constructor') &&
+  return isObject(promise) && getPrototypeOf(promise) === Promise.prototype &&
+    !hasOwn(promise, 'constructor') &&
     getOwnPropertyDescriptor(Promise.prototype, 'constructor')?.value === Promise &&
     getOwnPropertyDescriptor(Promise, Symbol.species)?.get === promiseSpecies
 }
 
 /** @param {any} own the built-in `then` */
-const thenEntry = own => /** @this {any} @param {any} onDone @param {any} onFailed */ function (onDone, onFailed) {
+const thenEntry = own => /** @this {any} @param {any} onDone @param {any} onFailed */ function (
+  onDone, onFailed
+) {
   const job = callerJob()
   if (job === null || typeof onDone !== 'function' && typeof onFailed !== 'function') {
     return apply(own, this, [onDone, onFailed])
@@ -51,7 +58,8 @@ const thenEntry = own => /** @this {any} @param {any} onDone @param {any} onFail
 /** @param {any} own the built-in `catch` */
 const catchEntry = own => /** @this {any} @param {any} onFailed */ function (onFailed) {
   const then = callerJob() === null || !isPlainPromise(this) ? undefined : this.then
-  return typeof then === 'function' ? apply(entryOf(then), this, [undefined, onFailed]) : apply(own, this, [onFailed])
+  return typeof then === 'function' ? apply(entryOf(then), this, [undefined, onFailed])
+    : apply(own, this, [onFailed])
 }
 
 /** @param {any} own the built-in `finally` */
@@ -70,7 +78,8 @@ const finallyEntry = own => /** @this {any} @param {any} onEnded */ function (on
  * @param {any} onEnded @param {(outcome: any) => any} settle
  */
 function ending(onEnded, settle) {
-  const settled = (/** @type {any} */ result, /** @type {any} */ outcome) => thenOf(adopt(result), () => settle(outcome))
+  const settled = (/** @type {any} */ result, /** @type {any} */ outcome) =>
+    thenOf(adopt(result), () => settle(outcome))
   const fn = (/** @type {any} */ outcome) => settled(onEnded(), outcome)
   if (recordOf(onEnded) !== undefined) {
     stamp(fn, /** @param {any} outcome @returns {Generator<any, any, any>} */ function* (outcome) {
@@ -84,7 +93,9 @@ function ending(onEnded, settle) {
 /** `new Promise(executor)`. @param {any[]} args @param {any} target new.target */
 beginners.promise = (args, target) => {
   const { 0: executor } = args
-  if (recordOf(executor) === undefined || callerJob() === null) return reflectConstruct(engine.Promise, args, target)
+  if (recordOf(executor) === undefined || callerJob() === null) {
+    return reflectConstruct(engine.Promise, args, target)
+  }
   /** @type {any[]} */
   let settle = NO_ARGUMENTS
   const capture = (/** @type {any} */ resolve, /** @type {any} */ reject) => { settle = [resolve, reject] }
@@ -117,7 +128,9 @@ function* executing(promise, call, reject) {
  *
  * @param {any} own
  */
-const laterEntry = own => /** @this {any} @param {any} callback @param {any[]} args */ function (callback, ...args) {
+const laterEntry = own => /** @this {any} @param {any} callback @param {any[]} args */ function (
+  callback, ...args
+) {
   const job = callerJob()
   if (job === null || typeof callback !== 'function') return apply(own, this, [callback, ...args])
   const family = familyOf(job)
@@ -134,6 +147,8 @@ export function stampReactions() {
   give(Promise.prototype, 'catch', catchEntry)
   give(Promise.prototype, 'finally', finallyEntry)
   stamp(Promise, null, Promise)
-  give(globalThis, 'queueMicrotask', laterEntry, ANY)
-  if (isObject(globalThis.process)) give(globalThis.process, 'nextTick', laterEntry, ANY)
+  /** @type {any} */
+  const realm = globalThis
+  give(realm, 'queueMicrotask', laterEntry, ANY)
+  if (isObject(realm.process)) give(realm.process, 'nextTick', laterEntry, ANY)
 }

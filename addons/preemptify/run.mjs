@@ -15,7 +15,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, engine, getPrototypeOf, isArray,
+  NO_ARGUMENTS, adopt, append, apply, defineProperty, engine, getPrototypeOf, isArray,
   isConstructor, isObject, joined, next, pop, reflectConstruct, splice, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
@@ -206,9 +206,9 @@ export const steps = /* @__PURE__ */ stepsOf(function* () {})
  * @typedef {object} Twin
  * @property {any} generator the generator function; null for what only begins those of others, as
  *   Function.prototype.call
- * @property {Function | boolean | number | null} entry what begins a call; the function itself where that is not to be
- *   preempted. Until the first call: true for a generator function, false for an async function, ASYNC_GENERATOR
- *   for an async generator function, null for any other function
+ * @property {Function | boolean | number | null} entry what begins a call; the function itself where that is
+ *   not to be preempted. Until the first call: true for a generator function, false for an async function,
+ *   ASYNC_GENERATOR for an async generator function, null for any other function
  * @property {boolean} isAsync
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
@@ -314,10 +314,11 @@ export const ASYNC_GENERATOR = 2
 
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
-  : twin.entry === ASYNC_GENERATOR ? beginners.asyncGenerator(twin, fn) : twin.isAsync ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
+  : twin.entry === ASYNC_GENERATOR ? beginners.asyncGenerator(twin, fn)
+  : twin.isAsync ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
 
 /**
- * The ways to begin that other files provide, which import this file: `generator`, `async` and
+ * The ways to begin that other files provide, which import this file. `generator`, `async` and
  * `asyncGenerator` return the entry of such a function, `promise` makes a promise.
  *
  * @type {Record<'generator' | 'async' | 'asyncGenerator' | 'promise', (of: any, given: any) => any>}

@@ -8,8 +8,9 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { iterate, produced, stampFromAsync } from './async-generators.mjs'
+import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
+import { stampEvents } from './events.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, reflectDefine } from './primordials.mjs'
 import {
@@ -78,7 +79,8 @@ function link() {
   }
   stampEngine()
   stampReactions()
-  stampFromAsync()
+  stampAsyncIteration()
+  stampEvents()
 }
 
 /** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */

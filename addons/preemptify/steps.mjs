@@ -7,6 +7,7 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
+import { turn } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
   next, reflectConstruct, reflectDefine, returnFromNext, throwInNext
@@ -108,6 +109,8 @@ function stepping(twin, fn) {
       method = next
       try {
         value = yield step.value
+        const waitable = step.value === undefined ? undefined : turn()
+        if (waitable !== undefined) yield waitable
       } catch (error) {
         value = error
         method = throwInNext
