@@ -1375,10 +1375,9 @@ Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
  *
  * @typedef {Waitable & {
  *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
- *   rekeyed?: (job: Job) => void
- * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job. For
- * work
- *   in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job
+ *   rekeyed?: (job: Job) => void, thenable?: PromiseLike<any>
+ * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job;
+ *   `thenable`: the value that traces show in place of the waitable. For work in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job
  *   change
  */
 /** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
@@ -1684,7 +1683,7 @@ const isThenable = value => (typeof value === 'object' || typeof value === 'func
 
 /** The value as users know it, for traces. @param {Waitable} waitable */
 const subjectOf = waitable => waitable instanceof Join ? waitable.target
-  : waitable instanceof Settlement ? waitable.thenable : waitable
+  : special(waitable)?.thenable ?? waitable
 
 /** @param {Job | Waiter} a @param {Job | Waiter} b */
 const moreEligible = (a, b) => compareRanks(effectiveRankOfNode(b), effectiveRankOfNode(a)) < 0 ? b : a

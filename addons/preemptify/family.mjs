@@ -116,7 +116,7 @@ class Await extends Waitable {
   constructor(family, promise) {
     super()
     this.family = family
-    this.promise = promise
+    this.thenable = promise
   }
 
   get isRanked() { return false }
@@ -133,7 +133,7 @@ class Await extends Waitable {
         else this.fail(outcome)
       })
     }
-    thenOf(this.promise, settle(true), settle(false))
+    thenOf(this.thenable, settle(true), settle(false))
   }
 
   leave() {

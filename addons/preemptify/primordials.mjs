@@ -63,6 +63,7 @@ export const keysOf = Object.keys
 export const defineProperty = Object.defineProperty
 export const defineProperties = Object.defineProperties
 export const freeze = Object.freeze
+export const isExtensible = Object.isExtensible
 export const getOwnPropertyDescriptors = Object.getOwnPropertyDescriptors
 export const setPrototypeOf = Object.setPrototypeOf
 export const isArray = /* @__PURE__ */ its(Array, 'isArray')

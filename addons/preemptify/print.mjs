@@ -6,16 +6,19 @@
  */
 
 import { extend } from '../../rt.mjs'
-import { isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember } from './calls.mjs'
+import {
+  constructorFor, constructorOf, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf,
+  nameAsMember
+} from './calls.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
   pastDirectives, prefixFor, print, replace, seek, terse
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
-import { planTwin, textOfTwin } from './generators.mjs'
+import { planTwin, takesTarget, textOfTwin } from './generators.mjs'
 import { HELPERS, STAND_IN } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
-import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
+import { hasFields, inferredName, isInside, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, matches, max, pick, sort,
   startsWith, stringify
@@ -140,7 +143,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     if (!plan.isLong) continue
     plan.draft = {
       source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
-      budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
+      budget, begin: `${isScript ? ` const ${budget} = ${global}p.budget;` : ''}${plan.facts.isDerived ? ` const ${our}G = this;` : ''}`,
       steps: plan.facts.isGenerator && !plan.facts.isAsync ? `${our}s` : '', self: 'this',
       isOfModule: true, isCounted: true, framed: null
     }
@@ -179,7 +182,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   function prologue() {
     let result = isScript ? `;var ${global}p=${STAND_IN};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
-    if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
+    if (!isScript && (used.has('C') || used.has('D'))) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const { name, arity } = HELPERS[key]
@@ -203,8 +206,17 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
    */
   function childEdits(plan, isInner) {
     const draft = { edits: joined([], plan.facts.edits) }
+    pick(plan.facts.classes, node => inheritConstructor(draft, node))
     pick(plan.children, child => printChild(draft, child, isInner))
     return draft.edits
+  }
+
+  /** Registers a class without an own constructor. @param {Draftlike} draft @param {Node} node a class */
+  function inheritConstructor(draft, node) {
+    const { superClass, body } = node
+    const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
+    if (found === null || (found.plan && !found.plan.isLong)) return
+    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('D')}(this,0,${hasFields(node) ? 3 : 2})}`)
   }
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
@@ -235,7 +247,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const register = helper('t')
     const twin = frame ? plan.entry : plan.twin
     const { isAsync, isGenerator } = facts
-    const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1' : ''
+    const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
+      : takesTarget(facts) ? ',3' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
     /** @param {Pieces} fn @param {Pieces} twin */
     const registered = (fn, twin) => [`${register}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
@@ -262,13 +275,14 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     }
 
     function printMember() {
-      if (facts.isConstructor) {
+      const isFielded = facts.isDerived && hasFields(parent.parent.parent)
+      if (facts.isConstructor && (!facts.isDerived || isFielded)) {
         const { body: { start, body } } = node
         const at = pastDirectives(body, start + 1)
         const { 0: first } = node.params
         const id = first?.left ?? first
         const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1 // else it may be a function in the body
-        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${isPlain ? id.name : 'arguments[0]'}===${nothing})return;`)
+        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${isPlain ? id.name : 'arguments[0]'}===${nothing})${isFielded ? '{super();return}' : 'return;'}`)
         inOrder(edits)
       }
       if (edits.length) replace(around, start, end, [asItIs])
@@ -284,7 +298,11 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       if (name) addTwin()
       const made = name ? `${holder}.${name}` : text
       const removal = name && !parent.static ? `;delete ${made}` : ''
-      const member = facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')'] : registered(holder + access(key()), made)
+      const flags = (isFielded ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
+      const target = takesTarget(facts) ? ',!0)' : ')'
+      const member = facts.isDerived ? [`${helper('D')}(this,`, made, `,${flags})`]
+        : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
+        : registered(holder + access(key()), made)
       insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, removal, '}'])
     }
 
@@ -345,6 +363,9 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
   }
 }
+
+/** Whether only `super()` makes a derived constructor long. @param {Plan} plan */
+const isShortBut = ({ facts, calls }) => facts.loops.length === 0 && !find(calls, ({ kind }) => kind !== 'super')
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&

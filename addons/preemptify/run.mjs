@@ -16,7 +16,7 @@
 import { budget, extend } from '../../rt.mjs'
 import {
   NO_ARGUMENTS, adopt, append, apply, defineProperty, engine, getPrototypeOf, isArray,
-  isConstructor, isObject, joined, next, pop, reflectConstruct, splice, takeLast, throwInNext
+  isConstructor, isExtensible, isObject, joined, next, pop, reflectConstruct, setPrototypeOf, splice, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
 
@@ -213,8 +213,10 @@ export const steps = /* @__PURE__ */ stepsOf(function* () {})
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
  * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
- * @property {any} [body] of a class: what the body of its constructor does to an object; a generator function
- *   stands in an array
+ * @property {any} [body] of a class: the body of its constructor, called with the new object as `this`; a
+ *   generator function is in an array. Of a derived class: a Derived
+ * @property {boolean} takesTarget whether the generator function, or the body, has `new.target` as its first
+ *   parameter
  * @property {any} Blank makes objects of its prototype
  */
 
@@ -266,14 +268,20 @@ export function adoptStamps(store) {
   latestPlain = undefined
 }
 
+/** `entry` of an async generator function that has not been called. */
+export const ASYNC_GENERATOR = 2
+/** `entry` of a function that uses `new.target`, and that has not been called. */
+export const TAKES_TARGET = 3
+
 /**
  * @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self
  * @param {Twin['target']} target @param {any} [body]
+ * @param {boolean} [takesTarget] as of Twin
  */
-export const stamp = (fn, generator, entry, self = null, target = null, body) => {
+export const stamp = (fn, generator, entry, self = null, target = null, body, takesTarget = entry === TAKES_TARGET) => {
   latestPlain = undefined
   const isAsync = entry === false
-  stamps.set(fn, { generator, entry, isAsync, awaited: body ? fn : null, self, target, Blank: null, body })
+  stamps.set(fn, { generator, entry, isAsync, awaited: body ? fn : null, self, target, Blank: null, body, takesTarget })
 }
 
 /**
@@ -283,6 +291,7 @@ export const stamp = (fn, generator, entry, self = null, target = null, body) =>
 export function generatorOf(twin, fn) {
   if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
   if (twin.entry === true) begin(twin, fn)
+  if (twin.takesTarget && twin.generator !== null) return calledPlainly(twin.generator)
   if (twin.self !== null) {
     twin.generator = apply(engine.bind, twin.generator, twin.self)
     twin.self = null
@@ -309,8 +318,10 @@ export function* forwarded(entry, self, args) {
   return result === budget ? yield suspended() : result
 }
 
-/** `entry` of an async generator function that has not been called. */
-export const ASYNC_GENERATOR = 2
+/** Calls a twin that has `new.target` as its first parameter, without `new`. @param {any} generator */
+const calledPlainly = generator => /** @this {any} @param {any[]} args */ function (...args) {
+  return apply(generator, this, joined([undefined], args))
+}
 
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
@@ -370,11 +381,12 @@ const Blank = () => function () {}
  * @throws {TypeError} when the target is no constructor
  */
 function blank(twin, F, target) {
-  const { prototype } = F
-  if (target !== F || !isObject(prototype) || (twin.Blank === null && !isConstructor(F))) {
+  const { prototype } = target
+  const holder = target === F ? twin : stamps.get(target)
+  if (holder === undefined || !isObject(prototype) || (twin.Blank === null && !isConstructor(F))) {
     return reflectConstruct(Blank(), NO_ARGUMENTS, target)
   }
-  const Own = twin.Blank ??= Blank()
+  const Own = holder.Blank ??= Blank()
   if (Own.prototype !== prototype) Own.prototype = prototype
   return new Own()
 }
@@ -394,6 +406,7 @@ const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing,
 export function construct(F, args, target = F) {
   const begin = entryOf(F)
   const twin = F === latestPlain ? undefined : stamps.get(F)
+  if (twin?.body?.isDerived && twin.target === null) return constructDerived(twin.body, F, args, target)
   if (twin === undefined || twin.isAsync || ((begin === F || twin.generator === null) && !twin.body)) {
     return F === engine.Promise ? beginners.promise(args, target) : reflectConstruct(F, args, target)
   }
@@ -407,10 +420,84 @@ export function construct(F, args, target = F) {
   // Not spread: a page may have replaced what iterates.
   const object = !twin.body ? blank(twin, F, target) : target !== F ? reflectConstruct(F, NOTHINGS, target)
     : new F(nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
-  const result = apply(twin.body ?? begin, object, args)
+  const given = twin.takesTarget ? joined([target], args) : args
+  const result = twin.takesTarget && !twin.body ? run(apply(twin.generator, object, given))
+    : apply(twin.body ?? begin, object, given)
   if (result !== budget) return isObject(result) ? result : object
   append(pending, begun(constructed(object, suspended())))
   return budget
+}
+
+/**
+ * @typedef {object} Derived what is known of a derived class
+ * @property {true} isDerived
+ * @property {any} body the twin of the constructor, whose `this` is the Construction; null: there is none
+ * @property {number} flags 1: each object gets fields, or private methods, of the class; 2: only the parent can
+ *   run long
+ */
+/**
+ * @typedef {object} Construction a call of a derived constructor
+ * @property {any} F the constructor
+ * @property {any} target new.target
+ * @property {boolean} hasFields
+ * @property {any} object undefined before `super()` has returned
+ */
+
+/**
+ * `new` of a derived class.
+ *
+ * @param {Derived} derived @param {any} F @param {any[]} args @param {any} target new.target
+ * @returns {any} the object; `budget` where something is pending
+ */
+function constructDerived({ body, flags }, F, args, target) {
+  const hasFields = (flags & 1) > 0
+  if ((flags & 2) > 0 && stamps.get(getPrototypeOf(F)) === undefined) return reflectConstruct(F, args, target)
+  // The fields of a class that cannot change are left to the engine.
+  if (hasFields && !isExtensible(F)) return reflectConstruct(F, args, target)
+  const construction = { F, target, hasFields, object: undefined }
+  return run(body === null ? superCall(construction, args) : constructing(construction, apply(body, construction, args)))
+}
+
+/**
+ * @param {Construction} construction @param {any} call the started constructor
+ * @returns {Generator<any, any, any>}
+ */
+function* constructing(construction, call) {
+  const result = yield* call
+  if (isObject(result)) return result
+  if (result !== undefined) throw new TypeError('Derived constructors may only return object or undefined')
+  if (construction.object !== undefined) return construction.object
+  throw new ReferenceError("Must call super constructor in derived class before accessing 'this' or returning from " +
+    'derived constructor')
+}
+
+/**
+ * `super(...args)`. The parent makes the object, then it gets the fields of the class.
+ *
+ * @param {Construction} construction @param {any[]} args @returns {Generator<any, any, any>} returns the object
+ */
+export function* superCall(construction, args) {
+  const { F, target, hasFields } = construction
+  const Parent = getPrototypeOf(F)
+  let object = construct(Parent, args, target)
+  if (object === budget) object = yield suspended()
+  return construction.object = hasFields ? withFields(F, Parent, object, target) : object
+}
+
+/**
+ * Gives an object the fields of a derived class. The engine does that when `super()` returns, so the parent of
+ * the class is one that returns the object until then.
+ *
+ * @param {any} F @param {any} Parent @param {any} object @param {any} target new.target
+ */
+function withFields(F, Parent, object, target) {
+  const Returning = function () {
+    setPrototypeOf(F, Parent)
+    return object
+  }
+  setPrototypeOf(Returning, Parent)
+  setPrototypeOf(F, Returning)
+  return reflectConstruct(F, NOTHINGS, target)
 }
 
 /** @param {any} object @param {any} call @returns {Generator<any, any, any>} */

@@ -15,16 +15,25 @@ import { stampReactions } from './reactions.mjs'
 import { apply, define, reflectDefine } from './primordials.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait
+  generatorOf, nothing, over, recordOf, rethrow, run, stamp,
+  superCall, suspend, suspended, wait
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
 
-/** @param {any} F a class @param {any} body as of Twin */
-function body(F, body) {
+/** @param {any} F a class @param {any} body as of Twin @param {boolean} [takesTarget] as of Twin */
+function body(F, body, takesTarget) {
   if (!isLinked) link()
-  stamp(F, null, F, null, null, body)
+  stamp(F, null, F, null, null, body, takesTarget)
 }
+
+/**
+ * Registers a derived class.
+ *
+ * @param {any} F @param {any} code the twin of its constructor; 0: the class has none
+ * @param {number} flags as of Derived
+ */
+const derived = (F, code, flags) => body(F, { isDerived: true, body: code || null, flags })
 
 /**
  * Registers the twin of a function.
@@ -104,6 +113,8 @@ export const runtime = {
   apply,
   construct,
   body,
+  derived,
+  superCall,
   nothing,
   run,
   suspended,

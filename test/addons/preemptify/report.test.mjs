@@ -16,7 +16,7 @@ class Queue extends List {
   get size() { return count(this) }
   set size(n) { while (this.size > n) this.pop() }
   *items() { for (const x of arguments) yield x }
-  async *later() { yield* this }
+  async *later() { for (const x of this) yield* x }
   async close() { await using one = this.one; for (const x of this) x() }
 }
 function List(a = one()) { if (!new.target) return new List() }
