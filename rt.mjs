@@ -2216,9 +2216,18 @@ function finishWith(job, result) {
 let twinOf = fn => fn
 /** Whether a function may return a value. preemptify replaces this. @type {(fn: any) => boolean} */
 let answers = () => true
+/**
+ * Returns advice for a job that has stalled, given the function of the job. preemptify sets this.
+ *
+ * @type {((fn: any) => string | undefined) | null}
+ */
+let adviceFor = null
 
 /** @param {any} fn */
 const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
+
+/** @param {any} work a function, a pair or a Task @returns {any} the function that it calls */
+const functionOf = work => typeof work === 'function' ? work : Array.isArray(work) ? work[0][work[1]] : work.run
 
 /**
  * Calls the function of a job. Its return value decides how the job continues.
@@ -2229,7 +2238,7 @@ function start(job) {
   const { work, input: args } = job
   const isFunction = typeof work === 'function'
   try {
-    const run = isFunction ? work : Array.isArray(work) ? work[0][work[1]] : work.run
+    const run = functionOf(work)
     const self = isFunction ? undefined : Array.isArray(work) ? work[0] : work
     const code = twinOf(run)
     const context = asyncContext === undefined ? asyncContext = engineContext() : asyncContext
@@ -2742,7 +2751,8 @@ function generatorOf(work) {
 function methodPair(pair) {
   const [object, name] = pair
   const isObject = typeof object === 'object' && object !== null || typeof object === 'function'
-  if (pair.length !== 2 || !isObject) throw wrongType('work', WORK, pair)
+  if (pair.length !== 2) throw wrongType('work', WORK, pair)
+  if (!isObject) throw wrongType(`work[0], whose method is ${String(name)},`, 'an object', object)
   refuseAsyncGenerator('work', callable(`work[1]: ${String(name)}`, object[name]), object[name])
   return UNSTARTED
 }
@@ -3426,7 +3436,10 @@ function stall(core, job, ms) {
   core.stats.stalls++
   if (core.observers !== null) emit(core, 'stall', job, { ms })
   for (const notify of core.stallListeners) notify(job, ms)
-  callUser(core, 'onStall', core.onStall, job, ms)
+  /** @type {string | undefined} */
+  let advice
+  if (adviceFor !== null) callUser(core, 'onStall', () => { advice = adviceFor?.(functionOf(job.work)) })
+  callUser(core, 'onStall', core.onStall, job, ms, advice)
 }
 
 /** @param {Core} core @param {unknown} error @param {Job | null} job */
@@ -4123,8 +4136,9 @@ function hasPeer(core, job) {
  * @property {boolean} [paused] default false
  * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected
  * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet
- * @property {(by: Job | { name: string }, ms: number) => void} [onStall] called when one budget of a job, or
- *   one callback, outlasted the slice; callbacks have names such as 'alarm tick' or 'before click'
+ * @property {(by: Job | { name: string }, ms: number, advice?: string) => void} [onStall] called when one
+ *   budget of a job, or one callback, outlasted the slice; callbacks have names such as 'alarm tick' or 'before
+ *   click'. `advice` names a preemptible function that the job called plainly, and the remedy
  * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with
  *   the error of a failed job that no code has asked for by the end of the round; default: as the platform
  *   reports
@@ -5358,12 +5372,13 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /** Code that preemptify has rewritten: see addons/preemptify/run.mjs. */
   code: {
     /**
-     * @param {{ twinOf?: typeof twinOf, answers?: typeof answers }} hooks how to find a twin; whether a
-     *   function returns a value
+     * @param {{ twinOf?: typeof twinOf, answers?: typeof answers, adviceFor?: typeof adviceFor }} hooks how to
+     *   find a twin; whether a function returns a value; advice for a job that has stalled in a function
      */
     link(hooks) {
       twinOf = hooks.twinOf ?? twinOf
       answers = hooks.answers ?? answers
+      adviceFor = hooks.adviceFor ?? adviceFor
     },
     /** Whether a function may return a value. @param {any} fn @returns {boolean} */
     answers: fn => answers(fn),

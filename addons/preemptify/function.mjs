@@ -6,7 +6,7 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember } from './calls.mjs'
+import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember, kindOf } from './calls.mjs'
 import {
   BODY_EDGE, STATEMENT_EDGE, enclose, inOrder, insert, optimisations, prefixFor, print, range, replace, seek
 } from './edits.mjs'
@@ -24,7 +24,7 @@ import {
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, steps, wayInto } from './run.mjs'
 import { runtime, twinOf } from './runtime.mjs'
-import { names } from './scopes.mjs'
+import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
 /** @import { CallSite, Draft } from './calls.mjs' */
 /** @import { Facts, Node, Scope } from './scopes.mjs' */
@@ -245,6 +245,7 @@ export function preemptify(fn, options = {}) {
  * @property {Map<string, () => any>} live variables that are read when the function reads them
  * @property {string[]} values names that are in scope by value
  * @property {Set<string>} preemptible members that may be preemptible
+ * @property {Set<any> | null} generators generator functions that calls run; null: all
  * @property {(key: string) => boolean} mayCome whether a call of it may find a preemptible function later
  */
 
@@ -260,12 +261,16 @@ function linksOf(fn, options, methods) {
   const live = emptyMap()
   /** @type {Links['preemptible']} */
   const preemptible = emptySet()
+  const generators = evaluate ? emptySet() : null
   pick(methods, key => preemptible.add(key))
   /** @param {any} value in scope */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
       pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
-        if (isDelegable(getOwnPropertyDescriptor(holder, key)?.value)) preemptible.add(key)
+        const member = getOwnPropertyDescriptor(holder, key)?.value
+        if (!isDelegable(member)) return
+        preemptible.add(key)
+        generators?.add(member)
       })
     }
   }
@@ -295,6 +300,7 @@ function linksOf(fn, options, methods) {
     live,
     values,
     preemptible,
+    generators,
     mayCome: key => !evaluate && isByName && isUnknown(key)
   }
   return links
@@ -484,13 +490,21 @@ function linkedCalls(draft, plan) {
     const found = linkOf(draft, node)
     const isLinked = found || (type === 'CallExpression' && isMember(callee) && !callee.computed &&
       draft.links.preemptible.has(nameOf(callee.property)))
-    if (!isLinked) return
-    const kind = tag ? 'tag' : found ? 'call' : 'member'
+    const kind = !isLinked ? facts.hasWith ? '' : unlinkedKind(draft, node) : tag ? 'tag' : found ? 'call' : 'member'
+    if (kind === '') return
     const call = callSite(node, kind, null, own)
     if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)
   })
   return calls
 }
+
+/**
+ * How a call is made whose callee may have a twin: `evaluate` reaches variables of all kinds.
+ *
+ * @param {FunctionDraft} draft @param {Node} call @returns {string} as of kindOf; empty: it is made plainly
+ */
+const unlinkedKind = ({ options }, call) =>
+  !options.evaluate || isDirectEval(call) || call.callee?.object?.type === 'Super' ? '' : kindOf(call)
 
 /**
  * What a name that is called is replaced by.
@@ -543,11 +557,13 @@ const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : n
  *
  * @param {Links} links @param {any} callee @param {string} way 'call' or 'awaited'
  */
-function wayOf({ fn, self, table }, callee, way) {
+function wayOf({ fn, self, table, generators }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
   if (twinOf(callee)) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
-  if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
+  if (generators !== null && !generators.has(callee)) {
+    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return callee
+  } else if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
   let target = callee
   table.forEach(({ get }) => {
     const others = valueOf(get)?.[known]

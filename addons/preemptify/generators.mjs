@@ -244,7 +244,7 @@ export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
   const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}` : `function*${twin}`
-  const hidden = takesTarget(facts) ? `${our}G` : steps
+  const hidden = isOfModule && takesTarget(facts) ? `${our}G` : steps
   const pieces = [hidden ? `${head}(${hidden}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')

@@ -10,6 +10,7 @@
 import { budget, extend } from '../../rt.mjs'
 import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
+import { adviceFor, noteName } from './advice.mjs'
 import { stampEvents } from './events.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, reflectDefine } from './primordials.mjs'
@@ -49,6 +50,7 @@ const derived = (F, code, flags) => body(F, { isDerived: true, body: code || nul
 function twin(fn, generator, entry, self) {
   if (!isLinked) link()
   stamp(fn, generator || undefined, entry ?? null, self)
+  noteName(fn)
   return fn
 }
 
@@ -150,7 +152,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
-  } })
+  }, adviceFor })
   if (shared in globalThis) link()
 }
 linkScheduler()
