@@ -20,6 +20,7 @@
 
 import { extend } from '../rt.mjs'
 import { preemptify as preemptifyFunction } from './preemptify/function.mjs'
+import { compiler } from './preemptify/made.mjs'
 import { importModule, isModule } from './preemptify/load.mjs'
 import { isOwnModule } from './preemptify/own.mjs'
 import { assign } from './preemptify/primordials.mjs'
@@ -36,6 +37,7 @@ import { twinOf } from './preemptify/runtime.mjs'
  * }}
  */
 function linked() {
+  compiler.rewrite = text => sourceOfModule(text, { type: 'script' })
   extend.code.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
   return /** @type {any} */ (assign(preemptifyFunction, { source: sourceOfModule, import: importModule, report }))
 }

@@ -26,6 +26,7 @@ export const HELPERS = {
   c: { name: 'each', arity: 1 },
   k: { name: 'collect', arity: 2 },
   j: { name: 'binding', arity: 1 },
+  x: { name: 'making', arity: 1 },
   i: { name: 'iterate', arity: 1 },
   Y: { name: 'produced', arity: 1 },
   d: { name: 'drive', arity: 1 },
@@ -63,7 +64,7 @@ export const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
   `withStub(f,make){return this.twin(make(f),0,f)},twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry,isAsync:entry===!1,awaited:null,self,target:null,Blank:null,body:void 0,takesTarget:entry===3});return f},` +
-  `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
+  `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,making:own,short(){return true},` +
   `plain:apply,` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})},nothing:{},` +

@@ -24,7 +24,7 @@ import {
   startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
-import { isStrictBody, names } from './scopes.mjs'
+import { isGlobal, isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -221,9 +221,14 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
   function bound(plan, edits) {
-    pick(plan.facts.calls, ({ callee, optional }) => {
+    pick(plan.facts.calls, ({ callee, optional, type }) => {
+      const { start, end } = callee?.object ?? callee ?? plan.node
+      if (callee && isGlobal(callee.object ?? callee, FUNCTION)) {
+        const isNew = type === 'NewExpression'
+        replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
+      }
       if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
-      const { start, end } = callee.object
+      if (isGlobal(callee.object, FUNCTION)) return
       enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
     return edits
@@ -363,6 +368,9 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
   }
 }
+
+/** The constructor of functions. */
+const FUNCTION = /^Function$/
 
 /** Whether only `super()` makes a derived constructor long. @param {Plan} plan */
 const isShortBut = ({ facts, calls }) => facts.loops.length === 0 && !find(calls, ({ kind }) => kind !== 'super')

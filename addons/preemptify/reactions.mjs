@@ -14,7 +14,7 @@ import {
   NO_ARGUMENTS, adopt, append, apply, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isObject,
   reflectConstruct, thenOf
 } from './primordials.mjs'
-import { beginners, begun, callerJob, entryOf, pending, recordOf, stamp, suspended } from './run.mjs'
+import { begun, callerJob, entryOf, makers, pending, recordOf, stamp, suspended } from './run.mjs'
 
 /** Any source text: a page may replace these functions, because they only get another callback. */
 const ANY = /^/
@@ -91,7 +91,7 @@ function ending(onEnded, settle) {
 }
 
 /** `new Promise(executor)`. @param {any[]} args @param {any} target new.target */
-beginners.promise = (args, target) => {
+function promiseOf(args, target) {
   const { 0: executor } = args
   if (recordOf(executor) === undefined || callerJob() === null) {
     return reflectConstruct(engine.Promise, args, target)
@@ -147,6 +147,7 @@ export function stampReactions() {
   give(Promise.prototype, 'catch', catchEntry)
   give(Promise.prototype, 'finally', finallyEntry)
   stamp(Promise, null, Promise)
+  makers.set(Promise, promiseOf)
   /** @type {any} */
   const realm = globalThis
   give(realm, 'queueMicrotask', laterEntry, ANY)

@@ -15,7 +15,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperty, engine, getPrototypeOf, isArray,
+  NO_ARGUMENTS, adopt, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, isArray,
   isConstructor, isExtensible, isObject, joined, next, pop, reflectConstruct, setPrototypeOf, splice, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
@@ -330,11 +330,18 @@ const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
 
 /**
  * The ways to begin that other files provide, which import this file. `generator`, `async` and
- * `asyncGenerator` return the entry of such a function, `promise` makes a promise.
+ * `asyncGenerator` return the entry of such a function.
  *
- * @type {Record<'generator' | 'async' | 'asyncGenerator' | 'promise', (of: any, given: any) => any>}
+ * @type {Record<'generator' | 'async' | 'asyncGenerator', (twin: Twin, fn: any) => any>}
  */
 export const beginners = /** @type {any} */ ({})
+
+/**
+ * Makes objects by built-in constructors that run code of the program.
+ *
+ * @type {WeakMap<Function, (args: any[], target: any) => any>}
+ */
+export const makers = /* @__PURE__ */ emptyWeakMap()
 
 /** The job that runs twins on the stack, or null: plain calls run them to completion. */
 export const callerJob = () => driving > 0 ? null : code.current()
@@ -408,7 +415,8 @@ export function construct(F, args, target = F) {
   const twin = F === latestPlain ? undefined : stamps.get(F)
   if (twin?.body?.isDerived && twin.target === null) return constructDerived(twin.body, F, args, target)
   if (twin === undefined || twin.isAsync || ((begin === F || twin.generator === null) && !twin.body)) {
-    return F === engine.Promise ? beginners.promise(args, target) : reflectConstruct(F, args, target)
+    const make = twin === undefined ? undefined : makers.get(F)
+    return make === undefined ? reflectConstruct(F, args, target) : make(args, target)
   }
   if (twin.target !== null) {
     const { fn, args: given } = twin.target

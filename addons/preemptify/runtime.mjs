@@ -12,6 +12,7 @@ import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
 import { adviceFor, noteName } from './advice.mjs'
 import { stampEvents } from './events.mjs'
+import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, reflectDefine } from './primordials.mjs'
 import {
@@ -92,6 +93,7 @@ function link() {
   stampReactions()
   stampAsyncIteration()
   stampEvents()
+  stampMaking()
 }
 
 /** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
@@ -128,6 +130,7 @@ export const runtime = {
   each,
   collect,
   binding,
+  making,
   short: isShort,
   drive: driveToEnd,
   frame: frameOf,
