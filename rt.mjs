@@ -1377,8 +1377,8 @@ Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
  *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
  *   rekeyed?: (job: Job) => void, thenable?: PromiseLike<any>
  * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job;
- *   `thenable`: the value that traces show in place of the waitable. For work in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job
- *   change
+ *   `thenable`: the value that traces show in place of the waitable. For work in other threads: `cancel` is
+ *   called instead of ending the wait, `rekeyed` when the keys of the job change
  */
 /** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
 const special = waitable => waitable
@@ -2227,7 +2227,8 @@ let adviceFor = null
 const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
 
 /** @param {any} work a function, a pair or a Task @returns {any} the function that it calls */
-const functionOf = work => typeof work === 'function' ? work : Array.isArray(work) ? work[0][work[1]] : work.run
+const functionOf = work =>
+  typeof work === 'function' ? work : Array.isArray(work) ? work[0][work[1]] : work.run
 
 /**
  * Calls the function of a job. Its return value decides how the job continues.
@@ -3439,7 +3440,8 @@ function stall(core, job, ms) {
   /** @type {string | undefined} */
   let advice
   if (adviceFor !== null) callUser(core, 'onStall', () => { advice = adviceFor?.(functionOf(job.work)) })
-  callUser(core, 'onStall', core.onStall, job, ms, advice)
+  if (advice === undefined) callUser(core, 'onStall', core.onStall, job, ms)
+  else callUser(core, 'onStall', core.onStall, job, ms, advice)
 }
 
 /** @param {Core} core @param {unknown} error @param {Job | null} job */
@@ -4137,8 +4139,8 @@ function hasPeer(core, job) {
  * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected
  * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet
  * @property {(by: Job | { name: string }, ms: number, advice?: string) => void} [onStall] called when one
- *   budget of a job, or one callback, outlasted the slice; callbacks have names such as 'alarm tick' or 'before
- *   click'. `advice` names a preemptible function that the job called plainly, and the remedy
+ *   budget of a job, or one callback, outlasted the slice; callbacks have names such as 'alarm tick' or
+ *   'before click'. `advice` names a preemptible function that the job called plainly, and the remedy
  * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with
  *   the error of a failed job that no code has asked for by the end of the round; default: as the platform
  *   reports
@@ -5372,8 +5374,9 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /** Code that preemptify has rewritten: see addons/preemptify/run.mjs. */
   code: {
     /**
-     * @param {{ twinOf?: typeof twinOf, answers?: typeof answers, adviceFor?: typeof adviceFor }} hooks how to
-     *   find a twin; whether a function returns a value; advice for a job that has stalled in a function
+     * @param {{ twinOf?: (fn: any) => any, answers?: (fn: any) => boolean,
+     *   adviceFor?: (fn: any) => string | undefined }} hooks how to find a twin; whether a function returns a
+     *   value; advice for a job that has stalled, given its function
      */
     link(hooks) {
       twinOf = hooks.twinOf ?? twinOf

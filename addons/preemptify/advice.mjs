@@ -8,21 +8,21 @@
 import { append, cut, emptySet, emptyWeakMap, exec, join, sourceOf, startsWith } from './primordials.mjs'
 import { recordOf } from './run.mjs'
 
-/** Maximum number of names to keep. Programs that make more closures than this use few names. */
+/** Maximum number of names to keep. Programs that make more closures than this use few twinNames. */
 const MAX_NAMES = 20_000
-/** Maximum number of functions that a message names. */
+/** Maximum number of functions that a message twinNames. */
 const MAX_NAMED = 3
 
 /** The names of functions that have twins. @type {Set<string>} */
-const names = /* @__PURE__ */ emptySet()
+const twinNames = /* @__PURE__ */ emptySet()
 /** Functions whose advice is known. @type {WeakMap<Function, { advice: string | undefined }>} */
-const known = /* @__PURE__ */ emptyWeakMap()
+const adviceOf = /* @__PURE__ */ emptyWeakMap()
 /** Names that the console has been warned about. @type {Set<string>} */
 const warned = /* @__PURE__ */ emptySet()
 
 /** Remembers the name of a function that has a twin. @param {Function} fn */
 export function noteName(fn) {
-  if (names.size < MAX_NAMES) names.add(fn.name)
+  if (twinNames.size < MAX_NAMES) twinNames.add(fn.name)
 }
 
 /**
@@ -33,11 +33,11 @@ export function noteName(fn) {
  */
 export function adviceFor(fn) {
   if (typeof fn !== 'function' || recordOf(fn) !== undefined) return undefined
-  const found = known.get(fn)
+  const found = adviceOf.get(fn)
   if (found !== undefined) return found.advice
-  const called = calledIn(fn)
-  const advice = called.length === 0 ? undefined : textFor(called)
-  known.set(fn, { advice })
+  const called = twinsIn(fn)
+  const advice = called.length === 0 ? undefined : remedyFor(called)
+  adviceOf.set(fn, { advice })
   for (let i = 0; i < called.length; i++) {
     if (warned.has(called[i].name)) continue
     for (let k = 0; k < called.length; k++) warned.add(called[k].name)
@@ -52,7 +52,7 @@ export function adviceFor(fn) {
  *
  * @param {Function} fn @returns {{ name: string, isMethod: boolean }[]}
  */
-function calledIn(fn) {
+function twinsIn(fn) {
   /** @type {{ name: string, isMethod: boolean }[]} */
   const called = []
   const found = emptySet()
@@ -61,7 +61,7 @@ function calledIn(fn) {
   const call = /(\.\s*)?([\w$]+)\s*(?:\?\.\s*)?\(/g
   for (let match; called.length < MAX_NAMED && (match = exec(call, source));) {
     const { 1: dot, 2: name } = match
-    if (!names.has(name) || found.has(name) || name === fn.name && !dot) continue
+    if (!twinNames.has(name) || found.has(name) || name === fn.name && !dot) continue
     found.add(name)
     append(called, { name, isMethod: dot !== undefined })
   }
@@ -69,11 +69,13 @@ function calledIn(fn) {
 }
 
 /** @param {{ name: string, isMethod: boolean }[]} called */
-function textFor(called) {
+function remedyFor(called) {
+  /** @type {string[]} */
   const list = []
   for (let i = 0; i < called.length; i++) append(list, `${called[i].name}()`)
   const { name, isMethod } = called[0]
   const work = isMethod ? `[object, '${name}']` : name
-  return `${join(list, ', ')} can be preempted, but plain code called it. Write rt.spawn(${work}, options, ...args), ` +
+  return `${join(list, ', ')} can be preempted, but plain code called it. ` +
+    `Write rt.spawn(${work}, options, ...args), ` +
     'or preemptify(fn, { evaluate: s => eval(s) }) for the function that calls it'
 }

@@ -12,7 +12,8 @@ import {
   generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds, isArray, isConstructor,
   isObject, min, patternExec, pick, sourceOf, startsWith
 } from './primordials.mjs'
-import { begun, construct, entryOf, generatorOf, pending, recordOf, run, stamp, suspended } from './run.mjs'
+import { begun, entryOf, generatorOf, pending, recordOf, run, stamp, suspended } from './run.mjs'
+import { construct } from './construct.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
 
 const { counts, interrupt } = extend.code

@@ -463,7 +463,9 @@ export function kindOf(call) {
   if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isGlobal(tag, QUICK) ? 'tag' : ''
   if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'MetaProperty' || isAssignedTo(call)) return ''
   if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
-  if (type === 'NewExpression') return isClass(callee.variable) && constructorFor(callee) === null ? '' : 'new'
+  if (type === 'NewExpression') {
+    return isClass(callee.variable) && constructorFor(callee) === null ? '' : 'new'
+  }
   const { parent } = lastAfter(call)
   if (parent.type === 'ChainExpression' && parent.parent.operator === 'delete') return ''
   if (!isMember(callee)) return 'call'

@@ -25,7 +25,7 @@ const symbolOf = (object, name) =>
  *
  * @param {any} listener @param {any} self @param {any[]} args @returns {Generator<any, any, any>}
  */
-function* call(listener, self, args) {
+function* callListener(listener, self, args) {
   const result = apply(entryOf(listener), self, args)
   return result === budget ? yield suspended() : result
 }
@@ -54,11 +54,11 @@ function* emitting(emitter, type, listeners, args) {
     const listener = listeners[i]
     const once = onceOf(listener)
     if (once === undefined) {
-      yield* call(listener, emitter, args)
+      yield* callListener(listener, emitter, args)
     } else if (fired.get(listener) === undefined) {
-      yield* call(emitter.removeListener, emitter, [type, listener])
+      yield* callListener(emitter.removeListener, emitter, [type, listener])
       fired.set(listener, true)
-      yield* call(once, emitter, args)
+      yield* callListener(once, emitter, args)
     }
   }
   return true
@@ -108,7 +108,7 @@ function keysOfTargets() {
 }
 
 /** Reports an error as an uncaught one. @param {any} error */
-function report(error) {
+function reportUncaught(error) {
   const { process } = realm
   apply(process.nextTick, process, [() => { throw error }])
 }
@@ -133,12 +133,13 @@ function* dispatching(target, event, root, keys) {
     }
     try {
       const { listener, callback } = handler // they differ where the listener is an object
-      const result = yield* call(typeof listener === 'function' ? listener : callback, target, [event])
+      const called = typeof listener === 'function' ? listener : callback
+      const result = yield* callListener(called, target, [event])
       event[keys.isDispatched] = false
       const then = result?.then
-      if (typeof then === 'function') apply(then, result, [undefined, report])
+      if (typeof then === 'function') apply(then, result, [undefined, reportUncaught])
     } catch (error) {
-      report(error)
+      reportUncaught(error)
     }
   }
   event[keys.isDispatched] = false

@@ -490,7 +490,8 @@ function linkedCalls(draft, plan) {
     const found = linkOf(draft, node)
     const isLinked = found || (type === 'CallExpression' && isMember(callee) && !callee.computed &&
       draft.links.preemptible.has(nameOf(callee.property)))
-    const kind = !isLinked ? facts.hasWith ? '' : unlinkedKind(draft, node) : tag ? 'tag' : found ? 'call' : 'member'
+    const linkedKind = tag ? 'tag' : found ? 'call' : 'member'
+    const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(draft, node)
     if (kind === '') return
     const call = callSite(node, kind, null, own)
     if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)

@@ -8,12 +8,12 @@
 import {
   closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, way
 } from './calls.mjs'
+import { planSuper, planTarget, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, optimisations, pastDirectives,
-  pastOperand, pastParentheses, range, replace, seek
+  pastParentheses, range, replace, seek
 } from './edits.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { superStatementOf } from './plan.mjs'
 import { append, find, join, keysOf, listOf, pick } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
@@ -72,47 +72,6 @@ function planProduced(draft, { yields, returns }, body) {
     const end = pastParentheses(source, argument.end)
     enclose(draft, pastSpace(source, start + 6), end, STATEMENT_EDGE, `(yield ${helper('y')}((`, ')))')
   })
-}
-
-/** Whether a twin gets `new.target` as its first parameter. @param {Facts} facts */
-export const takesTarget = ({ usesNewTarget, isDerived }) => usesNewTarget && !isDerived
-
-/** @param {Draft} draft @param {Facts} facts */
-function planTarget(draft, { words, isDerived }) {
-  pick(words, ({ meta, start, end }) => {
-    if (meta?.name === 'new') replace(draft, start, end, isDerived ? `${draft.our}G.target` : `${draft.our}G`)
-  })
-}
-
-/**
- * The twin of a derived constructor has the construction as `this`, and keeps the object in a variable:
- *
- *   constructor(a) { super(a); this.b = a }
- *   function* (a) { const n = this; const o = yield* superCall(n, [a]); o.b = a }
- *
- * If arrow functions use `this`, the rest of the body is a function of its own. V8 needs 4 us to make and call
- * a generator function (Node 20).
- *
- *   function* (a) { ...; return yield* apply(function* () { this.b = () => this }, o, []) }
- *
- * @param {Draft} draft @param {Node} own
- */
-function planSuper(draft, own) {
-  const { source, our, helper } = draft
-  const statement = /** @type {Node} */ (superStatementOf(own))
-  const { expression: call, end, start } = statement
-  const open = pastOperand(source, call.callee.end)
-  replace(draft, call.start, open + 1, `const ${our}O=yield*${helper('s')}(${our}G,[`)
-  replace(draft, call.end - 1, call.end, '])')
-  const { words, functions } = own.facts
-  if (find(functions, ({ isArrow, usesThis }) => isArrow && usesThis)) {
-    insert(draft, end, -STATEMENT_EDGE, start, `;return yield*${helper('a')}(function*(){`)
-    insert(draft, own.body.end - 1, -BODY_EDGE, end, `},${our}O,[])`)
-  } else {
-    insert(draft, end, -STATEMENT_EDGE, start, ';')
-    pick(words, ({ type, start, end }) => type === 'ThisExpression' && replace(draft, start, end, `${our}O`))
-    draft.self = `${our}O`
-  }
 }
 
 /**

@@ -2,14 +2,16 @@
  * addons/preemptify/made.mjs: functions that a program makes from text, by the constructors of functions and
  * by indirect `eval`.
  *
- * The built-in function makes the function first, so that errors, names and the Content-Security-Policy of the
- * page are the same. Then the text is rewritten, if the compiler is loaded, and evaluated in the global scope.
+ * The built-in function makes the function first, so that errors, names and the Content-Security-Policy of
+ * the page are the same. Then the text is rewritten, if the compiler is loaded, and evaluated in the global
+ * scope.
  */
 
+import { makers } from './construct.mjs'
 import {
   apply, emptyMap, engine, getPrototypeOf, matches, reflectConstruct, sourceOf, split
 } from './primordials.mjs'
-import { makers, stamp } from './run.mjs'
+import { stamp } from './run.mjs'
 
 /** Maximum number of texts to keep. */
 const MAX_TEXTS = 1000

@@ -5,9 +5,11 @@
  * have a twin keep the reason, which `preemptify.report` lists.
  */
 
-import { callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf } from './calls.mjs'
-import { MAX_SKIPPED_PARAMETERS } from './helpers.mjs'
-import { append, find, firstOf, keysOf, matches, max, pick, takeLast } from './primordials.mjs'
+import {
+  callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf
+} from './calls.mjs'
+import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
+import { append, find, firstOf, matches, max, pick, takeLast } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -45,8 +47,8 @@ export function planModule(tree) {
   pick(plans, plan => {
     const { node, facts, isLong } = plan
     plan.calls = pick(plan.calls, isPreempted)
-    plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator &&
-      !facts.usesNewTarget
+    plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync &&
+      !facts.isGenerator && !facts.usesNewTarget
   })
   chooseForms(plans)
   return plans
@@ -71,7 +73,8 @@ function refusalOf(plan) {
   if (!isFunctionNode(node)) return 'code that is run once'
   if (facts.isGenerator && facts.usesArguments) return 'the arguments of a generator'
   if (facts.isAsync && find(facts.yields, ({ delegate }) => delegate)) return 'yield* in an async generator'
-  if (facts.isConstructor && !(facts.isDerived ? canBeSplit(plan) : canBeSkipped(node))) return 'a constructor'
+  const isRefused = facts.isDerived ? !canBeSplit(plan) : facts.isConstructor && !canBeSkipped(node)
+  if (isRefused) return 'a constructor'
   if (facts.isAccessor) return 'an accessor'
   if (facts.usesEval) return 'a direct eval'
   for (let outer = /** @type {Facts | null} */ (facts); outer; outer = outer.parent) if (outer.hasWith) return 'a with statement'
@@ -119,67 +122,6 @@ export function isInnermost(call, loops) {
   const loop = loops[next - 1]
   return loop !== undefined && loop.end >= call.end && !(loops[next]?.start < loop.end)
 }
-
-/**
- * Whether the engine can make an object by a constructor whose body is skipped, and whose parameters do
- * nothing then: for each of them it is given what is no `undefined`.
- *
- * @param {Node} node a constructor
- */
-const canBeSkipped = ({ params }) => params.length <= MAX_SKIPPED_PARAMETERS &&
-  !find(params, (/** @type {Node} */ { type, left, argument = left }) => matches(/Pattern$/, argument?.type ?? type))
-
-/** @param {Node} node a class @returns {boolean} whether each object gets fields, or private methods, of it */
-export const hasFields = ({ body }) => find(body.body, (/** @type {Node} */ { type, key, static: isStatic }) =>
-  !isStatic && (type === 'PropertyDefinition' || key?.type === 'PrivateIdentifier')) !== undefined
-
-/** @param {Node} node a constructor @returns {Node} the class that it belongs to */
-const classOf = node => node.parent.parent.parent
-
-/**
- * The statement `super(...)` of a derived constructor, if its twin can be split there: the rest of the body
- * becomes a function of its own, whose `this` is the object.
- *
- * @param {Node} node a derived constructor
- * @returns {Node | undefined}
- */
-export const superStatementOf = ({ body }) => find(body.body, (/** @type {Node} */ { type, expression }) =>
-  type === 'ExpressionStatement' && expression.type === 'CallExpression' && expression.callee.type === 'Super')
-
-/** @param {Plan} plan of a derived constructor @returns {boolean} whether it can be split */
-function canBeSplit({ node, facts }) {
-  const statement = superStatementOf(node)
-  if (!statement || (hasFields(classOf(node)) && !canBeSkipped(node))) return false
-  if (find(facts.functions, ({ node: inner }) => inner.parent === node.body)) return false // it is hoisted
-  const { end } = statement
-  /** Words of the constructor and of arrow functions in it. @type {Node[]} */
-  const words = []
-  const inner = [facts]
-  while (inner.length) {
-    const { functions, words: own } = /** @type {Facts} */ (takeLast(inner))
-    pick(own, word => append(words, word))
-    pick(functions, nested => nested.isArrow && append(inner, nested))
-  }
-  // `super` of another kind, or another time; `this` before it.
-  if (find(words, word => word.type === 'Super' ? word.parent !== statement.expression : word.type === 'ThisExpression' && word.start < end)) {
-    return false
-  }
-  const isSplit = (/** @type {Node[]} */ nodes, /** @type {Node[]} */ others) =>
-    find(nodes, ({ start }) => start < end) !== undefined && find(others, ({ start }) => start > end) !== undefined
-  return !find(facts.scopes, ({ variables }) => find(keysOf(variables), name => {
-    const { kind, declarations, references } = variables[name]
-    return kind === 'arguments' ? find(references, ({ start }) => start > end) !== undefined
-      : isSplit(declarations, declarations) || isSplit(references, declarations)
-  }) !== undefined)
-}
-
-/**
- * Whether a twin can get `new.target` from its caller: only the function itself uses it.
- *
- * @param {Plan} plan
- */
-const canTakeTarget = ({ facts }) => !facts.isArrow && !facts.isAsync && !facts.isGenerator && !facts.usesArguments &&
-  !(facts.isMethod && !facts.isConstructor) && !find(facts.functions, ({ isArrow, usesNewTarget }) => isArrow && usesNewTarget)
 
 /**
  * What a member is called, so that no two that are known are the same by different names.
@@ -289,7 +231,8 @@ function findShort(plans) {
     // they give themselves to: a Lisp took 1.6 times as long as a job.
     const isThis = (/** @type {Node | undefined} */ node) => node?.type === 'ThisExpression'
     const unknown = pick(calls, ({ target, kind, node: { callee, arguments: given } }) =>
-      target === null && (!facts.isConstructor || kind === 'super' || isThis(callee?.object) || (given && find(given, isThis))))
+      target === null && (!facts.isConstructor || kind === 'super' || isThis(callee?.object) ||
+        (given && find(given, isThis))))
     const isOpen = plan.isLong && !facts.loops.length && !facts.awaits.length && !unknown.length && !find(facts.yields, ({ delegate }) => delegate)
     const targets = pick(calls, ({ target }) => target !== null)
     if (isOpen) pick(targets, ({ target }) => append(/** @type {Plan} */ (target).callers, plan))

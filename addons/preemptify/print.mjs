@@ -10,15 +10,16 @@ import {
   constructorFor, constructorOf, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf,
   nameAsMember
 } from './calls.mjs'
+import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
   pastDirectives, prefixFor, print, replace, seek, terse
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
-import { planTwin, takesTarget, textOfTwin } from './generators.mjs'
+import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS, STAND_IN } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
-import { hasFields, inferredName, isInside, planModule, steadyKey } from './plan.mjs'
+import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, matches, max, pick, sort,
   startsWith, stringify
@@ -143,7 +144,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     if (!plan.isLong) continue
     plan.draft = {
       source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
-      budget, begin: `${isScript ? ` const ${budget} = ${global}p.budget;` : ''}${plan.facts.isDerived ? ` const ${our}G = this;` : ''}`,
+      budget, begin: (isScript ? ` const ${budget} = ${global}p.budget;` : '') +
+        (plan.facts.isDerived ? ` const ${our}G = this;` : ''),
       steps: plan.facts.isGenerator && !plan.facts.isAsync ? `${our}s` : '', self: 'this',
       isOfModule: true, isCounted: true, framed: null
     }
@@ -182,7 +184,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   function prologue() {
     let result = isScript ? `;var ${global}p=${STAND_IN};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
-    if (!isScript && (used.has('C') || used.has('D'))) result += `const ${nothing}=${global}p.runtime.nothing;`
+    const hasNothing = !isScript && (used.has('C') || used.has('D'))
+    if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const { name, arity } = HELPERS[key]
@@ -216,7 +219,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const { superClass, body } = node
     const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
     if (found === null || (found.plan && !found.plan.isLong)) return
-    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('D')}(this,0,${hasFields(node) ? 3 : 2})}`)
+    const flags = hasFields(node) ? 3 : 2
+    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('D')}(this,0,${flags})}`)
   }
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
@@ -280,14 +284,16 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     }
 
     function printMember() {
-      const isFielded = facts.isDerived && hasFields(parent.parent.parent)
+      const isFielded = facts.isDerived && hasFields(classOf(node))
       if (facts.isConstructor && (!facts.isDerived || isFielded)) {
         const { body: { start, body } } = node
         const at = pastDirectives(body, start + 1)
-        const { 0: first } = node.params
-        const id = first?.left ?? first
+        const { 0: param } = node.params
+        const id = param?.left ?? param
         const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1 // else it may be a function in the body
-        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${isPlain ? id.name : 'arguments[0]'}===${nothing})${isFielded ? '{super();return}' : 'return;'}`)
+        const first = isPlain ? id.name : 'arguments[0]'
+        const skip = isFielded ? '{super();return}' : 'return;'
+        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
         inOrder(edits)
       }
       if (edits.length) replace(around, start, end, [asItIs])
@@ -373,7 +379,8 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
 const FUNCTION = /^Function$/
 
 /** Whether only `super()` makes a derived constructor long. @param {Plan} plan */
-const isShortBut = ({ facts, calls }) => facts.loops.length === 0 && !find(calls, ({ kind }) => kind !== 'super')
+const isShortBut = ({ facts, calls }) =>
+  facts.loops.length === 0 && !find(calls, ({ kind }) => kind !== 'super')
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&

@@ -9,12 +9,13 @@
 import { budget } from '../../rt.mjs'
 import { callBack, capability } from './asynchronous.mjs'
 import { give } from './builtins.mjs'
+import { makers } from './construct.mjs'
 import { familyOf } from './family.mjs'
 import {
   NO_ARGUMENTS, adopt, append, apply, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isObject,
   reflectConstruct, thenOf
 } from './primordials.mjs'
-import { begun, callerJob, entryOf, makers, pending, recordOf, stamp, suspended } from './run.mjs'
+import { begun, callerJob, entryOf, pending, recordOf, stamp, suspended } from './run.mjs'
 
 /** Any source text: a page may replace these functions, because they only get another callback. */
 const ANY = /^/

@@ -15,10 +15,10 @@ import { stampEvents } from './events.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, reflectDefine } from './primordials.mjs'
+import { construct, nothing, superCall } from './construct.mjs'
 import {
-  adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, nothing, over, recordOf, rethrow, run, stamp,
-  superCall, suspend, suspended, wait
+  adoptStamps, again, asMethod, awaitedEntryOf, away, driveToEnd, entryOf, forwarded, frameOf, generatorOf,
+  over, recordOf, rethrow, run, stamp, suspend, suspended, wait
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */

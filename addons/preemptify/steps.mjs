@@ -7,12 +7,13 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
+import { construct } from './construct.mjs'
 import { turn } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
   next, reflectConstruct, reflectDefine, returnFromNext, throwInNext
 } from './primordials.mjs'
-import { Failure, beginners, begun, construct, entryOf, pending, rethrow, run, stamping, suspended } from './run.mjs'
+import { Failure, beginners, begun, entryOf, pending, rethrow, run, stamping, suspended } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
 const { counts } = extend.code
