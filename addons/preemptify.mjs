@@ -11,9 +11,9 @@
  *   source --read--> tree --scopes--> names and facts --plan--> twins --print--> edits --edits--> text
  *                                                              (generators, frames, loops, calls)
  *
- * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs and builtins.mjs. load.mjs, blobs.mjs and
- * cycles.mjs import rewritten modules; function.mjs rewrites one function; maps.mjs, report.mjs and
- * implicit.mjs describe a rewritten text.
+ * Rewritten text imports the run-time support alone: runtime.mjs with run.mjs, construct.mjs, steps.mjs,
+ * asynchronous.mjs and others. load.mjs, blobs.mjs and cycles.mjs import rewritten modules; function.mjs
+ * rewrites one function; maps.mjs, report.mjs and implicit.mjs describe a rewritten text.
  *
  * @module preemptify
  */

@@ -55,7 +55,7 @@ export const isCall = value => isBefore(generatorPrototype, value)
 /**
  * Returns the entry of an async function.
  *
- * @param {any} generatorFunction the twin, which yields what it awaits @param {any} fn
+ * @param {any} generatorFunction the twin: it yields the values that the function awaits @param {any} fn
  */
 export const asyncEntry = (generatorFunction, fn) => /** @this {any} @param {any[]} args */ function (
   ...args
@@ -70,7 +70,7 @@ export const asyncEntry = (generatorFunction, fn) => /** @this {any} @param {any
   return startAsync(generator, fn)
 }
 
-/** @param {Twin} twin of an async function @param {any} fn */
+/** @param {Twin} twin @param {any} fn an async function */
 beginners.async = (twin, fn) => asyncEntry(generatorOf(twin, fn), fn)
 
 /**

@@ -48,7 +48,8 @@ const superStatementOf = ({ body }) => find(body.body, (/** @type {Node} */ { ty
 export function canBeSplit({ node, facts }) {
   const statement = superStatementOf(node)
   if (!statement || (hasFields(classOf(node)) && !canBeSkipped(node))) return false
-  if (find(facts.functions, ({ node: inner }) => inner.parent === node.body)) return false // it is hoisted
+  // Declared functions are hoisted above `super()`.
+  if (find(facts.functions, ({ node: inner }) => inner.parent === node.body)) return false
   const { end } = statement
   /** Words of the constructor and of arrow functions in it. @type {Node[]} */
   const words = []

@@ -43,7 +43,7 @@ function cached(key, make) {
   return value
 }
 
-/** @param {string} text of a script @returns {string | null} null if it stays as it is */
+/** @param {string} text the text of a script @returns {string | null} null if the text stays as it is */
 function rewritten(text) {
   const result = /** @type {any} */ (compiler).rewrite(text)
   return result === text ? null : result
