@@ -5,12 +5,12 @@
  * `search` has a twin. When such a job stalls, the source of its function tells which twins it missed.
  */
 
-import { append, cut, emptySet, emptyWeakMap, exec, join, sourceOf, startsWith } from './primordials.mjs'
+import {
+  append, cut, emptySet, emptyWeakMap, exec, join, sourceOf, split, startsWith
+} from './primordials.mjs'
 import { recordOf } from './run.mjs'
 
-/** Maximum number of names to keep. Programs that make more closures than this use few twinNames. */
-const MAX_NAMES = 20_000
-/** Maximum number of functions that a message twinNames. */
+/** Maximum number of functions that a message names. */
 const MAX_NAMED = 3
 
 /** The names of functions that have twins. @type {Set<string>} */
@@ -20,9 +20,10 @@ const adviceOf = /* @__PURE__ */ emptyWeakMap()
 /** Names that the console has been warned about. @type {Set<string>} */
 const warned = /* @__PURE__ */ emptySet()
 
-/** Remembers the name of a function that has a twin. @param {Function} fn */
-export function noteName(fn) {
-  if (twinNames.size < MAX_NAMES) twinNames.add(fn.name)
+/** Remembers the names of functions that have twins. @param {string} list separated by spaces */
+export function noteNames(list) {
+  const given = split(list, ' ')
+  for (let i = 0; i < given.length; i++) twinNames.add(given[i])
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds, isArray, isConstructor,
   isObject, min, patternExec, pick, sourceOf, startsWith
 } from './primordials.mjs'
-import { begun, entryOf, generatorOf, pending, recordOf, run, stamp, suspended } from './run.mjs'
+import { begun, entryOf, generatorOf, isAsyncTwin, pending, recordOf, run, stamp, suspended } from './run.mjs'
 import { construct } from './construct.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
 
@@ -437,7 +437,7 @@ function bindTwin(fn, args) {
   const twin = recordOf(fn)
   if (twin === undefined) return bound
   const generator = generatorOf(twin, fn)
-  const entry = twin.isAsync ? false : twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args)
+  const entry = isAsyncTwin(twin) ? false : twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args)
   stamp(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
   return bound
 }

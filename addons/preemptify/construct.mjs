@@ -7,7 +7,9 @@ import {
   NO_ARGUMENTS, append, apply, emptyWeakMap, getPrototypeOf, isArray, isConstructor, isExtensible, isObject,
   joined, reflectConstruct, setPrototypeOf, splice
 } from './primordials.mjs'
-import { begun, entryOf, isLatestPlain, pending, recordOf, run, suspended, wayInto } from './run.mjs'
+import {
+  begun, entryOf, isAsyncTwin, isLatestPlain, pending, recordOf, run, suspended, wayInto
+} from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
 /**
@@ -54,7 +56,8 @@ export function construct(F, args, target = F) {
   const begin = entryOf(F)
   const twin = isLatestPlain(F) ? undefined : recordOf(F)
   if (twin?.body?.isDerived && twin.target === null) return constructDerived(twin.body, F, args, target)
-  if (twin === undefined || twin.isAsync || ((begin === F || twin.generator === null) && !twin.body)) {
+  const isPlain = begin === F || twin?.generator === null
+  if (twin === undefined || isAsyncTwin(twin) || (isPlain && !twin.body)) {
     const make = twin === undefined ? undefined : makers.get(F)
     return make === undefined ? reflectConstruct(F, args, target) : make(args, target)
   }
@@ -68,8 +71,9 @@ export function construct(F, args, target = F) {
   // No spread, because a page may have replaced the iterator of arrays.
   const object = !twin.body ? blank(twin, F, target) : target !== F ? reflectConstruct(F, NOTHINGS, target)
     : new F(nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
-  const given = twin.takesTarget ? joined([target], args) : args
-  const result = twin.takesTarget && !twin.body ? run(apply(twin.generator, object, given))
+  const takesTarget = twin.self === true
+  const given = takesTarget ? joined([target], args) : args
+  const result = takesTarget && !twin.body ? run(apply(twin.generator, object, given))
     : apply(twin.body ?? begin, object, given)
   if (result !== budget) return isObject(result) ? result : object
   append(pending, begun(constructed(object, suspended())))

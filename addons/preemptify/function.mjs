@@ -6,6 +6,7 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
+import { asyncEntry } from './asynchronous.mjs'
 import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember, kindOf } from './calls.mjs'
 import {
   BODY_EDGE, STATEMENT_EDGE, enclose, inOrder, insert, optimisations, prefixFor, print, range, replace, seek
@@ -15,14 +16,14 @@ import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
-  NO_SOURCE, adopt, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
+  NO_SOURCE, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
   emptyMap, emptySet, emptyWeakMap, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
   listOf, matches, ownKeys, pick, reflectGet, reflectSet, sourceOf, startsWith, stringify, takeLast,
   withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
-import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, steps, wayInto } from './run.mjs'
+import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, steps, wait, wayInto } from './run.mjs'
 import { runtime, twinOf } from './runtime.mjs'
 import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
@@ -862,8 +863,9 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
  */
 function publish(generatorFunction, original, source, isAsync, awaited) {
   const { name, length } = original
+  const call = isAsync ? asyncEntry(generatorFunction, original) : awaited
   /** @type {any} */
-  const properties = { name, length, source, [known]: { original, awaited, call: isAsync ? original : awaited } }
+  const properties = { name, length, source, [known]: { original, awaited, call } }
   pick(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
   return generatorFunction
 }
@@ -879,7 +881,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
 ) {
   try {
     const result = yield* defineProperties(apply(inner, this, args), steps)
-    return isAsync && isObject(result) ? yield adopt(result) : result
+    return isAsync && isObject(result) ? yield wait(result) : result
   } catch (error) {
     // In the words of the engines; one of the dead zone is the program's own.
     const name = error instanceof ReferenceError && find(lost, name =>

@@ -64,13 +64,14 @@ export const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
   `withStub(f,make){return this.twin(make(f),0,f)},` +
-  `twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry,isAsync:entry===!1,` +
-  `awaited:null,self,target:null,Blank:null,body:void 0,takesTarget:entry===3});return f},` +
+  `names(){},` +
+  `twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry,` +
+  `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `making:own,short(){return true},` +
   `plain:apply,` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
   `derived(f,body,flags){this.body(f,{isDerived:true,body:body||null,flags})},` +
-  `body(f,body,takesTarget=!1){set(f,{generator:null,entry:f,isAsync:!1,awaited:f,self:null,target:null,` +
-  `Blank:null,body,takesTarget})}}}})()`
+  `body(f,body,takesTarget){set(f,{generator:null,entry:f,awaited:null,self:takesTarget||null,target:null,` +
+  `Blank:null,body})}}}})()`

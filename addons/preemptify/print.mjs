@@ -21,8 +21,8 @@ import { HELPERS, STAND_IN } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, matches, max, pick, sort,
-  startsWith, stringify
+  append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, listOf, matches, max, pick,
+  sort, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isGlobal, isStrictBody, names } from './scopes.mjs'
@@ -199,7 +199,23 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
       result += `var ${name}p${isMethod ? '={}' : ''},${name}q;function ${name}(f){return f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f)}`
     })
-    return used.size ? result : ''
+    return used.size ? `${result}${namesOfTwins()}` : ''
+  }
+
+  /**
+   * The names of functions that have twins, for advice: see advice.mjs. A text names few of them, because its
+   * length is limited.
+   */
+  function namesOfTwins() {
+    const names = emptySet()
+    let room = max(source.length / 50, 60)
+    pick(plans, ({ node, isLong }) => {
+      const name = isLong ? nameFor(node) : ''
+      if (name.length < 3 || name.length > room || names.has(name)) return
+      names.add(name)
+      room -= name.length + 1
+    })
+    return names.size ? `${global}p.runtime.names(${stringify(join(listOf(names), ' '))});` : ''
   }
 
   /**
@@ -377,6 +393,13 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
 
 /** The constructor of functions. */
 const FUNCTION = /^Function$/
+
+/** The name by which code calls a function, or an empty text. @param {Node} node @returns {string} */
+function nameFor({ id, parent }) {
+  const { key, left } = parent
+  const name = id?.name ?? key?.name ?? parent.id?.name ?? left?.name ?? left?.property?.name ?? ''
+  return matches(/^[a-z_$][\w$]*$/i, name) ? name : ''
+}
 
 /** Whether only `super()` makes a derived constructor long. @param {Plan} plan */
 const isShortBut = ({ facts, calls }) =>

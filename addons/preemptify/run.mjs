@@ -209,14 +209,13 @@ export const steps = /* @__PURE__ */ stepsOf(function* () {})
  * @property {Function | boolean | number | null} entry what begins a call; the function itself where that is
  *   not to be preempted. Until the first call: true for a generator function, false for an async function,
  *   ASYNC_GENERATOR for an async generator function, null for any other function
- * @property {boolean} isAsync
- * @property {Function | null} awaited what begins a call that is awaited
- * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
+ * @property {Function | boolean | null} awaited the entry of an async function for calls that are awaited;
+ *   false before the first such call; null for any other function
+ * @property {any[] | true | null} self the `this` of the generator function, if it is the one of an arrow
+ *   function; true if the generator function, or the body, has `new.target` as its first parameter
  * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
  * @property {any} [body] of a class: the body of its constructor, called with the new object as `this`; a
  *   generator function is in an array. Of a derived class: a Derived
- * @property {boolean} takesTarget whether the generator function, or the body, has `new.target` as its first
- *   parameter
  * @property {any} Blank makes objects of its prototype
  */
 
@@ -277,17 +276,18 @@ export const ASYNC_GENERATOR = 2
 export const TAKES_TARGET = 3
 
 /**
- * @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self
+ * @param {any} fn @param {any} generator @param {any} entry @param {Twin['self']} self
  * @param {Twin['target']} target @param {any} [body]
- * @param {boolean} [takesTarget] as of Twin
  */
-export function stamp(fn, generator, entry, self = null, target = null, body, takesTarget) {
+export function stamp(fn, generator, entry, self = null, target = null, body) {
   latestPlain = undefined
-  const isAsync = entry === false
-  takesTarget ??= entry === TAKES_TARGET
-  const awaited = body ? fn : null
-  stamps.set(fn, { generator, entry, isAsync, awaited, self, target, Blank: null, body, takesTarget })
+  if (entry === TAKES_TARGET) self = true
+  const awaited = entry === false ? false : null
+  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body })
 }
+
+/** Whether a twin is the one of an async function. @param {Twin} twin */
+export const isAsyncTwin = ({ awaited }) => awaited !== null
 
 /**
  * @param {Twin} twin @param {any} fn that it is of
@@ -296,7 +296,7 @@ export function stamp(fn, generator, entry, self = null, target = null, body, ta
 export function generatorOf(twin, fn) {
   if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
   if (twin.entry === true) begin(twin, fn)
-  if (twin.takesTarget && twin.generator !== null) return calledPlainly(twin.generator)
+  if (twin.self === true) return twin.generator && calledPlainly(twin.generator)
   if (twin.self !== null) {
     twin.generator = apply(engine.bind, twin.generator, twin.self)
     twin.self = null
@@ -331,7 +331,7 @@ const calledPlainly = generator => /** @this {any} @param {any[]} args */ functi
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
   : twin.entry === ASYNC_GENERATOR ? beginners.asyncGenerator(twin, fn)
-  : twin.isAsync ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
+  : isAsyncTwin(twin) ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
 
 /**
  * The ways to begin that other files provide, which import this file. `generator`, `async` and
@@ -359,7 +359,8 @@ export function entryOf(fn) {
  */
 export function awaitedEntryOf(fn) {
   const twin = stamps.get(fn)
-  return twin === undefined || !twin.isAsync ? entryOf(fn) : twin.awaited ??= wayInto(generatorOf(twin, fn))
+  if (twin === undefined || !isAsyncTwin(twin)) return entryOf(fn)
+  return twin.awaited ||= wayInto(generatorOf(twin, fn))
 }
 
 /**

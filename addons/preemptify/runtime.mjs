@@ -10,7 +10,7 @@
 import { budget, extend } from '../../rt.mjs'
 import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
-import { adviceFor, noteName } from './advice.mjs'
+import { adviceFor, noteNames } from './advice.mjs'
 import { stampEvents } from './events.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
@@ -23,10 +23,13 @@ import {
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
 
-/** @param {any} F a class @param {any} body as of Twin @param {boolean} [takesTarget] as of Twin */
+/**
+ * @param {any} F a class @param {any} body as of Twin
+ * @param {boolean} [takesTarget] whether `new.target` is the first parameter of the body
+ */
 function body(F, body, takesTarget) {
   if (!isLinked) link()
-  stamp(F, null, F, null, null, body, takesTarget)
+  stamp(F, null, F, takesTarget || null, null, body)
 }
 
 /**
@@ -51,7 +54,6 @@ const derived = (F, code, flags) => body(F, { isDerived: true, body: code || nul
 function twin(fn, generator, entry, self) {
   if (!isLinked) link()
   stamp(fn, generator || undefined, entry ?? null, self)
-  noteName(fn)
   return fn
 }
 
@@ -131,6 +133,7 @@ export const runtime = {
   collect,
   binding,
   making,
+  names: noteNames,
   short: isShort,
   drive: driveToEnd,
   frame: frameOf,
