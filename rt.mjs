@@ -1942,7 +1942,7 @@ Object.setPrototypeOf(Suspended.prototype, generatorPrototype)
 /** @param {any} value @returns {boolean} whether it is an iterator that can be driven */
 const isIterator = value => typeof value === 'object' && value !== null &&
   (value instanceof Generator ||
-    typeof value.next === 'function' && value[Symbol.asyncIterator] === undefined)
+    typeof value.next === 'function' && value[asyncIterator] === undefined)
 
 /**
  * Wraps any other iterator in a generator, so that `drive` never checks the kind of iterator.
@@ -2223,8 +2223,13 @@ let answers = () => true
  */
 let adviceFor = null
 
+// Read once: a script may declare variables with the names `Reflect` and `Symbol`, which modules see too.
+const apply = Reflect.apply
+const asyncIterator = Symbol.asyncIterator
+const toStringTag = Symbol.toStringTag
+
 /** @param {any} fn */
-const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
+const isAsync = fn => fn?.[toStringTag] === 'AsyncFunction'
 
 /** @param {any} work a function, a pair or a Task @returns {any} the function that it calls */
 const functionOf = work =>
@@ -2243,8 +2248,8 @@ function start(job) {
     const self = isFunction ? undefined : Array.isArray(work) ? work[0] : work
     const code = twinOf(run)
     const context = asyncContext === undefined ? asyncContext = engineContext() : asyncContext
-    const result = context !== null ? context.run(job, () => Reflect.apply(code, self, args))
-      : Reflect.apply(code, self, args)
+    const result = context !== null ? context.run(job, () => apply(code, self, args))
+      : apply(code, self, args)
     return startWith(job, result)
   } catch (error) {
     return conclude(job, error, true)
@@ -2271,7 +2276,7 @@ function startWith(job, result) {
     job.generator = generator
     return POINT
   }
-  if (result?.[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
+  if (result?.[asyncIterator] !== undefined && typeof result.next === 'function') {
     throw new TypeError(`${job.name} is an async generator, which cannot be driven; write a generator`)
   }
   if (!isThenable(result) || isJob(result)) return finishWith(job, result)
@@ -4582,7 +4587,7 @@ function schedulerOption(_, scheduler) { return here({ scheduler }) }
 
 /** @param {string} name @param {any} fn @param {unknown} given */
 function refuseAsyncGenerator(name, fn, given) {
-  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
+  if (fn[toStringTag] === 'AsyncGeneratorFunction') {
     throw wrongType(name, 'a generator function, not an async one', given)
   }
 }

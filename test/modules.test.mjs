@@ -82,7 +82,7 @@ rules('rewritten text imports no file of the compiler', () => {
   }
   visit('addons/preemptify/runtime.mjs')
   assert.equal([...reached].sort(), ['advice', 'async-generators', 'asynchronous', 'builtins', 'construct', 'events', 'family', 'made',
-    'primordials', 'reactions', 'run', 'runtime', 'steps'].map(name => `addons/preemptify/${name}.mjs`).concat('rt.mjs'))
+    'primordials', 'reactions', 'run', 'runtime', 'sorts', 'steps'].map(name => `addons/preemptify/${name}.mjs`).concat('rt.mjs'))
 })
 
 rules.run()

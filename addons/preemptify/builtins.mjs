@@ -3,17 +3,21 @@
  *
  * Each twin follows the specification step by step, in the same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3,
  * 23.2.3, 24.1.3.5, 24.2.4.8). It runs if the callback has a twin or the list is long; otherwise the built-in
- * function runs. ECMA-262 leaves the comparisons of a sort to implementations: this one is a merge sort.
+ * function runs. sorts.mjs has the algorithms of sorts, which ECMA-262 leaves to engines.
  */
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NATIVE, NO_ARGUMENTS, append, apply, cut, defineProperty, endsWith, engine, exec, floor,
-  generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds, isArray, isConstructor,
-  isObject, min, patternExec, pick, sourceOf, startsWith
+  NATIVE, NO_ARGUMENTS, append, apply, assign, create, cut, defineProperty, endsWith, engine, exec, find,
+  floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds, isArray,
+  isConstructor, isObject, min, next, patternExec, pick, reflectDefine, sourceOf, split, startsWith,
+  symbolIterator, symbolReplace, symbolSpecies, toObject
 } from './primordials.mjs'
-import { begun, entryOf, generatorOf, isAsyncTwin, pending, recordOf, run, stamp, suspended } from './run.mjs'
 import { construct } from './construct.mjs'
+import {
+  begun, entryOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, stamp, suspended
+} from './run.mjs'
+import { algorithmOf, sortsUndefined } from './sorts.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
 
 const { counts, interrupt } = extend.code
@@ -37,7 +41,7 @@ function elementsOf(receiver, isTyped) {
     return [receiver, apply(engine.length, receiver, NO_ARGUMENTS)]
   }
   if (receiver === undefined || receiver === null) throw new TypeError(`${receiver} is no object`)
-  const object = Object(receiver)
+  const object = toObject(receiver)
   return [object, lengthOf(object)]
 }
 
@@ -88,10 +92,13 @@ function set(object, key, value) {
   object[key] = value
 }
 
+/** @param {any} value @returns {any} */
+const descriptorOf = value =>
+  ({ __proto__: null, value, writable: true, enumerable: true, configurable: true })
+
 /** CreateDataPropertyOrThrow. @param {any} object @param {PropertyKey} key @param {any} value */
-export function put(object, key, value) {
-  const descriptor = { __proto__: null, value, writable: true, enumerable: true, configurable: true }
-  defineProperty(object, key, /** @type {any} */ (descriptor))
+export const put = (/** @type {any} */ object, /** @type {PropertyKey} */ key, /** @type {any} */ value) => {
+  defineProperty(object, key, descriptorOf(value))
 }
 
 /**
@@ -112,7 +119,7 @@ function add(array, index, value) {
  */
 function arrayFor(object, length) {
   let Class = /** @type {any} */ (isArray(object) ? object.constructor : undefined)
-  if (isObject(Class)) Class = Class[Symbol.species] ?? undefined
+  if (isObject(Class)) Class = Class[symbolSpecies] ?? undefined
   return Class === undefined || Class === engine.Array ? [new engine.Array(length), add] : [new Class(length), put]
 }
 
@@ -272,76 +279,46 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   const result = !isCopy ? object
     : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
   const write = isCopy && !isTyped ? add : set
+  const algorithm = algorithms[isTyped ? 1 : 0] ??= isTyped
+    ? algorithmOf(engine.sortTyped, size => new engine.Floats(size))
+    : algorithmOf(engine.sort, size => new engine.Array(size))
+  const keepsUndefined = sortsUndefined(algorithm)
   /** @type {any[]} */
-  const from = []
+  const list = []
   let kept = 0
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield
     if (!isTyped && !isCopy && !(i in object)) continue
     const value = object[i]
     kept++
-    if (value !== undefined) append(from, value)
+    if (value !== undefined || keepsUndefined) append(list, value)
   }
-  const size = from.length
-  /** @type {any[]} */
-  const half = []
-  const merge = { call: entryOf(compare), from, half, copied: 0, inHalf: 0, left: 0, right: 0, end: 0, to: 0 }
-  // What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of
-  // them 185 (Node 20).
-  for (let end = 2; end <= size; end++) {
-    for (let width = 1; width < end && (end === size || end % (2 * width) === 0); width *= 2) {
-      merge.to = end - 1 - (end - 1) % (2 * width)
-      merge.right = merge.to + width
-      if (merge.right >= end) continue
-      merge.copied = merge.left = 0
-      merge.inHalf = width
-      merge.end = end
-      for (let how; (how = mergeOn(merge)) !== ENDED;) {
-        if (how === AT_POINT) yield
-        else from[merge.to++] = +(yield suspended()) > 0 ? from[merge.right++] : half[merge.left++]
-      }
-    }
-  }
+  yield* algorithm(list, entryOf(compare))
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield
-    if (i < kept) write(result, i, from[i]) // undefined comes last
+    if (i < kept) write(result, i, list[i]) // undefined comes last
     else delete result[i]
   }
   return result
 }
 
-/** Merges a part, whose left half is copied first. @param {any} merge @returns {number} how that ends */
-function mergeOn(merge) {
-  const { call, from, half, inHalf, end } = merge
-  let { left, right, to } = merge
-  let how = ENDED
-  while (merge.copied < inHalf) {
-    half[merge.copied] = from[to + merge.copied]
-    merge.copied++
-    if (--budget.left <= 0) return AT_POINT
-  }
-  while (left < inHalf && how === ENDED) {
-    const answer = right < end ? call(half[left], from[right]) : 0
-    if (answer === budget) how = AT_CALL
-    else from[to++] = +answer > 0 ? from[right++] : half[left++]
-    if (--budget.left <= 0) how ||= AT_POINT
-  }
-  merge.left = left
-  merge.right = right
-  merge.to = to
-  return how
-}
+/**
+ * The algorithms of the built-in sorts of arrays and of typed arrays.
+ *
+ * @type {ReturnType<typeof algorithmOf>[]}
+ */
+const algorithms = []
 
 /** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
   const call = callback === undefined ? null : entryOf(callback)
   const isOurs = Class === engine.Array || !isConstructor(Class)
   const write = isOurs ? add : put
-  const iterate = items[Symbol.iterator] ?? undefined
+  const iterate = items[symbolIterator] ?? undefined
   let count = 0
   let result
   if (iterate === undefined) {
-    const list = Object(items)
+    const list = toObject(items)
     const length = lengthOf(list)
     result = isOurs ? new engine.Array(length) : new Class(length)
     for (; count < length; count++) {
@@ -416,12 +393,13 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
 
 /** @param {any} pattern @returns {boolean} whether nothing but the engine itself finds it */
 function isUntouched(pattern) {
-  if (typeof pattern === 'string') return !(Symbol.replace in engine.String.prototype)
+  if (typeof pattern === 'string') return !(symbolReplace in engine.String.prototype)
   const own = (/** @type {any} */ object, /** @type {PropertyKey} */ key) => getOwnPropertyDescriptor(object, key)?.value
   try {
     apply(engine.source, pattern, NO_ARGUMENTS) // which no proxy has
     return getPrototypeOf(pattern) === engine.pattern && own(engine.pattern, 'exec') === patternExec &&
-      own(engine.pattern, Symbol.replace) === engine.replace && !hasOwn(pattern, 'exec') && !hasOwn(pattern, Symbol.replace)
+      own(engine.pattern, symbolReplace) === engine.replace && !hasOwn(pattern, 'exec') &&
+      !hasOwn(pattern, symbolReplace)
   } catch {
     return false
   }
@@ -445,6 +423,62 @@ function bindTwin(fn, args) {
 /** What is asked to `bind` where nothing is preempted. @param {any} fn @returns {any} */
 export const binding = fn => recordOf(fn) === undefined || fn.bind !== engine.bind ? fn
   : { bind: (/** @type {any[]} */ ...args) => bindTwin(fn, args) }
+
+/**
+ * Error.captureStackTrace, which leaves out the frames above a function and its own frame. In a job the
+ * twin is on the stack instead of the function; after a suspension, what resumes the twin, or a caller of
+ * it, is.
+ *
+ * @param {any} capture the built-in function @param {any} self @param {any[]} args
+ * @param {any} caller the entry that calls this function: the only frame of this module above the program
+ */
+function captureStackTrace(capture, self, args, caller) {
+  const { 0: target, 1: fn } = args
+  const twin = recordOf(fn)
+  if (twin === undefined) return apply(capture, self, typeof fn === 'function' ? args : [target, caller])
+  const { entry, generator, body } = twin
+  const isThere = (/** @type {any} */ found) => typeof found === 'function' && framesBelow(capture, found) > 0
+  let top = find([isArray(body) ? body[0] : body, entry, generator, fn, goOnFrom], isThere)
+  // A generator is called by its `next`, which has a frame too.
+  const isGenerator = top !== undefined && top === generator
+  if (isGenerator && framesBelow(capture, next) < framesBelow(capture, top)) top = next
+  return apply(capture, self, [target, top ?? caller])
+}
+
+/**
+ * How many frames are below that of a function; 0 if it is not on the stack. V8 formats a stack trace by a
+ * function of the page, so that is replaced meanwhile.
+ *
+ * @param {any} capture @param {any} fn @returns {number}
+ */
+function framesBelow(capture, fn) {
+  const { Error } = engine
+  const trace = { stack: /** @type {any} */ ('') }
+  const restore = [replaced(Error, 'stackTraceLimit', 200)]
+  const counting = (/** @type {any} */ _, /** @type {any[]} */ frames) => frames.length
+  append(restore, replaced(Error, 'prepareStackTrace', counting))
+  try {
+    capture(trace, fn)
+    const { stack } = trace
+    return typeof stack === 'number' ? stack : split(stack, '\n').length - (stack === '' ? 1 : 0)
+  } finally {
+    for (let i = 0; i < restore.length; i++) restore[i]()
+  }
+}
+
+/**
+ * Replaces a property for a while.
+ *
+ * @param {any} object @param {string} key @param {any} value @returns {() => void}
+ */
+function replaced(object, key, value) {
+  const before = getOwnPropertyDescriptor(object, key)
+  if (!reflectDefine(object, key, descriptorOf(value))) return () => {}
+  return () => {
+    if (before) defineProperty(object, key, /** @type {any} */ (assign(create(null), before)))
+    else delete object[key]
+  }
+}
 
 /**
  * Gives a built-in function a twin. A function that a page has put in its place is called unmodified, and
@@ -476,7 +510,7 @@ export function stampEngine() {
       return apply(own, this, args)
     })
   }
-  const { Array, String, typed, collections } = engine
+  const { Array, JSON, Reflect, String, TextEncoder, typed, collections } = engine
   for (let i = 0; i < 2; i++) {
     const isTyped = i > 0
     const holder = isTyped ? typed : Array.prototype
@@ -494,7 +528,8 @@ export function stampEngine() {
   }
   giveCalling(Array.prototype, 'flatMap', 0, sizeOf, (list, args) => run(visitFlat(list, args)))
   giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items), (Class, args) => run(arrayFrom(Class, args)), ({ 0: items, 1: callback }) =>
-    callback === undefined && isObject(items) && !isArray(items) && (stepsOfGenerators.get(items) || recordOf(valueIn(items, Symbol.iterator))))
+    callback === undefined && isObject(items) && !isArray(items) &&
+    (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
   pick(['replace', 'replaceAll'], name =>
     giveCalling(String.prototype, name, 1, () => 0, (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
@@ -506,7 +541,7 @@ export function stampEngine() {
   })
   giveLong(JSON, 'stringify')
   giveLong(JSON, 'parse')
-  giveLong(globalThis.TextEncoder?.prototype ?? JSON, 'encode')
+  giveLong(TextEncoder?.prototype ?? JSON, 'encode')
   give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
     return apply(entryOf(this), self, args)
   })
@@ -521,6 +556,11 @@ export function stampEngine() {
       return ask(own, this, value)
     })
   }
+  give(engine.Error, 'captureStackTrace', own => {
+    return /** @this {any} @param {any[]} args */ function entry(...args) {
+      return captureStackTrace(own, this, args, entry)
+    }
+  })
   give(Reflect, 'apply', () => (/** @type {any} */ fn, /** @type {any} */ self, /** @type {any} */ args) =>
     apply(entryOf(fn), self, args))
   give(Reflect, 'construct', own => (/** @type {any[]} */ ...args) => {

@@ -10,7 +10,7 @@
 import {
   EXPRESSION_EDGE, STATEMENT_EDGE, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
-import { append, create, find, matches, pick, takeLast } from './primordials.mjs'
+import { append, create, cut, find, matches, pick, stringify, takeLast } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
@@ -31,6 +31,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {Map<string, string> | null} keepers what finds entries, by the names of callees
  * @property {Set<Node> | null} inlined gets the calls that are made where they stand; null: there are to be
  *   none
+ * @property {boolean} says whether calls hand in their text for messages
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
  * @property {string} begin what it begins with
@@ -40,6 +41,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
  * @property {Framed | null} framed where it leaves frames, and is no generator
+ * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
  */
 /**
  * A call that may be preempted.
@@ -128,6 +130,60 @@ function lastAfter(node) {
 /** What of HELPERS is called, or a method of its Steps. @param {Draft} draft @param {string} key */
 export const way = ({ steps, helper }, key) => steps ? `${steps}.${key}` : helper(key)
 
+/** Longer texts in messages are left out. */
+const MAX_SPOKEN = 60
+
+/**
+ * An expression as V8 names it in messages, such as `a.b.c is not a function`.
+ *
+ * @param {string} source @param {Node} node @returns {string}
+ */
+function spoken(source, node) {
+  const text = spokenPart(source, node)
+  return text.length > MAX_SPOKEN ? INTERMEDIATE : text
+}
+
+const INTERMEDIATE = '(intermediate value)'
+
+/** @param {string} source @param {Node} node @returns {string} */
+function spokenPart(source, node) {
+  const { type, name, value, object, property, computed, optional, callee, expression, expressions } = node
+  switch (type) {
+    case 'Identifier': return name
+    case 'ThisExpression': return 'this'
+    case 'Literal': return typeof value === 'string' ? `"${value}"` : cut(source, node.start, node.end)
+    case 'ChainExpression': return spokenPart(source, expression)
+    case 'CallExpression': return `${spoken(source, callee)}(...)`
+    case 'SequenceExpression': {
+      let text = ''
+      for (let i = 0; i < expressions.length; i++) {
+        text += `${i ? ' , ' : '('}${spoken(source, expressions[i])}`
+      }
+      return `${text})`
+    }
+    case 'MemberExpression': {
+      const isKey = computed && typeof property.value !== 'string'
+      const around = `${spoken(source, object)}${optional ? '?.' : isKey ? '' : '.'}`
+      return isKey ? `${around}[${spoken(source, property)}]` : computed ? `${around}${property.value}`
+        : `${around}${property.type === 'PrivateIdentifier' ? '#' : ''}${property.name}`
+    }
+    default: return INTERMEDIATE
+  }
+}
+
+/**
+ * The text of an expression as an argument for the run-time support, which names it in errors. A text that
+ * becomes too long has no such arguments. `preemptify(fn)` has other helpers, which take none.
+ *
+ * @param {Draft} draft @param {Node} node
+ */
+export const saying = ({ says, source }, node) => says ? `,${stringify(spoken(source, node))}` : ''
+
+/** The same for a value that is iterated. @param {Draft} draft @param {Node} node */
+export const sayingIterable = (draft, node) => draft.says && node.type === 'CallExpression'
+  ? `,${stringify(`${spoken(draft.source, node.callee)} is not a function or its return value`)}`
+  : saying(draft, node)
+
 // A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
 
 /** @param {Draft} draft @returns {string} what begins a call that may yield */
@@ -214,8 +270,16 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
  */
 export function aroundMethod(draft, callee, isAwaited) {
   const found = isAwaited || !optimisations.keeper ? null : keeper(draft, callee, true)
-  if (found || (!draft.steps && !isAwaited)) return [`${found ?? draft.helper('E')}(`, ').call(']
-  return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, ')).call(']
+  if (found) {
+    // A keeper knows the name of the member.
+    const { object, optional } = callee
+    const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}`
+      : saying(draft, object)
+    return [`${found}(`, `${object.type === 'ThisExpression' ? '' : said}).call(`]
+  }
+  const said = saying(draft, callee)
+  if (!draft.steps && !isAwaited) return [`${draft.helper('E')}(`, `${said}).call(`]
+  return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, `)${said}).call(`]
 }
 
 /** Methods of arrays that call back, and that engines inline. */
@@ -261,12 +325,15 @@ function planLink(draft, call, begin) {
   const { start, end, optional } = node
   const callee = calledIn(node)
   const from = begin < 0 ? start : begin
-  const enter = () => !isAwaited && optimisations.keeper && keeper(draft, callee, false) || way(draft, isAwaited ? 'w' : 'e')
+  const direct = directOf(draft, call)
+  const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.keeper
+  const kept = mayKeep ? keeper(draft, callee, false) : null
+  const entering = `${kept ?? way(draft, isAwaited ? 'w' : 'e')}(`
+  const entered = `${kept && callee.type === 'Identifier' ? '' : saying(draft, callee)})`
   const open = pastOperand(source, callee.end)
   let before = ''
   let after = ''
   let to = from
-  const direct = directOf(draft, call)
   if (direct) {
     replace(draft, direct.callee.start, direct.callee.end, direct.name)
     if (optional) replace(draft, open, open + 2, '')
@@ -278,17 +345,18 @@ function planLink(draft, call, begin) {
     const isList = open < end && source[open] === '('
     to = start + 3
     before = `${way(draft, 'n')}(`
-    after = isList ? '' : ',[])'
+    const said = saying(draft, callee)
+    after = isList ? '' : `,[]${said})`
     if (isList) {
       replace(draft, open, open + 1, ',[')
-      replace(draft, end - 1, end, '])')
+      replace(draft, end - 1, end, `]${said})`)
     }
   } else if (kind === 'tag') {
-    before = `${enter()}(`
-    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, ')')
+    before = entering
+    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, entered)
   } else if (kind === 'call') {
-    before = `${enter()}(`
-    replace(draft, open, open + 1, ')(')
+    before = entering
+    replace(draft, open, open + 1, `${entered}(`)
   } else if (optimisations.handed && handed(draft, call)) {
     const { object } = callee
     const { 0: given } = node.arguments
@@ -357,9 +425,11 @@ function planChain(draft, chain) {
     } else {
       const isMethod = isMember(inner)
       const held = variable(draft, 'f')
-      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held})` : held
+      const said = saying(draft, inner)
+      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held}${isMethod ? '' : said})` : held
       insert(draft, from, EXPRESSION_EDGE, end, `((${held}=`)
-      const calling = isMethod ? `${helper('M')}(${callee}).call(${planReceiver(draft, inner, begin)}${link.arguments.length ? ',' : ''}` : `${callee}(`
+      const calling = !isMethod ? `${callee}(` : `${helper('M')}(${callee}${said}).call(` +
+        `${planReceiver(draft, inner, begin)}${link.arguments.length ? ',' : ''}`
       insert(draft, at, EXPRESSION_EDGE, link.end, (call ? opening(draft) : '') + calling)
       replace(draft, at, pastOperand(source, at + 2) + 1, '')
       if (call) insert(draft, link.end, -EXPRESSION_EDGE, at, closing(draft))
@@ -397,6 +467,10 @@ function planChain(draft, chain) {
  *   single text
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
+ * @property {string} title the name of the function in stack traces, as a key
+ * @property {{ name: string, at: number } | ''} mark where the twin begins, and its function, for the
+ *   source map
+ * @property {boolean} isHoisted whether its twin is a declaration, and called before the module runs
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
  * @property {string} entry the name of what begins a call of its twin, if that is no common function

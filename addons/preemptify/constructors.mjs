@@ -110,16 +110,16 @@ export function planSuper(draft, own) {
   const statement = /** @type {Node} */ (superStatementOf(own))
   const { expression: call, end, start } = statement
   const open = pastOperand(source, call.callee.end)
-  replace(draft, call.start, open + 1, `const ${our}O=yield*${helper('s')}(${our}G,[`)
+  replace(draft, call.start, open + 1, `const ${our}U=yield*${helper('s')}(${our}G,[`)
   replace(draft, call.end - 1, call.end, '])')
   const { words, functions } = own.facts
   if (find(functions, ({ isArrow, usesThis }) => isArrow && usesThis)) {
     insert(draft, end, -STATEMENT_EDGE, start, `;return yield*${helper('a')}(function*(){`)
-    insert(draft, own.body.end - 1, -BODY_EDGE, end, `},${our}O,[])`)
+    insert(draft, own.body.end - 1, -BODY_EDGE, end, `},${our}U,[])`)
   } else {
     insert(draft, end, -STATEMENT_EDGE, start, ';')
-    pick(words, ({ type, start, end }) => type === 'ThisExpression' && replace(draft, start, end, `${our}O`))
-    draft.self = `${our}O`
+    pick(words, ({ type, start, end }) => type === 'ThisExpression' && replace(draft, start, end, `${our}U`))
+    draft.self = `${our}U`
   }
 }
 

@@ -6,16 +6,16 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, firstOf, isArray, matches, sign, sort, split, startsWith,
-  takeLast
+  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, isArray, matches, sign, sort, split,
+  startsWith, stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
 /** @import { Draft } from './calls.mjs' */
-/** @import { Node } from './scopes.mjs' */
+/** @import { Facts, Node } from './scopes.mjs' */
 
 /** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
-/** Texts and ranges, and lists of such. @typedef {any} Pieces */
+/** Texts, ranges, names of positions (`mark` of Plan), and lists of such. @typedef {any} Pieces */
 /** @typedef {string | Pieces[]} Text */
 /**
  * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
@@ -40,9 +40,10 @@ export const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {E
 /**
  * @param {string} source @param {(string | Range)[]} pieces
  * @param {number[]} [kept] gets what of the source stays, as mapOf takes it
+ * @param {(number | string)[]} [named] gets the names of positions in the text, as mapOf takes them
  * @returns {string} the edited text, however deep ranges stand in edits
  */
-export function print(source, pieces, kept) {
+export function print(source, pieces, kept, named) {
   let result = ''
   /** What is being printed, of what, and so on: ranges, and lists of pieces. @type {any[]} */
   const stack = [pieces]
@@ -78,6 +79,11 @@ export function print(source, pieces, kept) {
       depth--
     } else if (typeof piece === 'string') {
       result += piece
+    } else if (piece.name !== undefined) {
+      if (kept && named) {
+        append(named, kept.length, piece.name)
+        append(kept, result.length, piece.at, 0)
+      }
     } else {
       const from = isArray(piece) ? 0 : piece.from
       stack[++depth] = piece
@@ -153,6 +159,30 @@ export function prefixFor(text) {
   while (taken.has(our)) our += '_'
   return our
 }
+
+/** A name as the key of an object literal. @param {string} name */
+export const asKey = name =>
+  matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__' ? name : `[${stringify(name)}]`
+
+/**
+ * A function expression whose name is no variable in it. V8 shows an anonymous function under the names
+ * before it in its statement, but not across a call.
+ *
+ * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
+ * @param {boolean} [isMethod] whether `fn` begins with the key
+ * @returns {Pieces}
+ */
+export const withTitle = (key, fn, isMethod = false) =>
+  key ? [isMethod ? '{' : `{${key}:`, fn, key[0] === '[' ? `}${key}` : `}.${key}`] : ['(()=>', fn, ')()']
+
+/**
+ * Whether the text of a twin can be a method of an object literal, which is shorter than a function.
+ *
+ * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Pieces | null }} plan
+ */
+export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) => title !== '' &&
+  !isHoisted && !(frame && facts.isArrow && facts.usesThis) &&
+  !find(params, ({ variable }) => variable?.declarations.length > 1)
 
 // Places
 

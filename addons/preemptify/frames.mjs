@@ -4,11 +4,11 @@
 
 import {
   aroundMethod, directOf, handed, isCallStatement, isCollected, isInList, isMember, isPreempted, isPrivate,
-  isTwinMember, planCall, returnOf, textOfHanded
+  isTwinMember, planCall, returnOf, saying, sayingIterable, textOfHanded
 } from './calls.mjs'
 import {
-  EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, optimisations, parameterOf, pastOperand,
-  pastParentheses, range, replace, terse
+  EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, isConcise, optimisations, parameterOf, pastOperand,
+  pastParentheses, range, replace, terse, withTitle
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
@@ -655,8 +655,13 @@ function called(framed, node, units) {
   const withArguments = (before, after) =>
     open < end && source[open] === '(' ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
   if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
-  if (kind === 'new') return [`${helper('n')}((`, of(framed, callee, units), ')', withArguments(',[', '])')]
-  if (kind === 'call') return [`${helper('e')}((`, of(framed, callee, units), '))', withArguments('(', ')')]
+  const said = saying(draft, callee)
+  if (kind === 'new') {
+    return [`${helper('n')}((`, of(framed, callee, units), ')', withArguments(',[', `]${said})`)]
+  }
+  if (kind === 'call') {
+    return [`${helper('e')}((`, of(framed, callee, units), `)${said})`, withArguments('(', ')')]
+  }
   const { object, property, computed } = callee
   const receiver = keptValue(framed, object, units)
   if (call && optimisations.handed && handed(draft, call)) {
@@ -666,7 +671,8 @@ function called(framed, node, units) {
   /** @type {Pieces} */
   let method = [receiver, computed ? ['[', of(framed, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(framed, method, units)
-  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false) : [`${draft.helper('M')}(`, ').call(']
+  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false)
+    : [`${draft.helper('M')}(`, `${said}).call(`]
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
 }
 
@@ -875,7 +881,8 @@ function walked(framed, loop, units) {
   const { left, right, body } = loop
   if (isHeld(left)) return refuse(framed)
   framed.isLowered ||= framed.nests
-  const list = keep(framed, [`${draft.helper('W')}(`, value(framed, right, units), ')'], units)
+  const iterated = [`${draft.helper('W')}(`, value(framed, right, units), `${sayingIterable(draft, right)})`]
+  const list = keep(framed, iterated, units)
   const item = word(framed, 'x')
   const first = ++framed.place
   const target = left.declarations?.[0].id ?? left
@@ -991,12 +998,13 @@ export function planFrame(draft, calls) {
 /**
  * A twin that leaves frames.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, frame: Pieces }} plan
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
+ *   mark: Pieces, isHoisted: boolean, frame: Pieces }} plan
  * @returns {Pieces}
  */
 export function textOfFrame(draft, plan) {
-  const { node, facts, entry, frame } = plan
-  const { our, variables, helper, edits } = draft
+  const { node, facts, entry, title, mark, isHoisted, frame } = plan
+  const { our, variables, helper, edits, callee } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
   /** @type {string[]} */
@@ -1010,8 +1018,9 @@ export function textOfFrame(draft, plan) {
   })
   const isArrow = facts.isArrow && facts.usesThis
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  const begin = isArrow ? '' : isTwinMember(plan) ? entry : `function ${entry}`
-  const head = [`${begin}(`, list, isArrow ? ')=>{' : '){', strict]
+  const begin = isArrow ? '' : isTwinMember(plan) ? entry
+    : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
+  const head = [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict, callee && `arguments.callee=${callee};`]
   if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
@@ -1027,13 +1036,12 @@ export function textOfFrame(draft, plan) {
   const text = [terse(draft.begin), `var ${declared};` +
     `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`,
   frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`]
-  if (!isShared) {
-    return isArrow ? [`(${entry}=>${entry}=(${list})=>{`, strict, text, ')()'] : [head, text]
-  }
+  if (!isShared) return [head, text]
   /** @type {Pieces[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
     append(declarations, range(draft, functions[i].start, functions[i].end), functions[i].plan?.registered ?? '')
   }
-  return [head, declarations, `var ${join(joined(joined([], shared), [`${self}=()=>{`]), ',')}`, text, `;return ${self}()}`]
+  return [head, declarations, `var ${join(joined(joined([], shared), [`${self}=`]), ',')}`,
+    withTitle(title, ['()=>{', text]), `;return ${self}()}`]
 }

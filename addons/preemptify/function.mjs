@@ -9,7 +9,8 @@ import { budget, extend } from '../../rt.mjs'
 import { asyncEntry } from './asynchronous.mjs'
 import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember, kindOf } from './calls.mjs'
 import {
-  BODY_EDGE, STATEMENT_EDGE, enclose, inOrder, insert, optimisations, prefixFor, print, range, replace, seek
+  BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print,
+  range, replace, seek, withTitle
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
@@ -17,13 +18,15 @@ import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
   NO_SOURCE, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
-  emptyMap, emptySet, emptyWeakMap, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
+  emptyMap, emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
   listOf, matches, ownKeys, pick, reflectGet, reflectSet, sourceOf, startsWith, stringify, takeLast,
   withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
-import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, steps, wait, wayInto } from './run.mjs'
+import {
+  access, asMethod, awaitedEntryOf, entryOf, generatorOf, isWhole, steps, wait, wayInto
+} from './run.mjs'
 import { runtime, twinOf } from './runtime.mjs'
 import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
@@ -203,7 +206,7 @@ export function preemptify(fn, options = {}) {
     const twin = twinOf(fn)
     if (twin !== undefined) return published(twin, fn)
     const isDefault = keysOf(others).length === 0
-    const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
+    const result = (isDefault && (rewritten.get(fn) ?? (isWhole(fn) && wrapped(fn)))) || rewriting(fn, others)
     if (isDefault) rewritten.set(fn, result)
     return result
   }
@@ -343,8 +346,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
-    budget: `${our}budget`, keepers: null, inlined: null, begin: '', steps: '', self: 'this', isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null
+    budget: `${our}budget`, keepers: null, inlined: null, says: false, begin: '', steps: '', self: 'this',
+    isOfModule: false,
+    isCounted: options.budgeted !== false, framed: null, callee: ''
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -616,7 +620,8 @@ function replaceWords(draft, own, ownName) {
         const open = seek(source, '(', parent.end)
         replace(draft, open, open + 1, `.call(${our}super(), `)
       })
-      append(helpers, `const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
+      const proxy = bind(draft, 'Proxy', engine.Proxy)
+      append(helpers, `const ${our}super = new ${proxy}(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
     const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'
@@ -672,7 +677,7 @@ function planOfFunction(draft, own) {
   if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
-    isLong: true, isDirect: true
+    isLong: true, isDirect: true, isHoisted: false, mark: '', title: draft.fn.name ? asKey(draft.fn.name) : ''
   }
   plan.calls = linkedCalls(draft, plan)
   return plan
@@ -709,7 +714,7 @@ function entryText(draft, plan) {
   plan.entry = `${draft.our}begin`
   planFrame(other, plan.calls)
   inOrder(other.edits)
-  return print(draft.source, [textOfFrame(other, plan)])
+  return print(draft.source, [withTitle(plan.title, textOfFrame(other, plan), isConcise(plan))])
 }
 
 /**
@@ -902,4 +907,21 @@ function published(twin, fn) {
   const isBeside = isAsync(fn)
   const whole = isBeside ? wrapping(generator, true, '', []) : generator
   return twin.generator = publish(whole, fn, sourceOf(generator), isBeside, awaitedEntryOf(fn))
+}
+
+/**
+ * Wraps a function of rewritten code that has no twin: its source cannot be evaluated without its variables.
+ *
+ * @param {any} fn @returns {any} a generator function that calls it
+ */
+function wrapped(fn) {
+  const isIterated = isGeneratorFunction(fn)
+  /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */
+  const whole = function* (...args) {
+    const result = apply(fn, this, args)
+    return isIterated ? yield* defineProperties(result, steps) : result
+  }
+  const isBeside = isAsync(fn)
+  const made = isBeside ? wrapping(whole, true, '', []) : whole
+  return publish(made, fn, sourceOf(fn), isBeside, isBeside ? wayInto(whole) : fn)
 }

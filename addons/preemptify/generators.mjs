@@ -6,11 +6,12 @@
  */
 
 import {
-  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, way
+  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, sayingIterable,
+  way
 } from './calls.mjs'
 import { planSuper, planTarget, takesTarget } from './constructors.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, optimisations, pastDirectives,
+  BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations, pastDirectives,
   pastParentheses, range, replace, seek
 } from './edits.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
@@ -80,13 +81,15 @@ function planProduced(draft, { yields, returns }, body) {
  * @param {Draft} draft @param {Node} own
  */
 function planBeginning(draft, own) {
-  const { variables, begin, spell } = draft
+  const { variables, begin, callee, spell } = draft
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
+  const called = callee ? `arguments.callee = ${callee}; ` : ''
   const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
+    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${called}` +
+      pointIn(draft, body, own)) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
 /**
@@ -179,14 +182,15 @@ function planForOf(draft, loop) {
   const open = seek(source, '(', start)
   const of = seek(source, 'of', left.end)
   const from = pastSpace(source, of + 2)
+  const said = sayingIterable(draft, right)
   const close = pastParentheses(source, right.end) - 1
   if (namesInHead(loop).length) {
     const list = `${our}list`
-    const declared = initialized(draft, loop, list, [`${way(draft, 'c')}(`, range(draft, from, close), ')'])
+    const declared = initialized(draft, loop, list, [`${way(draft, 'c')}(`, range(draft, from, close), `${said})`])
     enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE, ['{', declared], '}')
     replace(draft, open, close + 1, `(const ${our}x of ${list})`)
   } else {
-    enclose(draft, from, close, BODY_EDGE, `${way(draft, 'c')}(`, ')')
+    enclose(draft, from, close, BODY_EDGE, `${way(draft, 'c')}(`, `${said})`)
     replace(draft, open, of, `(const ${our}x `)
   }
   enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
@@ -194,17 +198,22 @@ function planForOf(draft, loop) {
 }
 
 /**
- * A generator function.
+ * The text of a generator function.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]}
+ * @param {Draft} draft
+ * @param {{ node: Node, facts: Facts, twin: string, title: string, mark: Pieces, isHoisted: boolean,
+ *   frame: Pieces | null }} plan
+ * @returns {any[]}
  */
 export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
-  const { node: { params, body }, facts, twin } = plan
+  const { node: { params, body }, facts, twin, title, mark, isHoisted } = plan
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
-  const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}` : `function*${twin}`
+  const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}`
+    : isConcise(plan) ? `*${title}` : `function*${isHoisted ? twin : ''}`
   const hidden = isOfModule && takesTarget(facts) ? `${our}G` : steps
-  const pieces = [hidden ? `${head}(${hidden}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
+  const begin = hidden ? `${head}(${hidden}${params.length ? ',' : ''}` : `${head}(`
+  const pieces = [mark, begin, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')
   append(pieces, { edits, from, to })

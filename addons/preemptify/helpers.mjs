@@ -13,17 +13,17 @@
  */
 export const HELPERS = {
   t: { name: 'twin', arity: 4 },
-  Q: { name: 'withStub', arity: 2 },
-  e: { name: 'enter', arity: 1 },
-  w: { name: 'awaited', arity: 1 },
+  D: { name: 'titledTwin', arity: 4 },
+  e: { name: 'enter', arity: 2 },
+  w: { name: 'awaited', arity: 2 },
   a: { name: 'apply', arity: 3 },
-  n: { name: 'construct', arity: 2 },
+  n: { name: 'make', arity: 3 },
   g: { name: 'run', arity: 1 },
   q: { name: 'suspended', arity: 0 },
   v: { name: 'over', arity: 0 },
   u: { name: 'again', arity: 0 },
   y: { name: 'wait', arity: 1 },
-  c: { name: 'each', arity: 1 },
+  c: { name: 'each', arity: 2 },
   k: { name: 'collect', arity: 2 },
   j: { name: 'binding', arity: 1 },
   x: { name: 'making', arity: 1 },
@@ -31,18 +31,19 @@ export const HELPERS = {
   Y: { name: 'produced', arity: 1 },
   d: { name: 'drive', arity: 1 },
   m: { name: 'named', arity: 2 },
-  M: { name: 'asMethod', arity: 1 },
-  E: { name: 'enterMethod', arity: 1 },
+  M: { name: 'asMethod', arity: 3 },
+  E: { name: 'enterMethod', arity: 3 },
   H: { name: 'frame', arity: 0 },
   S: { name: 'suspend', arity: 3 },
   P: { name: 'plain', arity: 3 },
-  W: { name: 'walk', arity: 1 },
+  W: { name: 'walk', arity: 2 },
   X: { name: 'rethrow', arity: 1 },
   A: { name: 'away', arity: 1 },
   C: { name: 'body', arity: 3 },
-  D: { name: 'derived', arity: 3 },
+  R: { name: 'derived', arity: 3 },
   s: { name: 'superCall', arity: 2 },
-  h: { name: 'short', arity: 1 }
+  h: { name: 'short', arity: 1 },
+  O: { name: 'whole', arity: 1 }
 }
 
 /**
@@ -52,26 +53,36 @@ export const HELPERS = {
 export const MAX_SKIPPED_PARAMETERS = 8
 
 /**
- * What a script begins with. Where nothing is there, it makes a stand-in, which has everything run as it is,
- * and keeps the twins; rt.mjs takes that over when it is imported, or when it is used next. Nothing resumes
- * twins before, so there is always budget left, also where a loop that runs in chunks has thrown.
+ * The beginning of a script: the object by which it finds the run-time support. The first script makes a
+ * stand-in, which runs all functions plainly and keeps the twins; rt.mjs takes these over when it is
+ * imported, or when it is used next. Nothing resumes twins before, so there is always budget left, also
+ * where a loop that runs in chunks has thrown.
+ *
+ * A CommonJS file, this script or another one may declare `Symbol`, `Reflect`, `Object` or `Function`. So
+ * the text takes all of them from values.
+ *
+ * @param {string} realm an expression of the global object
  */
-export const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
+export const standInOf = realm => `(G=>{const O=({}).constructor,` +
+  `{getPrototypeOf,getOwnPropertySymbols,defineProperty}=O,` +
+  `k=getOwnPropertySymbols(getPrototypeOf([]))[0].constructor.for('rt.mjs');return G[k]??=(()=>{` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
-  `const{apply,construct}=Reflect,{call}=Function.prototype,{next}=(function*(){})(),budget={get left(){return 1/0},set left(_){},room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
+  `const{call,apply:of}=S,apply=call.bind(of),{next}=(function*(){})(),` +
+  `budget={get left(){return 1/0},set left(_){},room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
   `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
-  `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
+  `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},` +
+  `enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
-  `withStub(f,make){return this.twin(make(f),0,f)},` +
-  `names(){},` +
+  `names(){},titledTwin(...l){return this.twin(...l)},` +
   `twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry,` +
   `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `making:own,short(){return true},` +
-  `plain:apply,` +
+  `plain:apply,wholes:[],whole(f){this.wholes.push(f);return f},` +
   `drive(g){return apply(next,g,[]).value},` +
-  `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
+  `named(f,value){return defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
   `derived(f,body,flags){this.body(f,{isDerived:true,body:body||null,flags})},` +
   `body(f,body,takesTarget){set(f,{generator:null,entry:f,awaited:null,self:takesTarget||null,target:null,` +
-  `Blank:null,body})}}}})()`
+  `Blank:null,body})}` +
+  `}}})()})(${realm})`

@@ -24,7 +24,7 @@ function isInWith(node, own) {
 
 /** A statement that yields on a condition. @param {Draft} draft @param {string} condition */
 const pause = ({ steps, framed }, condition) => framed ? framed.pause(condition)
-  : steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
+  : steps ? `if (${condition} && ${steps}.p()) yield ${steps};` : `if (${condition}) yield;`
 
 /**
  * A point. In the body of a `with` no name is sure to be ours; `super` is.

@@ -2,7 +2,7 @@
  * addons/preemptify/maps.mjs: source maps of rewritten text.
  */
 
-import { min, stringify } from './primordials.mjs'
+import { append, emptyMap, min, stringify } from './primordials.mjs'
 import { lineAt, linesOf } from './read.mjs'
 
 /** @param {string} bytes a character each */
@@ -26,8 +26,14 @@ function vlq(value) {
  * @param {string} text
  * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the
  *   source, and its length
+ * @param {(number | string)[]} [named] indexes in `kept`, each with the name of the piece
+ * @param {string[]} [names] gets these names
  */
-function mapOf(source, text, kept) {
+function mapOf(source, text, kept, named = [], names = []) {
+  /** Index of each name, and the last one that was written. */
+  const indexes = emptyMap()
+  let lastName = 0
+  let next = 0
   const lines = linesOf(source)
   const starts = linesOf(text)
   let mappings = ''
@@ -39,19 +45,26 @@ function mapOf(source, text, kept) {
     const at = kept[i]
     const original = kept[i + 1]
     const length = kept[i + 2]
-    const next = i + 3 < kept.length ? kept[i + 3] : text.length + 1
-    for (let here = at; here < next; here = row + 1 < starts.length ? starts[row + 1] : next) {
+    const end = i + 3 < kept.length ? kept[i + 3] : text.length + 1
+    for (let here = at; here < end; here = row + 1 < starts.length ? starts[row + 1] : end) {
       for (; starts[row + 1] <= here; row++) {
         mappings += ';'
         written = -1
       }
       const place = original + min(here - at, length)
-      const next = place < lines[line] || place >= lines[line + 1] ? lineAt(lines, place) : line
+      const originalLine = place < lines[line] || place >= lines[line + 1] ? lineAt(lines, place) : line
       const begun = written < 0 ? vlq(here - starts[row]) : `,${vlq(here - written)}`
-      mappings += `${begun}A${vlq(next - line)}${vlq(place - lines[next] - column)}`
+      mappings += `${begun}A${vlq(originalLine - line)}${vlq(place - lines[originalLine] - column)}`
+      if (named[next] === i) {
+        const name = /** @type {string} */ (named[next + 1])
+        if (!indexes.has(name)) indexes.set(name, append(names, name) - 1)
+        mappings += vlq(indexes.get(name) - lastName)
+        lastName = indexes.get(name)
+        next += 2
+      }
       written = here
-      line = next
-      column = place - lines[next]
+      line = originalLine
+      column = place - lines[originalLine]
     }
   }
   return mappings
@@ -61,10 +74,13 @@ function mapOf(source, text, kept) {
  * The line that leads from a rewritten text to its source. In base64, since Node takes no other.
  *
  * @param {string} source @param {string} text @param {number[]} kept as of mapOf
- * @param {string} url of the source
+ * @param {string} url of the source @param {(number | string)[]} [named] as of mapOf
  */
-export function mapLine(source, text, kept, url) {
-  const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })
+export function mapLine(source, text, kept, url, named) {
+  /** @type {string[]} */
+  const names = []
+  const mappings = mapOf(source, text, kept, named, names)
+  const map = stringify({ version: 3, sources: [url], names, mappings })
   const bytes = unescape(encodeURIComponent(map)) // of UTF-8
   return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(bytes)}`
 }

@@ -9,9 +9,9 @@ import {
   callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf
 } from './calls.mjs'
 import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
-import { append, find, firstOf, matches, max, pick, takeLast } from './primordials.mjs'
+import { append, emptySet, find, firstOf, matches, max, pick, takeLast } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
-/** @import { Facts, Node } from './scopes.mjs' */
+/** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
 /** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
@@ -38,6 +38,13 @@ export function planModule(tree) {
     }
   }
   pick(tree.special, refuseNames)
+  // V8 keeps `caller` and `arguments` on the running function: in a job that is the twin, and after a
+  // suspension the twin has other ones.
+  if (find(tree.reads, readsRunning)) {
+    pick(plans, plan => {
+      if (!plan.facts.isStrict) plan.reason ||= 'the caller or the arguments of a function'
+    })
+  }
   pick(plans, plan => {
     plan.isOnce = isOnce(plan)
     if (plan.isOnce) plan.reason ||= 'code that is run once'
@@ -58,7 +65,8 @@ export function planModule(tree) {
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
-    holdsDual: false, sizes: [], twin: '',
+    holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''),
+    isHoisted: false,
     isDirect: false, frame: null, entry: '',
     plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
   }
@@ -138,22 +146,85 @@ export function steadyKey({ computed, key }) {
 }
 
 /** Whether statements stand in it as a list. @param {Node} node */
-const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
-  type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
+export const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' ||
+  type === 'StaticBlock' || type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
 
 /**
- * A generator function has no variable `yield`, and is not what `arguments.callee` is to be.
+ * A generator function has no variable `yield`.
  *
- * @param {Node} id one of those
+ * @param {Node} id called `yield` or `arguments`
  */
 function refuseNames({ name, parent }) {
-  const isYield = name === 'yield'
-  if (!isYield && !(isMember(parent) && keyOf(parent) === 'callee')) return
+  if (name !== 'yield') return
   for (let around = parent; around; around = around.parent) {
     if (!around.facts) continue
-    around.plan.reason ||= `the name ${isYield ? 'yield' : 'arguments.callee'}`
+    around.plan.reason ||= 'the name yield'
     if (!around.facts.isArrow) return
   }
+}
+
+/**
+ * Whether a read of `caller` or `arguments` may be that of a function. Many objects have `arguments`, so
+ * these count only of a function that the text shows; `caller` counts of any variable of sloppy code.
+ *
+ * @param {Node} read a member, or a part of a pattern
+ */
+function readsRunning(read) {
+  const { type, object, property, key, parent } = read
+  if (type === 'MemberExpression') {
+    const name = property.name ?? property.value
+    return mayBeFunction(object, name === 'caller' && isSloppy(object))
+  }
+  const { right = parent.parent.init } = parent.parent
+  return !!right && mayBeFunction(right, (key.name ?? key.value) === 'caller' && isSloppy(right))
+}
+
+/** @param {Node} node @returns {boolean} whether it is an identifier in sloppy code */
+const isSloppy = ({ type, scope }) => type === 'Identifier' && !scope.isStrict
+
+/**
+ * Whether a value may be a function with `caller` and `arguments`.
+ *
+ * @param {Node} node @param {boolean} isOpen the answer for a value that the text does not show
+ * @param {Set<Variable>} [seen] variables that are being looked at
+ * @returns {boolean}
+ */
+function mayBeFunction(node, isOpen, seen = emptySet()) {
+  const { type, object, property, variable, left, right, consequent, alternate, expressions } = node
+  const isFunction = (/** @type {Node} */ value) => mayBeFunction(value, isOpen, seen)
+  switch (type) {
+    case 'FunctionExpression': return true
+    case 'MemberExpression': {
+      const name = property.name ?? property.value
+      return isOpen || (name === 'callee' ? isArguments(object) : name === 'caller' && isFunction(object))
+    }
+    case 'CallExpression': return isOpen
+    case 'AssignmentExpression': return isFunction(right)
+    case 'LogicalExpression': return isFunction(left) || isFunction(right)
+    case 'ConditionalExpression': return isFunction(consequent) || isFunction(alternate)
+    case 'SequenceExpression': return isFunction(expressions[expressions.length - 1])
+    case 'Identifier': break
+    default: return false
+  }
+  if (!variable) return isOpen
+  if (seen.has(variable)) return false
+  seen.add(variable)
+  const isDeclared = (/** @type {Node} */ id) => {
+    const { type, init } = id.parent
+    if (id.parent.id !== id) return false
+    return matches(/^Function/, type) || (type === 'VariableDeclarator' && init && isFunction(init))
+  }
+  const isAssigned = (/** @type {Node} */ { parent }) =>
+    parent.type === 'AssignmentExpression' && parent.left.variable === variable && isFunction(parent.right)
+  return (isOpen && matches(/^(?:parameter|catch|import)$/, variable.kind)) ||
+    !!(find(variable.declarations, isDeclared) ?? find(variable.references, isAssigned))
+}
+
+/** Whether a name stands for the arguments of a function. @param {Node} node @returns {boolean} */
+function isArguments(node) {
+  if (node.type !== 'Identifier') return false
+  return node.name === 'arguments' ||
+    !!find(node.variable?.declarations ?? [], ({ parent }) => parent.init?.name === 'arguments')
 }
 
 /**

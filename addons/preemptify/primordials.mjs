@@ -74,6 +74,13 @@ export const max = Math.max
 export const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 export const stringify = JSON.stringify
 export const List = Array
+// Read once, because modules also see what a script declares by `let Symbol` or `class Object`.
+export const toObject = Object
+export const symbolIterator = Symbol.iterator
+export const symbolSpecies = Symbol.species
+export const symbolReplace = Symbol.replace
+/** The global object, even if a script declares a variable `globalThis`. @type {any} */
+export const realm = globalThis
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 /** Calls the built-in `then` of a promise. */
 export const thenOf = /* @__PURE__ */ kept(Promise, 'then')
@@ -163,9 +170,8 @@ export const define = (object, key, value) => defineProperty(object, key, /** @t
 
 // A function of the engine that calls back has a twin here, which does what the specification says in the
 // same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the
-// callback has a twin, or the list is long; else the engine's own is called. How often a sort compares what
-// is left to implementations: this is a merge sort. Not kept: a constructor that is the Array of another
-// realm is taken for any other class.
+// callback has a twin, or the list is long; else the engine's own is called. Not kept: a constructor that
+// is the Array of another realm is taken for any other class.
 
 export const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
 
@@ -182,11 +188,16 @@ function engineParts() {
   })
   return {
     Array,
+    Error: /** @type {any} */ (Error),
     Function,
     Promise,
+    JSON,
     Proxy,
+    Reflect,
     String,
+    TextEncoder: realm.TextEncoder,
     bind: Function.prototype.bind,
+    captureStackTrace: /** @type {any} */ (Error).captureStackTrace,
     call: exec(NATIVE, sourceOf(Function.prototype.call)) ? Function.prototype.call : null,
     values: Array.prototype[Symbol.iterator],
     elements,
@@ -194,6 +205,9 @@ function engineParts() {
     typed: prototype,
     keys: prototype.keys,
     length: /** @type {any} */ (getOwnPropertyDescriptor(prototype, 'length')).get,
+    Floats: Float64Array,
+    sort: Array.prototype.sort,
+    sortTyped: prototype.sort,
     slice: prototype.slice,
     filter: prototype.filter,
     fill: prototype.set,

@@ -7,25 +7,25 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  constructorFor, constructorOf, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf,
-  nameAsMember
+  constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember,
+  keyOf, nameAsMember
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
-  pastDirectives, prefixFor, print, replace, seek, terse
+  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
+  optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
-import { HELPERS, STAND_IN } from './helpers.mjs'
+import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
-import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
+import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, listOf, matches, max, pick,
   sort, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
-import { isGlobal, isStrictBody, names } from './scopes.mjs'
+import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -71,6 +71,8 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   checkPatterns()
   /** @type {number[]} */
   const kept = []
+  /** @type {(number | string)[]} */
+  const named = []
   /** @type {Plan[]} */
   let plans = []
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
@@ -79,19 +81,24 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   /** @type {Map<string, string> | null} */
   let keepers = emptyMap()
   let fits = true
+  /** Whether calls hand in their text for messages. */
+  let says = true
   /** @param {number} generators how many twins are to be such instead of leaving frames @returns {string} */
   const print = generators => {
-    kept.length = 0
+    kept.length = named.length = 0
     keepers?.clear()
     plans = planModule(tree)
-    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
+    const printed = printModule(
+      text, tree, plans, runtime, kept, named, prologue, generators, keepers, inlined, says) + epilogue
     fits = printed.length <= room
     return printed
   }
   let result = print(0)
-  // What is inlined goes first, what keeps entries last.
+  // Inlined calls go first, then the texts of calls, and keepers last. A short text keeps the texts of its calls:
+  // it is too long by its beginning.
   if (!fits) {
     inlined = null
+    says = text.length < SHORT
     let least = 0
     let most = pick(plans, isSpare).length
     for (let i = 0; i < PRINTS && least < most; i++) {
@@ -104,7 +111,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
     if (!fits) keepers = null
     if (!fits) result = print(most)
   }
-  return url === undefined ? result : result + mapLine(text, result, kept, url)
+  return url === undefined ? result : result + mapLine(text, result, kept, url, named)
 }
 
 /**
@@ -112,13 +119,15 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
  * @param {number[]} kept gets what of the source stays, as mapOf takes it
+ * @param {(number | string)[]} named likewise
  * @param {string} begin when its functions are there
  * @param {number} generators how many twins are to be such that could leave frames
  * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
  * @param {Set<Node> | null} inlined likewise
+ * @param {boolean} says whether calls hand in their text for messages
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined) {
+function printModule(source, tree, plans, specifier, kept, named, begin, generators, keepers, inlined, says) {
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -142,12 +151,23 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const isNamed = plan.node.type === 'FunctionDeclaration' || isTwinMember(plan)
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
+    const { node: { id, start, parent } } = plan
+    const name = titleOf(plan, source)
+    plan.title = name && asKey(name)
+    plan.mark = name ? { name, at: (id ?? (plan.facts.isMethod ? parent.key : { start })).start } : ''
+    // A module that imports itself by others may be called before it runs; then a function without a body
+    // of its own needs its twin.
+    plan.isHoisted = !isScript && plan.parent?.parent === null &&
+      plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
     plan.draft = {
-      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
+      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper,
+      keepers, inlined, says, spell: terse,
       budget, begin: (isScript ? ` const ${budget} = ${global}p.budget;` : '') +
         (plan.facts.isDerived ? ` const ${our}G = this;` : ''),
       steps: plan.facts.isGenerator && !plan.facts.isAsync ? `${our}s` : '', self: 'this',
-      isOfModule: true, isCounted: true, framed: null
+      isOfModule: true, isCounted: true,
+      framed: null,
+      callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
     plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
   }
@@ -174,7 +194,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   const at = placeOfHead()
   insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
   insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
-  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept)
+  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept, named)
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
@@ -182,9 +202,9 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   }
 
   function prologue() {
-    let result = isScript ? `;var ${global}p=${STAND_IN};`
+    let result = isScript ? `;var ${global}p=${standInOf(realmOf(tree))};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
-    const hasNothing = !isScript && (used.has('C') || used.has('D'))
+    const hasNothing = !isScript && (used.has('C') || used.has('R'))
     if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
@@ -197,7 +217,10 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const isMethod = startsWith(key, '.')
       const way = `${global}${isMethod ? 'E' : 'e'}`
       const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
-      result += `var ${name}p${isMethod ? '={}' : ''},${name}q;function ${name}(f){return f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f)}`
+      // Nothing is kept for undefined, because the message of its error names the expression.
+      const said = !isMethod ? `g??"${key}"` : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
+      result += `var ${name}p,${name}q;function ${name}(f,g){` +
+        `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
     })
     return used.size ? `${result}${namesOfTwins()}` : ''
   }
@@ -236,7 +259,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
     if (found === null || (found.plan && !found.plan.isLong)) return
     const flags = hasFields(node) ? 3 : 2
-    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('D')}(this,0,${flags})}`)
+    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
   }
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
@@ -261,22 +284,27 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     const edits = isInner ? plan.inner : plan.plain
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
     const isObjectMethod = facts.isMethod && !isInClass
-    if (!isLong) {
+    const isKept = isKeptWhole(plan)
+    if (!isLong && !isKept) {
       const { start, end } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
       if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
       return
     }
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits, from: start, to: end }
-    const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
-    const register = helper('t')
+    const isDual = isKept || isPrintedTwice(plan, isInner)
+    const register = isKept ? '' : helper('t')
     const twin = frame ? plan.entry : plan.twin
     const { isAsync, isGenerator } = facts
     const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
       : takesTarget(facts) ? ',3' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
-    /** @param {Pieces} fn @param {Pieces} twin */
-    const registered = (fn, twin) => [`${register}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+    const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
+    const callee = plan.draft?.callee ?? ''
+    const isNamedInside = !isDual || callee !== '' || !(isShared || isTail)
+    /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
+    const registered = (fn, twin, by = register) =>
+      isKept ? [`${helper('O')}(`, fn, ')'] : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
     else if (isInClass) printMember()
@@ -290,12 +318,17 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
         inOrder(edits)
         replace(around, parent.start, start, `export{${name} as default};`)
       }
-      replace(around, start, end, [isDual ? asItIs : stub(plan, `function ${name}`), text])
+      const fn = isDual ? asItIs : stub(plan, `function ${name}`)
+      replace(around, start, end, [fn, plan.isHoisted ? text : ''])
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
+      const isOfScript = isScript && plan.parent?.parent === null
+      const declare = isOfScript ? 'var' : 'const'
+      const declared = plan.isHoisted || isKept ? '' : [`${declare} ${twin}=`, titled(text), ';']
       // A declaration is no result of a script.
-      const begin = `${node.id ? '' : `;${helper('m')}(${name},"default")`};${isScript && plan.parent?.parent === null ? `var ${global}0=` : ''}`
-      plan.registered = [begin, registered(name, twin), ';']
+      const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
+      plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
+        registered(name, twin, plan.isHoisted ? helper('D') : register), ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
 
@@ -319,29 +352,60 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
-      // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
-      // well, and takes it away before any code can see it.
-      const name = isTwinMember(plan) ? nameAsMember(plan) : ''
-      if (name) addTwin()
-      const made = name ? `${holder}.${name}` : text
-      const removal = name && !parent.static ? `;delete ${made}` : ''
+      const begin = (/** @type {Pieces} */ body) =>
+        insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
+      if (isKept) return begin(registered(holder + access(key()), ''))
       const flags = (isFielded ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
       const target = takesTarget(facts) ? ',!0)' : ')'
-      const member = facts.isDerived ? [`${helper('D')}(this,`, made, `,${flags})`]
-        : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
-        : registered(holder + access(key()), made)
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, removal, '}'])
+      const member = (/** @type {Pieces} */ made) =>
+        facts.isDerived ? [`${helper('R')}(this,`, made, `,${flags})`]
+          : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
+          : registered(holder + access(key()), made)
+      const made = titled(text)
+      if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made))
+      // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
+      // well, and takes it away before any code can see it.
+      addTwin()
+      const own = `${holder}.${nameAsMember(plan)}`
+      const { title } = plan
+      const name = title[0] === '[' ? cut(title, 1, title.length - 1) : stringify(title)
+      begin([member(`${helper('m')}(${own},${name})`), parent.static ? '' : `;delete ${own}`])
     }
 
     function expression() {
       const { id } = node
-      if (!id && isDual) return registered(named(asItIs), text)
-      if (!id) {
-        const fn = named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
-        return frame ? [`${helper('Q')}(`, text, `,${twin}=>(`, fn, '))'] : [`(${twin}=>`, registered(fn, twin), ')(', text, ')']
+      const fn = isDual ? id ? asItIs : named(asItIs)
+        : id ? stub(plan, `function ${id.name}`)
+        : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
+      if (isKept) {
+        // V8 shows an anonymous function under the names that it is assigned to, if no call is between.
+        const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
+        if (!isAssigned) return id ? registered(asItIs, '') : registered(named(asItIs), '')
+        enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, ')')
+        return [asItIs]
       }
-      return isDual ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
-        : ['(()=>{', stub(plan, `function ${id.name}`), text, 'return ', registered(id.name, twin), '})()']
+      if (!isNamedInside) {
+        const inner = plan.title === '' ? text : titled(text)
+        return id ? [`(${id.name}=>`, registered(id.name, inner), ')(', fn, ')'] : registered(fn, inner)
+      }
+      if (!id && !callee && plan.title !== '') {
+        return [`(${twin}=>`, registered(fn, [`${twin}=`, titled(text)]), ')()']
+      }
+      // V8 names an anonymous function by the names before it in its statement, so the twin has its own.
+      const made = [`const ${twin}=`, titled(text), ';']
+      if (id) {
+        const own = callee ? `const ${callee}=${id.name};` : ''
+        const end = [made, own, 'return ', registered(id.name, twin), '})(']
+        return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
+      }
+      if (!callee) return ['(()=>{', made, 'return ', registered(fn, twin), '})()']
+      return isDual ? [`(${callee}=>{`, made, 'return ', registered(callee, twin), '})(', fn, ')']
+        : ['(()=>{', made, `const ${callee}=`, fn, ';return ', registered(callee, twin), '})()']
+    }
+
+    /** The twin, with the name of the function. @param {Pieces} fn */
+    function titled(fn) {
+      return withTitle(plan.title, fn, isConcise(plan))
     }
 
     /** What the member is called in the text. */
@@ -361,10 +425,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
       const isKey = parent.value === node && parent.computed
       const name = isKey ? key() : /** @type {string} */ (inferredName(node))
       if (name === '') return fn
-      // The property `{ __proto__: fn }` would set the prototype, and give `fn` no name.
-      const isWord = matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__'
-      const label = isKey || isWord ? name : `[${stringify(name)}]`
-      return [`{${label}:`, fn, '}', access(label)]
+      return withTitle(isKey ? name : asKey(name), fn)
     }
   }
 
@@ -408,6 +469,82 @@ const isShortBut = ({ facts, calls }) =>
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
+
+/**
+ * The global object, in a script or in a CommonJS file. Sloppy code has it as the `this` of a call; strict
+ * code has a name for it, and a script that declares all of the names has `this`.
+ *
+ * @param {Node} tree
+ */
+function realmOf({ scope: { variables, isStrict } }) {
+  const names = pick(['globalThis', 'self', 'global', 'window'], name => variables[name] === undefined)
+  let named = 'this'
+  for (let i = names.length; i-- > 0;) {
+    named = names[i] === 'globalThis' ? names[i] : `typeof ${names[i]}==="object"?${names[i]}:${named}`
+  }
+  return isStrict ? named : `function(){return this}()||(${named})`
+}
+
+/**
+ * Whether a function has a body of its own in addition to its twin. Another one runs the twin.
+ *
+ * @param {Plan} plan @param {boolean} isInner
+ */
+const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
+  (facts.isMethod && node.parent.type === 'MethodDefinition') ||
+  (!isInner && (duals > 0 || children.length === 0))
+
+/**
+ * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its
+ * source without its variables. Others may be made by the thousand.
+ *
+ * @param {Plan} plan
+ */
+function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
+  if (isLong || isOnce || !parent?.isOnce || !isFunctionNode(node)) return false
+  if (facts.isAccessor || facts.isConstructor) return false
+  if ((facts.isAsync && facts.isGenerator) || facts.awaitsDisposal) return false // `preemptify` refuses these
+  const { type, computed, value } = node.parent
+  if (type === 'CallExpression' || type === 'NewExpression' || isPrivate({ node, facts })) return false
+  if (node.type === 'FunctionDeclaration') return isList(node.parent)
+  if (facts.usesSuper && type === 'Property') return false
+  return computed && value === node ? steadyKey(node.parent) !== '' : !!node.id || inferredName(node) !== null
+}
+
+/**
+ * Whether a program may read the function itself from the `arguments` of its twin: `callee` is there in
+ * sloppy functions with a simple list of parameters. The length and the elements by a number tell nothing.
+ *
+ * @param {Plan} plan
+ */
+export function needsCallee({ node, facts }) {
+  if (!facts.usesArguments || facts.isStrict || facts.isArrow) return false
+  if (find(node.params, (/** @type {Node} */ { type }) => type !== 'Identifier')) return false
+  const { references, declarations } = node.scope.variables.arguments
+  return declarations.length > 0 || find(references, reference => {
+    const { parent } = reference
+    if (!isMember(parent) || parent.object !== reference || isCalled(parent)) return true
+    const { computed, property } = parent
+    return computed ? property.type !== 'Literal' || property.value === 'callee' : property.name === 'callee'
+  }) !== undefined
+}
+
+/**
+ * The name of a function in stack traces and source maps; empty if the function has no name.
+ *
+ * @param {Plan} plan @param {string} source
+ */
+function titleOf({ node, facts }, source) {
+  const { id, parent } = node
+  const { key, computed } = parent
+  let name = id?.name
+  if (facts.isConstructor) name = parent.parent.parent.id?.name ?? inferredName(parent.parent.parent)
+  else if (node.type === 'FunctionDeclaration') name ??= 'default'
+  else if (!id && parent.value === node && computed) name = `[${cut(source, key.start, key.end)}]`
+  else if (facts.isMethod) name = isPrivate({ node, facts }) ? `#${key.name}` : key.name ?? `${key.value}`
+  else if (!id) name = inferredName(node)
+  return name ?? ''
+}
 
 /** Whether its twin may be a generator as well. @param {Plan} plan */
 const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail

@@ -15,7 +15,8 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperty, engine, getPrototypeOf, joined, next, pop, takeLast,
+  NO_ARGUMENTS, adopt, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
+  symbolIterator, takeLast,
   throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
@@ -107,7 +108,7 @@ export function suspend(entry, values, self) {
  *
  * @param {Frame} frame @returns {Generator<any, any, any>}
  */
-function* goOnFrom(frame) {
+export function* goOnFrom(frame) {
   for (let result; ; frame = pending.pop()) {
     const { entry, values, self } = frame
     try {
@@ -186,7 +187,7 @@ function stepsOf(generatorFunction) {
     next: { __proto__: null, value: prototype.next },
     throw: { __proto__: null, value: prototype.throw },
     return: { __proto__: null, value: prototype.return },
-    [Symbol.iterator]: { __proto__: null, /** @this {any} */ value() { return this } }
+    [symbolIterator]: { __proto__: null, /** @this {any} */ value() { return this } }
   }
 }
 export const steps = /* @__PURE__ */ stepsOf(function* () {})
@@ -256,7 +257,7 @@ let stamps = /* @__PURE__ */ stamping()
  *
  * @type {any}
  */
-let latestPlain
+let latestPlain = NO_ARGUMENTS
 
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
 export const recordOf = fn => stamps.get(fn)
@@ -264,10 +265,22 @@ export const recordOf = fn => stamps.get(fn)
 /** Whether a function is the one without a twin that was looked up last. @param {any} fn */
 export const isLatestPlain = fn => fn === latestPlain
 
+/** Functions of rewritten code that have no twin. @type {WeakMap<Function, true>} */
+const wholes = /* @__PURE__ */ emptyWeakMap()
+
+/** Registers a function that has no twin. @param {any} fn */
+export function whole(fn) {
+  wholes.set(fn, true)
+  return fn
+}
+
+/** Whether a function has been registered without a twin. @param {any} fn */
+export const isWhole = fn => wholes.has(fn)
+
 /** Takes over the twins of scripts that were evaluated before this module. @param {typeof stamps} store */
 export function adoptStamps(store) {
   stamps = store
-  latestPlain = undefined
+  latestPlain = NO_ARGUMENTS
 }
 
 /** `entry` of an async generator function that has not been called. */
@@ -280,7 +293,7 @@ export const TAKES_TARGET = 3
  * @param {Twin['target']} target @param {any} [body]
  */
 export function stamp(fn, generator, entry, self = null, target = null, body) {
-  latestPlain = undefined
+  latestPlain = NO_ARGUMENTS
   if (entry === TAKES_TARGET) self = true
   const awaited = entry === false ? false : null
   stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body })
@@ -344,22 +357,54 @@ export const beginners = /** @type {any} */ ({})
 /** The job that runs twins on the stack, or null: plain calls run them to completion. */
 export const callerJob = () => driving > 0 ? null : code.current()
 
-/** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
-export function entryOf(fn) {
+/**
+ * An error of this file that begins its stack trace with the program.
+ *
+ * @param {any} thrower the function of ours that throws it @param {string} message @returns {TypeError}
+ */
+export function typeErrorBelow(thrower, message) {
+  const error = new TypeError(message)
+  if (engine.captureStackTrace) apply(engine.captureStackTrace, engine.Error, [error, thrower])
+  return error
+}
+
+/**
+ * A function that throws what a call of another value throws, after the arguments have been evaluated.
+ *
+ * @param {string} text the callee as the source has it
+ */
+const failing = text => function call() {
+  throw typeErrorBelow(call, `${text} is not a function`)
+}
+
+/** @param {string} text the constructor as the source has it @returns {never} */
+export function notConstructor(text) {
+  throw typeErrorBelow(notConstructor, `${text} is not a constructor`)
+}
+
+/**
+ * Returns the function that a job calls in place of a value: the entry of its twin, or the value itself.
+ *
+ * @param {any} fn @param {string} [text] of the callee, for the error if it is not a function
+ * @returns {any}
+ */
+export function entryOf(fn, text) {
   if (fn === latestPlain) return fn
   const twin = stamps.get(fn)
-  if (twin === undefined) return latestPlain = fn
+  if (twin === undefined) {
+    return typeof fn !== 'function' && text !== undefined ? failing(text) : latestPlain = fn
+  }
   return typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
 /**
  * The same for a call that is awaited: an async function is part of its caller then.
  *
- * @param {any} fn @returns {any}
+ * @param {any} fn @param {string} [text] as of entryOf @returns {any}
  */
-export function awaitedEntryOf(fn) {
+export function awaitedEntryOf(fn, text) {
   const twin = stamps.get(fn)
-  if (twin === undefined || !isAsyncTwin(twin)) return entryOf(fn)
+  if (twin === undefined || !isAsyncTwin(twin)) return entryOf(fn, text)
   return twin.awaited ||= wayInto(generatorOf(twin, fn))
 }
 
@@ -371,9 +416,15 @@ export function awaitedEntryOf(fn) {
  * Limits: a proxy sees that its `call` is read. Another `call` that a page gives to the engine later, or to a
  * function without a twin, is used.
  *
- * @param {any} entry @returns {{ call(self: any, ...args: any[]): any }}
+ * @param {any} entry
+ * @param {string} [text] of the callee, for the error if it is not a function; or of its object, if there
+ *   is a name
+ * @param {string} [name] of the member
+ * @returns {{ call(self: any, ...args: any[]): any }}
  */
-export const asMethod = entry => typeof entry === 'function' && entry.call === engine.call ? entry
+export const asMethod = (entry, text, name) => typeof entry !== 'function'
+  ? { call: failing(name === undefined ? text ?? '(intermediate value)' : `${text ?? 'this'}.${name}`) }
+  : entry.call === engine.call ? entry
   : { call: (/** @type {any} */ self, /** @type {any[]} */ ...args) => apply(entry, self, args) }
 
 /**
@@ -383,7 +434,7 @@ export const asMethod = entry => typeof entry === 'function' && entry.call === e
 const DEEPEST = 2 ** 17
 
 /** More points than code passes in a second; as many as V8 counts without allocating. */
-const MANY_POINTS = 2 ** 30 - 1
+export const MANY_POINTS = 2 ** 30 - 1
 
 /**
  * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points

@@ -14,11 +14,11 @@ import { adviceFor, noteNames } from './advice.mjs'
 import { stampEvents } from './events.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
-import { apply, define, reflectDefine } from './primordials.mjs'
+import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, nothing, superCall } from './construct.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, driveToEnd, entryOf, forwarded, frameOf, generatorOf,
-  over, recordOf, rethrow, run, stamp, suspend, suspended, wait
+  notConstructor, over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -58,11 +58,15 @@ function twin(fn, generator, entry, self) {
 }
 
 /**
- * The function that drives a twin which leaves frames.
+ * Registers a twin that is a declaration, and gives it the name of the function: V8 shows this property in
+ * stack traces. Other twins get their names where they stand, because to define a name takes 700 ns.
  *
- * @param {any} entry @param {(entry: any) => any} make
+ * @type {typeof twin}
  */
-const withStub = (entry, make) => twin(make(entry), 0, entry)
+function titledTwin(fn, generator, entry, self) {
+  define(generator || entry, 'name', fn.name)
+  return twin(fn, generator, entry, self)
+}
 
 /**
  * By this symbol scripts find what they need, in an object `{ budget, runtime }`; the first that needs it
@@ -78,14 +82,15 @@ let otherRuntime
 /** When rewritten code is used first. */
 function link() {
   isLinked = true
-  const found = /** @type {any} */ (globalThis)[shared]
+  const found = realm[shared]
   if (found === undefined) {
     // Where the global object has been sealed, only scripts miss it.
-    reflectDefine(globalThis, shared, /** @type {any} */ ({
+    reflectDefine(realm, shared, /** @type {any} */ ({
       __proto__: null, value: support, writable: true, enumerable: true, configurable: true
     }))
   } else if (found.runtime.isStandIn) {
     adoptStamps(found.runtime)
+    pick(found.runtime.wholes, whole)
     found.budget = budget
     found.runtime = runtime
   } else {
@@ -101,7 +106,7 @@ function link() {
 /** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
 export function twinOf(fn) {
   // Nothing has one until then. To ask nevertheless, by `in`, costs a job that does nothing 5 %.
-  if (!isLinked && /** @type {any} */ (globalThis)[shared] === undefined) return undefined
+  if (!isLinked && realm[shared] === undefined) return undefined
   if (!isLinked) link()
   const twin = recordOf(fn) ?? otherRuntime?.get(fn)
   return twin === undefined || twin.generator === null ? undefined : twin
@@ -111,13 +116,17 @@ export function twinOf(fn) {
 export const runtime = {
   budget,
   twin,
-  withStub,
+  titledTwin,
   enter: entryOf,
   awaited: awaitedEntryOf,
   asMethod,
-  enterMethod: (/** @type {any} */ fn) => asMethod(entryOf(fn)),
+  /** @param {any} fn @param {string} text @param {string} name as of asMethod */
+  enterMethod: (fn, text, name) => asMethod(entryOf(fn), text, name),
   apply,
   construct,
+  /** @param {any} F @param {any[]} args @param {string} text of F */
+  make: (F, args, text = '(intermediate value)') =>
+    construct(typeof F === 'function' ? F : notConstructor(text), args),
   body,
   derived,
   superCall,
@@ -129,12 +138,13 @@ export const runtime = {
   wait,
   iterate,
   produced,
-  each,
+  each: (/** @type {any} */ iterable, /** @type {string} */ text) => each(iterable, text),
   collect,
   binding,
   making,
   names: noteNames,
   short: isShort,
+  whole,
   drive: driveToEnd,
   frame: frameOf,
   suspend,
@@ -159,6 +169,6 @@ function linkScheduler() {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
   }, adviceFor })
-  if (shared in globalThis) link()
+  if (shared in realm) link()
 }
 linkScheduler()

@@ -202,6 +202,16 @@ function namer() {
     if (id.name === 'arguments' || id.name === 'yield') append(tree.special, id)
   }
 
+  /**
+   * Notes what reads `caller` or `arguments` of an object.
+   *
+   * @param {Node} node of the read @param {Node} key @param {boolean} computed
+   */
+  function noteRead(node, key, computed) {
+    const name = computed || key.type === 'Literal' ? key.value : key.name
+    if (name === 'caller' || name === 'arguments') append(tree.reads, node)
+  }
+
   /** @param {Node} node @param {string} role of those of its parts whose field has none */
   function pushParts(node, role) {
     const fields = fieldsOf(node)
@@ -353,8 +363,13 @@ function namer() {
     AssignmentPattern(_, role) {
       if (role === 'parameter') scope.isSplit = true
     },
-    Property({ computed }, role) {
+    Property(node, role) {
+      const { computed, key, parent } = node
       if (role === 'parameter' && computed) scope.isSplit = true
+      if (parent.type === 'ObjectPattern') noteRead(node, key, computed)
+    },
+    MemberExpression(node) {
+      noteRead(node, node.property, node.computed)
     },
     AssignmentExpression: () => 'write',
     UpdateExpression: () => 'write',
@@ -423,7 +438,9 @@ function namer() {
    * list, when all that is declared is known.
    *
    * @param {Node} program gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or
-   *   `yield`, labels too; and `imports`: each `import()` and `import.meta`, with the facts of the function
+   *   `yield`, labels too; `reads`: members and parts of patterns that read `caller` or `arguments` of an
+   * object; and
+   *   `imports`: each `import()` and `import.meta`, with the facts of the function
    *   that it is in
    * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of
    *   the source; as `tree.free`, too
@@ -431,6 +448,7 @@ function namer() {
   function names(program) {
     tree = program
     tree.special = []
+    tree.reads = []
     tree.imports = []
     order = []
     hoists = false

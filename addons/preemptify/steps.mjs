@@ -11,9 +11,12 @@ import { construct } from './construct.mjs'
 import { turn } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
-  next, reflectConstruct, reflectDefine, returnFromNext, throwInNext
+  next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
-import { Failure, beginners, begun, entryOf, pending, rethrow, run, stamping, suspended } from './run.mjs'
+import {
+  Failure, beginners, begun, entryOf, notConstructor, pending, rethrow, run, stamping, suspended,
+  typeErrorBelow
+} from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
 const { counts } = extend.code
@@ -39,43 +42,50 @@ class Steps {
   isPending = false
   /** What that waits for. @type {any} */
   call = undefined
-  #isOurs = true
+  /**
+   * Of the root: the Steps whose generator has suspended the step. The result of the step does not tell,
+   * because a delegate's result may have an accessor in the place of its value. @type {Steps | null}
+   */
+  leaf = null
   /** @type {any} */
   generator = undefined
-
-  /** @param {any} value that a generator has yielded */
-  static is(value) {
-    return typeof value === 'object' && value !== null && #isOurs in value
-  }
 
   get on() {
     return this.root.isOn
   }
 
-  /** enter @param {any} fn @returns {any} */
-  e(fn) {
-    return this.on ? entryOf(fn) : fn
+  /** enter @param {any} fn @param {string} text as of entryOf @returns {any} */
+  e(fn, text) {
+    return this.on || typeof fn !== 'function' ? entryOf(fn, text) : fn
   }
 
-  /** new @param {any} F @param {any[]} args @returns {any} */
-  n(F, args) {
+  /** new @param {any} F @param {any[]} args @param {string} text of F @returns {any} */
+  n(F, args, text) {
+    if (typeof F !== 'function') notConstructor(text)
     return this.on ? construct(F, args) : reflectConstruct(F, args)
   }
 
-  /** What a generator yields for a call that has not returned. */
+  /** Suspends the step at a call that has not returned; the generator yields the result. */
   q() {
     this.call = suspended()
-    return this
+    return this.root.leaf = this
   }
 
-  /** for-of @param {any} iterable @returns {any} */
-  c(iterable) {
-    return this.on ? each(iterable, this) : iterable
+  /** Suspends the step at a point, if a twin has asked for it. @returns {boolean} whether to yield */
+  p() {
+    if (!this.on) return false
+    this.root.leaf = this
+    return true
+  }
+
+  /** for-of @param {any} iterable @param {string} text of it @returns {any} */
+  c(iterable, text) {
+    return this.on ? each(iterable, text, this) : iterable
   }
 
   /** yield* @param {any} iterable @returns {any} */
   d(iterable) {
-    return this.on ? each(iterable, this, this) : iterable
+    return this.on ? each(iterable, '', this, this) : iterable
   }
 
   /** spread @param {any} iterable @param {boolean} [isMap] @returns {any} */
@@ -135,8 +145,10 @@ function stepOf(steps, method, value) {
   steps.isOn = method !== returnFromNext
   const step = apply(method, steps.generator, [value])
   steps.isOn = false
-  if (!Steps.is(step.value)) return step
-  append(pending, begun(rest(steps, step.value)))
+  const { leaf } = steps
+  if (leaf === null) return step
+  steps.leaf = null
+  append(pending, begun(rest(steps, leaf)))
   return budget
 }
 
@@ -213,7 +225,7 @@ class Walk {
     this.step = step
   }
 
-  [Symbol.iterator]() {
+  [symbolIterator]() {
     return this
   }
 
@@ -277,13 +289,16 @@ const twinItself = { on: true }
 /**
  * What a `for`-`of` of a twin iterates, or a `yield*` of a generator.
  *
- * @param {any} iterable @param {any} [asker] @param {Steps | null} [outer] what delegates to it
+ * @param {any} iterable @param {string} [text] of it, for the error if it is not iterable
+ * @param {any} [asker] @param {Steps | null} [outer] what delegates to it
  * @returns {any}
  */
-export function each(iterable, asker = twinItself, outer = null) {
-  if (isArray(iterable) || !isObject(iterable)) return iterable
-  const method = iterable[Symbol.iterator]
-  return typeof method === 'function' ? iterated(iterable, method, asker, outer) : iterable
+export function each(iterable, text = '', asker = twinItself, outer = null) {
+  if (isArray(iterable) || typeof iterable === 'string') return iterable
+  const method = iterable?.[symbolIterator]
+  if (typeof method !== 'function' && text) notIterable(text)
+  if (typeof method !== 'function' || !isObject(iterable)) return iterable
+  return iterated(iterable, method, asker, outer)
 }
 
 /**
@@ -296,19 +311,28 @@ export function iterated(iterable, method, asker = twinItself, outer = null) {
   const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext && iterator.throw === throwInNext
   if (isOwn && outer === null) return new StepsWalk(steps, asker)
   if (isOwn && outer) steps.root = outer.root
-  return { [Symbol.iterator]: () => iterator }
+  return { [symbolIterator]: () => iterator }
 }
 
-/** What a `for`-`of` iterates where the twin leaves frames. @param {any} given @returns {any} */
-export function walk(given) {
-  const method = given?.[Symbol.iterator]
+/** @param {string} text @returns {never} */
+function notIterable(text) {
+  throw typeErrorBelow(notIterable, `${text} is not iterable`)
+}
+
+/**
+ * What a `for`-`of` iterates where the twin leaves frames.
+ *
+ * @param {any} given @param {string} [text] of it, for the error if it is not iterable @returns {any}
+ */
+export function walk(given, text) {
+  const method = given?.[symbolIterator]
   if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement && !('return' in engine.elements)) {
     return new Walk(given, null, null)
   }
-  if (typeof method !== 'function') return given // for the engine to refuse
+  if (typeof method !== 'function') return text ? notIterable(text) : given
   const iterable = iterated(given, method)
   if (iterable instanceof Walk) return iterable
-  const iterator = iterable[Symbol.iterator]()
+  const iterator = iterable[symbolIterator]()
   return isObject(iterator) ? new Walk(null, iterator, iterator.next) : iterable
 }
 
@@ -330,13 +354,14 @@ function* collecting(steps, isMap) {
   /** @type {any[]} */
   const list = []
   for (let step; !(step = steps.next()).done;) {
-    if (step.value === budget) {
+    const { value } = step
+    if (value === budget) {
       yield suspended()
       continue
     }
     if (--budget.left <= 0) yield
-    append(list, step.value)
-    if (isMap && !isObject(step.value)) {
+    append(list, value)
+    if (isMap && !isObject(value)) {
       steps.return()
       break
     }

@@ -1,8 +1,10 @@
 import { same, show } from '../../examples/preemptify/values.mjs'
 import { budget, rt } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
+import { runtime } from '../../addons/preemptify/runtime.mjs'
 import { corpus } from '../corpus/index.mjs'
 import { drive, driveAsync, preemptible } from '../support/drive.mjs'
+import { differentSorts } from '../support/sorting.mjs'
 import { elapse, equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
 
 /** What is thrown, when `run` throws. */
@@ -377,6 +379,17 @@ test('resources are disposed of at the end of their blocks, after what is called
   }
   equal(String(thrown(() => preemptify(waits))),
     'TypeError: preemptify(waits): await using cannot be driven; write a generator that yields what disposing gives')
+})
+
+test('a sort of a job makes the comparisons of the engine', () => {
+  equal(differentSorts((sort, list, compare) => {
+    const { enter, suspended, twin } = runtime
+    const withTwin = twin((a, b) => compare(a, b), function* (a, b) { return compare(a, b) })
+    return drive(function* () {
+      const result = Reflect.apply(enter(sort), list, [withTwin])
+      return result === budget ? yield suspended() : result
+    }(), { limit: 7 })
+  }), [])
 })
 
 test('an endless function lets others run, and can be cancelled', async () => {

@@ -7,7 +7,9 @@ import { Scheduler, budget } from '../../../rt.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
 import { runtime } from '../../../addons/preemptify/runtime.mjs'
 import { drive } from '../../support/drive.mjs'
+import { internals } from '../../support/phases.mjs'
 import { forSeeds, seeded } from '../../support/seeded.mjs'
+import { differentSorts } from '../../support/sorting.mjs'
 
 const { apply, enter, suspended, twin } = runtime
 
@@ -418,6 +420,58 @@ use('an index that a prototype has is defined all the same', () => {
   assert.is(result[50], 6)
   assert.equal(log, [])
 })
+
+const sorting = suite('sorts of jobs')
+
+for (const limit of [1, 2 ** 30]) {
+  sorting(`a sort of a job makes the comparisons of the engine, budget ${limit}`, () => {
+    assert.equal(differentSorts((sort, list, compare) => {
+      budget.left = limit
+      return drive(function* () {
+        const result = apply(enter(sort), list, [both(compare)])
+        return result === budget ? yield suspended() : result
+      }(), { limit })
+    }), [])
+  })
+}
+
+const { budget: points, powerSort, timSort, ...mergeSorts } = internals('budget', 'powerSort', 'timSort', 'halvesSort', 'windowSort', 'widthSort')
+for (const [name, sort] of Object.entries(mergeSorts)) {
+  sorting(`${name} is stable and sorts lists of every length`, () => {
+    for (let length = 0; length < 300; length++) {
+      const items = Array.from({ length }, (_, id) => ({ id, key: id * 7919 % 10 }))
+      const expected = items.slice().sort((a, b) => a.key - b.key)
+      points.left = 2 ** 30
+      const list = items.slice()
+      assert.is(sort(list, (a, b) => a.key - b.key).next().done, true)
+      assert.equal(list, expected)
+    }
+  })
+}
+
+const adaptive = {
+  TimSort: timSort(false),
+  'TimSort with powers': timSort(true),
+  'powersort with galloping': powerSort(true, true),
+  'powersort without galloping': powerSort(false, true),
+  'powersort without descending runs': powerSort(false, false)
+}
+for (const [name, sort] of Object.entries(adaptive)) {
+  sorting(`${name} is stable and sorts lists of every length`, () => {
+    for (let length = 0; length < 700; length += length < 100 ? 1 : 37) {
+      for (const keyOf of [id => id * 7919 % 10, id => id % 90, id => -id, id => id * 31 % 257]) {
+        const items = Array.from({ length }, (_, id) => ({ id, key: keyOf(id) }))
+        const expected = items.slice().sort((a, b) => a.key - b.key)
+        points.left = 2 ** 30
+        const list = items.slice()
+        sort(list, (a, b) => a.key - b.key).next()
+        assert.equal(list, expected)
+      }
+    }
+  })
+}
+
+sorting.run()
 
 use('a sort is stable, and has as many comparisons as it takes', () => {
   const items = Array.from({ length: 1000 }, (_, id) => ({ id, key: id * 7919 % 10 }))

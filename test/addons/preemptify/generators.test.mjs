@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { Scheduler } from '../../../rt.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
+import { assertSame } from '../../support/modes.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
 const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
@@ -48,6 +49,29 @@ for (const [name, body] of Object.entries(consumers)) {
     assert.ok(points > 100, `${points} points`)
   })
 }
+
+/** An iterator whose results count how often their `value` is read. */
+const counting = `
+  let reads = 0
+  function long(x) { for (let i = 0; i < 3; i++) Math.sqrt(i); return x }
+  const counted = () => {
+    let rounds = 0
+    return {
+      [Symbol.iterator]() { return this },
+      next() { const done = ++rounds > 2; return { done, get value() { reads++; return [long(rounds), 0] } } }
+    }
+  }
+  function* outer() { long(1); return yield* counted() }
+  function* outermost() { long(1); return yield* outer() }
+`
+for (const [name, body] of Object.entries({
+  'next reads no value of a delegate': 'const w = outer(); w.next(); w.next(); const { done } = w.next(); return [done, reads]',
+  'nested yield* reads no value of a delegate': 'const w = outermost(); w.next(); w.next(); return reads',
+  'for-of reads each value of a delegate once': 'for (const x of outermost()) long(x); return reads',
+  'a spread reads each value of a delegate once': 'return [[...outermost()].length, reads]',
+  'Array.from reads each value of a delegate once': 'return [Array.from(outermost(), long).length, reads]',
+  'a Map reads each value of a delegate once': 'return [new Map(outermost()).size, reads]'
+})) steps(name, () => assertSame(`${counting} export function main() { reads = 0; ${body} }`))
 
 steps.run()
 

@@ -71,6 +71,25 @@ maps('each character of what was kept, whatever ends lines', () => {
   }
 })
 
+maps('a source map names the function of each twin', () => {
+  const source = `export function walk(list) { for (const x of list) go(x) }
+    const o = { step(n) { for (;;) go(n) } }, arrow = n => { for (;;) go(n) }
+    class A { #hidden() { for (;;) go() } draw() { for (;;) this.#hidden() } }`
+  const text = preemptify.source(source, { url: 'http://localhost/a.js' })
+  const map = new SourceMap(JSON.parse(Buffer.from(/base64,(.*)/.exec(text)[1], 'base64').toString()))
+  const found = []
+  text.split('\n').forEach((line, row) => {
+    for (let column = 0; column < line.length; column++) {
+      const { name, generatedColumn, originalLine, originalColumn } = map.findEntry(row, column)
+      if (name === undefined || generatedColumn !== column) continue
+      // Node gives an entry without a name that of the entry before.
+      const original = source.split('\n')[originalLine].slice(originalColumn)
+      if (original.startsWith(name === 'arrow' ? 'n =>' : name)) found.push(name)
+    }
+  })
+  assert.equal([...new Set(found)].sort(), ['#hidden', 'arrow', 'draw', 'step', 'walk'])
+})
+
 maps('the line that browsers and Node look for', () => {
   const line = mapLine('a', 'a', [0, 0, 1], 'http://localhost/ä.js')
   const { 1: base64 } = /^\n\/\/# sourceMappingURL=data:application\/json;base64,(\S+)$/.exec(line)

@@ -5,7 +5,7 @@ import { AsyncEvent, after, every, sleep } from '../../../alarms.mjs'
 import { IoReservation, interrupt, loop } from '../../../addons/reservations.mjs'
 import { Scheduler, Task, budget, fp } from '../../../rt.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
-import { STAND_IN } from '../../../addons/preemptify/helpers.mjs'
+import { standInOf } from '../../../addons/preemptify/helpers.mjs'
 import { runtime } from '../../../addons/preemptify/runtime.mjs'
 import { Channel, Mutex, Resource, choice, nonPreemptive, par, race } from '../../../sync.mjs'
 import { drive } from '../../support/drive.mjs'
@@ -527,7 +527,7 @@ const fresh = () => instance(['addons/preemptify.mjs', 'rt.mjs'], ['Scheduler', 
 
 /** What a rewriter makes of a script with a function of each kind. */
 const script = () => (0, eval)(`
-  var $p = ${STAND_IN};
+  var $p = ${standInOf("globalThis")};
   (() => {
     function count(n) { let i = 0; while (i < n) i++; return i }
     $p.runtime.twin(count, function* (n) {
@@ -546,7 +546,7 @@ const script = () => (0, eval)(`
     $p.runtime.twin(Made, function* (n) { this.n = n })
     const arrow = $p.runtime.twin(() => 'plain', function* () { return this.twin }, null, [{ twin: 'twin' }])
     function* made(n) {
-      const made = $p.runtime.construct(Made, [n])
+      const made = $p.runtime.make(Made, [n])
       return made === $p.budget ? yield $p.runtime.suspended() : made
     }
     return { count, twice, made: n => $p.runtime.drive(made(n)), arrow, named: $p.runtime.named(() => 1, 'given') }
