@@ -12,7 +12,8 @@ import { give, lengthOf, put } from './builtins.mjs'
 import { familyOf } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject, next,
-  reflectConstruct, returnFromNext, setPrototypeOf, thenOf, throwInNext
+  reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
+  throwInNext
 } from './primordials.mjs'
 import { beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
 /** @import { Family } from './family.mjs' */
@@ -220,7 +221,7 @@ class AsyncWalk {
   /** Begins the iteration. @returns {Generator<any, void, any>} */
   *#begin() {
     const { iterable } = this
-    const method = iterable[Symbol.asyncIterator] ?? undefined
+    const method = iterable[symbolAsyncIterator] ?? undefined
     this.#isBoxed = method === undefined
     const iterator = this.#isBoxed ? boxed(iterable) : yield* called(method, iterable)
     if (!isObject(iterator)) throw new TypeError(`Result of the Symbol.asyncIterator method is not an object`)
@@ -282,8 +283,8 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
     throw new TypeError(`${String(callback)} is not a function`)
   }
   const make = isConstructor(Class) ? () => reflectConstruct(Class, NO_ARGUMENTS) : () => []
-  const isAsync = (items[Symbol.asyncIterator] ?? undefined) !== undefined
-  if (!isAsync && (items[Symbol.iterator] ?? undefined) === undefined) {
+  const isAsync = (items[symbolAsyncIterator] ?? undefined) !== undefined
+  if (!isAsync && (items[symbolIterator] ?? undefined) === undefined) {
     const list = Object(items)
     const length = lengthOf(list)
     const result = isConstructor(Class) ? reflectConstruct(Class, [length]) : new engine.Array(length)

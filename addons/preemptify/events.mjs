@@ -9,12 +9,9 @@ import { budget } from '../../rt.mjs'
 import { give } from './builtins.mjs'
 import {
   append, apply, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore, isObject,
-  ownKeys
+  ownKeys, realm
 } from './primordials.mjs'
 import { callerJob, entryOf, recordOf, run, suspended } from './run.mjs'
-
-/** @type {any} */
-const realm = globalThis
 
 /** @param {any} object @param {string} name @returns {any} the own symbol with this description */
 const symbolOf = (object, name) =>

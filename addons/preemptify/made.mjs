@@ -9,7 +9,7 @@
 
 import { makers } from './construct.mjs'
 import {
-  apply, emptyMap, engine, getPrototypeOf, matches, reflectConstruct, sourceOf, split
+  apply, emptyMap, engine, getPrototypeOf, matches, realm, reflectConstruct, sourceOf, split
 } from './primordials.mjs'
 import { stamp } from './run.mjs'
 
@@ -99,6 +99,6 @@ export function stampMaking() {
     stamp(Class, null, (/** @type {any[]} */ ...args) => made(Class, args))
     makers.set(Class, (/** @type {any[]} */ args, /** @type {any} */ target) => made(Class, args, target))
   }
-  const { eval: own } = globalThis
+  const { eval: own } = realm
   if (matches(/\[native code\]/, sourceOf(own))) stamp(own, null, evalEntry(own))
 }

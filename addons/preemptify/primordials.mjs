@@ -78,6 +78,7 @@ export const List = Array
 export const toObject = Object
 export const symbolIterator = Symbol.iterator
 export const symbolSpecies = Symbol.species
+export const symbolAsyncIterator = Symbol.asyncIterator
 export const symbolReplace = Symbol.replace
 /** The global object, even if a script declares a variable `globalThis`. @type {any} */
 export const realm = globalThis

@@ -230,8 +230,9 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
    * length is limited.
    */
   function namesOfTwins() {
+    if (keepers === null) return '' // a text that is too long
     const names = emptySet()
-    let room = max(source.length / 50, 60)
+    let room = source.length < SHORT ? 60 : source.length / 50
     pick(plans, ({ node, isLong }) => {
       const name = isLong ? nameFor(node) : ''
       if (name.length < 3 || name.length > room || names.has(name)) return

@@ -13,7 +13,7 @@ import { makers } from './construct.mjs'
 import { familyOf } from './family.mjs'
 import {
   NO_ARGUMENTS, adopt, append, apply, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isObject,
-  reflectConstruct, thenOf
+  realm, reflectConstruct, symbolSpecies, thenOf
 } from './primordials.mjs'
 import { begun, callerJob, entryOf, pending, recordOf, stamp, suspended } from './run.mjs'
 
@@ -30,7 +30,7 @@ function isPlainPromise(promise) {
   return isObject(promise) && getPrototypeOf(promise) === Promise.prototype &&
     !hasOwn(promise, 'constructor') &&
     getOwnPropertyDescriptor(Promise.prototype, 'constructor')?.value === Promise &&
-    getOwnPropertyDescriptor(Promise, Symbol.species)?.get === promiseSpecies
+    getOwnPropertyDescriptor(Promise, symbolSpecies)?.get === promiseSpecies
 }
 
 /** @param {any} own the built-in `then` */
@@ -149,8 +149,6 @@ export function stampReactions() {
   give(Promise.prototype, 'finally', finallyEntry)
   stamp(Promise, null, Promise)
   makers.set(Promise, promiseOf)
-  /** @type {any} */
-  const realm = globalThis
   give(realm, 'queueMicrotask', laterEntry, ANY)
   if (isObject(realm.process)) give(realm.process, 'nextTick', laterEntry, ANY)
 }
