@@ -7,8 +7,10 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf, nameAsMember
+  constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember,
+  keyOf, nameAsMember
 } from './calls.mjs'
+import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
   optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
@@ -19,11 +21,11 @@ import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, matches, max, pick, sort,
-  startsWith, stringify
+  append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, listOf, matches, max, pick,
+  sort, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
-import { isFunctionNode, isStrictBody, names } from './scopes.mjs'
+import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -160,8 +162,10 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
     plan.draft = {
       source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper,
       keepers, inlined, says, spell: terse,
-      budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
-      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true,
+      budget, begin: (isScript ? ` const ${budget} = ${global}p.budget;` : '') +
+        (plan.facts.isDerived ? ` const ${our}G = this;` : ''),
+      steps: plan.facts.isGenerator && !plan.facts.isAsync ? `${our}s` : '', self: 'this',
+      isOfModule: true, isCounted: true,
       framed: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
@@ -200,7 +204,8 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
   function prologue() {
     let result = isScript ? `;var ${global}p=${standInOf(realmOf(tree))};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
-    if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
+    const hasNothing = !isScript && (used.has('C') || used.has('R'))
+    if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const { name, arity } = HELPERS[key]
@@ -217,7 +222,24 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
       result += `var ${name}p,${name}q;function ${name}(f,g){` +
         `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
     })
-    return used.size ? result : ''
+    return used.size ? `${result}${namesOfTwins()}` : ''
+  }
+
+  /**
+   * The names of functions that have twins, for advice: see advice.mjs. A text names few of them, because its
+   * length is limited.
+   */
+  function namesOfTwins() {
+    if (keepers === null) return '' // a text that is too long
+    const names = emptySet()
+    let room = source.length < SHORT ? 60 : source.length / 50
+    pick(plans, ({ node, isLong }) => {
+      const name = isLong ? nameFor(node) : ''
+      if (name.length < 3 || name.length > room || names.has(name)) return
+      names.add(name)
+      room -= name.length + 1
+    })
+    return names.size ? `${global}p.runtime.names(${stringify(join(listOf(names), ' '))});` : ''
   }
 
   /**
@@ -227,15 +249,30 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
    */
   function childEdits(plan, isInner) {
     const draft = { edits: joined([], plan.facts.edits) }
+    pick(plan.facts.classes, node => inheritConstructor(draft, node))
     pick(plan.children, child => printChild(draft, child, isInner))
     return draft.edits
   }
 
+  /** Registers a class without an own constructor. @param {Draftlike} draft @param {Node} node a class */
+  function inheritConstructor(draft, node) {
+    const { superClass, body } = node
+    const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
+    if (found === null || (found.plan && !found.plan.isLong)) return
+    const flags = hasFields(node) ? 3 : 2
+    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
+  }
+
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
   function bound(plan, edits) {
-    pick(plan.facts.calls, ({ callee, optional }) => {
+    pick(plan.facts.calls, ({ callee, optional, type }) => {
+      const { start, end } = callee?.object ?? callee ?? plan.node
+      if (callee && isGlobal(callee.object ?? callee, FUNCTION)) {
+        const isNew = type === 'NewExpression'
+        replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
+      }
       if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
-      const { start, end } = callee.object
+      if (isGlobal(callee.object, FUNCTION)) return
       enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
     return edits
@@ -259,7 +296,9 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
     const isDual = isKept || isPrintedTwice(plan, isInner)
     const register = isKept ? '' : helper('t')
     const twin = frame ? plan.entry : plan.twin
-    const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
+    const { isAsync, isGenerator } = facts
+    const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
+      : takesTarget(facts) ? ',3' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
     const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
     const callee = plan.draft?.callee ?? ''
@@ -295,13 +334,16 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
     }
 
     function printMember() {
-      if (facts.isConstructor) {
+      const isFielded = facts.isDerived && hasFields(classOf(node))
+      if (facts.isConstructor && (!facts.isDerived || isFielded)) {
         const { body: { start, body } } = node
         const at = pastDirectives(body, start + 1)
-        const { 0: first } = node.params
-        const id = first?.left ?? first
+        const { 0: param } = node.params
+        const id = param?.left ?? param
         const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1 // else it may be a function in the body
-        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${isPlain ? id.name : 'arguments[0]'}===${nothing})return;`)
+        const first = isPlain ? id.name : 'arguments[0]'
+        const skip = isFielded ? '{super();return}' : 'return;'
+        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
         inOrder(edits)
       }
       if (edits.length) replace(around, start, end, [asItIs])
@@ -314,9 +356,12 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
       const begin = (/** @type {Pieces} */ body) =>
         insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
       if (isKept) return begin(registered(holder + access(key()), ''))
-      const member = (/** @type {Pieces} */ made) => !facts.isConstructor
-        ? registered(holder + access(key()), made)
-        : [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')']
+      const flags = (isFielded ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
+      const target = takesTarget(facts) ? ',!0)' : ')'
+      const member = (/** @type {Pieces} */ made) =>
+        facts.isDerived ? [`${helper('R')}(this,`, made, `,${flags})`]
+          : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
+          : registered(holder + access(key()), made)
       const made = titled(text)
       if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made))
       // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
@@ -407,6 +452,20 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
       : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
   }
 }
+
+/** The constructor of functions. */
+const FUNCTION = /^Function$/
+
+/** The name by which code calls a function, or an empty text. @param {Node} node @returns {string} */
+function nameFor({ id, parent }) {
+  const { key, left } = parent
+  const name = id?.name ?? key?.name ?? parent.id?.name ?? left?.name ?? left?.property?.name ?? ''
+  return matches(/^[a-z_$][\w$]*$/i, name) ? name : ''
+}
+
+/** Whether only `super()` makes a derived constructor long. @param {Plan} plan */
+const isShortBut = ({ facts, calls }) =>
+  facts.loops.length === 0 && !find(calls, ({ kind }) => kind !== 'super')
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
