@@ -723,6 +723,8 @@ class Extras {
     this.driver = null
     /** @type {Admission | null} */
     this.admit = null
+    /** Called when the job starts to wait, and when it ends. @type {(() => void) | null} */
+    this.onRest = null
 
     // Accounts
     /** @type {BudgetTuner | null} */
@@ -1373,11 +1375,10 @@ Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
  *
  * @typedef {Waitable & {
  *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
- *   rekeyed?: (job: Job) => void
- * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job. For
- * work
- *   in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job
- *   change
+ *   rekeyed?: (job: Job) => void, thenable?: PromiseLike<any>
+ * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job;
+ *   `thenable`: the value that traces show in place of the waitable. For work in other threads: `cancel` is
+ *   called instead of ending the wait, `rekeyed` when the keys of the job change
  */
 /** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
 const special = waitable => waitable
@@ -1682,7 +1683,7 @@ const isThenable = value => (typeof value === 'object' || typeof value === 'func
 
 /** The value as users know it, for traces. @param {Waitable} waitable */
 const subjectOf = waitable => waitable instanceof Join ? waitable.target
-  : waitable instanceof Settlement ? waitable.thenable : waitable
+  : special(waitable)?.thenable ?? waitable
 
 /** @param {Job | Waiter} a @param {Job | Waiter} b */
 const moreEligible = (a, b) => compareRanks(effectiveRankOfNode(b), effectiveRankOfNode(a)) < 0 ? b : a
@@ -2215,6 +2216,12 @@ function finishWith(job, result) {
 let twinOf = fn => fn
 /** Whether a function may return a value. preemptify replaces this. @type {(fn: any) => boolean} */
 let answers = () => true
+/**
+ * Returns advice for a job that has stalled, given the function of the job. preemptify sets this.
+ *
+ * @type {((fn: any) => string | undefined) | null}
+ */
+let adviceFor = null
 
 // Read once: a script may declare variables with the names `Reflect` and `Symbol`, which modules see too.
 const apply = Reflect.apply
@@ -2223,6 +2230,10 @@ const toStringTag = Symbol.toStringTag
 
 /** @param {any} fn */
 const isAsync = fn => fn?.[toStringTag] === 'AsyncFunction'
+
+/** @param {any} work a function, a pair or a Task @returns {any} the function that it calls */
+const functionOf = work =>
+  typeof work === 'function' ? work : Array.isArray(work) ? work[0][work[1]] : work.run
 
 /**
  * Calls the function of a job. Its return value decides how the job continues.
@@ -2233,7 +2244,7 @@ function start(job) {
   const { work, input: args } = job
   const isFunction = typeof work === 'function'
   try {
-    const run = isFunction ? work : Array.isArray(work) ? work[0][work[1]] : work.run
+    const run = functionOf(work)
     const self = isFunction ? undefined : Array.isArray(work) ? work[0] : work
     const code = twinOf(run)
     const context = asyncContext === undefined ? asyncContext = engineContext() : asyncContext
@@ -2520,6 +2531,7 @@ function noteBlock(core, job) {
   if (core.observers !== null && wait !== null) emit(core, 'block', job, { on: subjectOf(wait) })
   // Cancelled by the act of waiting.
   if (job.status === WAITING && wait !== null && job.extras.wait === wait && isDoomed(job)) stopWaiting(job)
+  if (job.status === WAITING) job.extras.onRest?.()
 }
 
 /** Puts a job after its equals. @param {Core} core @param {Job} job ready */
@@ -2745,7 +2757,8 @@ function generatorOf(work) {
 function methodPair(pair) {
   const [object, name] = pair
   const isObject = typeof object === 'object' && object !== null || typeof object === 'function'
-  if (pair.length !== 2 || !isObject) throw wrongType('work', WORK, pair)
+  if (pair.length !== 2) throw wrongType('work', WORK, pair)
+  if (!isObject) throw wrongType(`work[0], whose method is ${String(name)},`, 'an object', object)
   refuseAsyncGenerator('work', callable(`work[1]: ${String(name)}`, object[name]), object[name])
   return UNSTARTED
 }
@@ -2852,14 +2865,17 @@ function arrive(job) {
   expectMiss(job)
   const waitable = admit === null ? null : admit(job)
   if (job.status >= DONE) return
-  if (waitable === null) {
-    makeReady(job, 'release')
-    // A job can also move its group after the other jobs of the same rank.
-    if (job === bestOf(core) || job.extras.group !== null) reconsider(core)
-  } else {
-    holdBack(job, waitable)
-  }
+  if (waitable === null) enqueue(job)
+  else holdBack(job, waitable)
   core.loop.requestTurn()
+}
+
+/** Makes a released job ready. @param {Job} job */
+function enqueue(job) {
+  const { core } = job
+  makeReady(job, 'release')
+  // A job can also move its group after the other jobs of the same rank.
+  if (job === bestOf(core) || job.extras.group !== null) reconsider(core)
 }
 
 /** Makes a job wait before it starts. @param {Job} job a job outside of queues @param {Waitable} waitable */
@@ -3043,6 +3059,7 @@ function finish(job, status, outcome) {
   if (job.extras !== NO_EXTRAS) release(job, job.extras)
   if (status === FAILED && !extras.isHandled && job.deferred === null) core.failures.push(job)
   if (isLate) miss(job)
+  extras.onRest?.()
   if (core.inRound) return
   reportFailures(core)
   answerIdlers(core)
@@ -3425,7 +3442,11 @@ function stall(core, job, ms) {
   core.stats.stalls++
   if (core.observers !== null) emit(core, 'stall', job, { ms })
   for (const notify of core.stallListeners) notify(job, ms)
-  callUser(core, 'onStall', core.onStall, job, ms)
+  /** @type {string | undefined} */
+  let advice
+  if (adviceFor !== null) callUser(core, 'onStall', () => { advice = adviceFor?.(functionOf(job.work)) })
+  if (advice === undefined) callUser(core, 'onStall', core.onStall, job, ms)
+  else callUser(core, 'onStall', core.onStall, job, ms, advice)
 }
 
 /** @param {Core} core @param {unknown} error @param {Job | null} job */
@@ -4122,8 +4143,9 @@ function hasPeer(core, job) {
  * @property {boolean} [paused] default false
  * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected
  * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet
- * @property {(by: Job | { name: string }, ms: number) => void} [onStall] called when one budget of a job, or
- *   one callback, outlasted the slice; callbacks have names such as 'alarm tick' or 'before click'
+ * @property {(by: Job | { name: string }, ms: number, advice?: string) => void} [onStall] called when one
+ *   budget of a job, or one callback, outlasted the slice; callbacks have names such as 'alarm tick' or
+ *   'before click'. `advice` names a preemptible function that the job called plainly, and the remedy
  * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with
  *   the error of a failed job that no code has asked for by the end of the round; default: as the platform
  *   reports
@@ -5357,18 +5379,57 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /** Code that preemptify has rewritten: see addons/preemptify/run.mjs. */
   code: {
     /**
-     * @param {{ twinOf?: typeof twinOf, answers?: typeof answers }} hooks how to find a twin; whether a
-     *   function returns a value
+     * @param {{ twinOf?: (fn: any) => any, answers?: (fn: any) => boolean,
+     *   adviceFor?: (fn: any) => string | undefined }} hooks how to find a twin; whether a function returns a
+     *   value; advice for a job that has stalled, given its function
      */
     link(hooks) {
       twinOf = hooks.twinOf ?? twinOf
       answers = hooks.answers ?? answers
+      adviceFor = hooks.adviceFor ?? adviceFor
     },
     /** Whether a function may return a value. @param {any} fn @returns {boolean} */
     answers: fn => answers(fn),
     counts,
     ROOM,
     Suspended,
+    /** The job whose code is on the stack, of any scheduler, or null. */
+    current: () => dispatching === null ? null : dispatching.running,
+    /**
+     * Starts a child job in its caller's turn, for a call whose first part has run on the caller's stack. The
+     * child has the rank, the budget and the reservation of its parent. It never misses the deadline, because
+     * the parent does.
+     *
+     * @param {Job} parent also one that has ended @param {Function} fn names the child
+     * @param {any[]} calls generators, outermost first. All but the innermost are suspended in a call
+     * @param {Waitable | null} waitable what the innermost generator waits for; null: the child is ready
+     * @returns {Job}
+     */
+    child(parent, fn, calls, waitable) {
+      const { core, extras: { parameters } } = parent
+      const job = createJob(core, fn, calls.pop(), NO_ARGUMENTS, parent.release)
+      const extras = extrasOf(job)
+      job.input = undefined
+      job.rank = ownRankOf(parent)
+      job.startTime = readClock(core)
+      extras.callers = calls
+      const { budget, reservation } = parameters
+      if (parameters !== PLAIN) extras.parameters = { ...PLAIN, budget, reservation }
+      if (reservation !== undefined) attach(job, [], reservation)
+      core.live++
+      if (waitable !== null) holdBack(job, waitable)
+      else enqueue(job)
+      core.loop.requestTurn()
+      return job
+    },
+    /**
+     * Calls a function whenever a job starts to wait, and when it ends.
+     *
+     * @param {Job} job @param {() => void} fn
+     */
+    onRest(job, fn) {
+      extrasOf(job).onRest = fn
+    },
     /** Ends the budget without a yield. @returns {boolean} whether the job must yield */
     checkpoint: () => dispatching === null || endBudgetInPlace(dispatching),
     /** Ends the budget of the running job at its next point. */

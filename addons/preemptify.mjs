@@ -11,16 +11,17 @@
  *   source --read--> tree --scopes--> names and facts --plan--> twins --print--> edits --edits--> text
  *                                                              (generators, frames, loops, calls)
  *
- * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs, sorts.mjs and builtins.mjs. load.mjs,
- * blobs.mjs and cycles.mjs import rewritten modules; in pages, they compile in a worker (worker.mjs,
- * remote.mjs). function.mjs rewrites one function; maps.mjs, report.mjs and implicit.mjs describe a rewritten
- * text.
+ * Rewritten text imports the run-time support alone: runtime.mjs with run.mjs, construct.mjs, steps.mjs,
+ * asynchronous.mjs and others. load.mjs, blobs.mjs and cycles.mjs import rewritten modules; in pages, they
+ * compile in a worker (worker.mjs, remote.mjs). function.mjs rewrites one function; maps.mjs, report.mjs and
+ * implicit.mjs describe a rewritten text.
  *
  * @module preemptify
  */
 
 import { extend } from '../rt.mjs'
 import { preemptify as preemptifyFunction } from './preemptify/function.mjs'
+import { compiler } from './preemptify/made.mjs'
 import { importModule, isModule } from './preemptify/load.mjs'
 import { isOwnModule } from './preemptify/own.mjs'
 import { assign } from './preemptify/primordials.mjs'
@@ -37,6 +38,7 @@ import { twinOf } from './preemptify/runtime.mjs'
  * }}
  */
 function linked() {
+  compiler.rewrite = text => sourceOfModule(text, { type: 'script' })
   extend.code.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
   return /** @type {any} */ (assign(preemptifyFunction, { source: sourceOfModule, import: importModule, report }))
 }

@@ -13,8 +13,9 @@ import {
   isConstructor, isObject, min, next, patternExec, pick, reflectDefine, sourceOf, split, startsWith,
   symbolIterator, symbolReplace, symbolSpecies, toObject
 } from './primordials.mjs'
+import { construct } from './construct.mjs'
 import {
-  begun, construct, entryOf, generatorOf, goOnFrom, pending, recordOf, run, stamp, suspended
+  begun, entryOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, stamp, suspended
 } from './run.mjs'
 import { algorithmOf, sortsUndefined } from './sorts.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
@@ -24,7 +25,7 @@ const { counts, interrupt } = extend.code
 const MOST_ELEMENTS = 2 ** 53 - 1
 
 /** LengthOfArrayLike. @param {any} object @returns {number} */
-function lengthOf(object) {
+export function lengthOf(object) {
   const length = floor(object.length)
   return length > 0 ? min(length, MOST_ELEMENTS) : 0
 }
@@ -96,7 +97,9 @@ const descriptorOf = value =>
   ({ __proto__: null, value, writable: true, enumerable: true, configurable: true })
 
 /** CreateDataPropertyOrThrow. @param {any} object @param {PropertyKey} key @param {any} value */
-const put = (object, key, value) => { defineProperty(object, key, descriptorOf(value)) }
+export const put = (/** @type {any} */ object, /** @type {PropertyKey} */ key, /** @type {any} */ value) => {
+  defineProperty(object, key, descriptorOf(value))
+}
 
 /**
  * The same in an array that nobody has seen: an assignment takes 2 ns instead of 150, and is the same unless
@@ -412,8 +415,8 @@ function bindTwin(fn, args) {
   const twin = recordOf(fn)
   if (twin === undefined) return bound
   const generator = generatorOf(twin, fn)
-  stamp(bound, generator && apply(engine.bind, generator, args), twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args),
-    null, { fn, args }, twin.body)
+  const entry = isAsyncTwin(twin) ? false : twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args)
+  stamp(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
   return bound
 }
 
@@ -477,17 +480,21 @@ function replaced(object, key, value) {
   }
 }
 
+/**
+ * Gives a built-in function a twin. A function that a page has put in its place is called unmodified, and
+ * some engines lack some functions.
+ *
+ * @param {any} holder @param {string} name
+ * @param {(own: any) => Function} entry returns the entry for the built-in function
+ * @param {RegExp} [text] matches the source of the built-in function
+ */
+export function give(holder, name, entry, text = NATIVE) {
+  const own = getOwnPropertyDescriptor(holder, name)?.value
+  if (typeof own === 'function' && exec(text, sourceOf(own))) stamp(own, null, entry(own))
+}
+
 /** Gives the engine functions of this realm that call back their twins. */
 export function stampEngine() {
-  /**
-   * @param {any} holder @param {string} name
-   * @param {(own: any) => Function} entry that of the engine's own function
-   */
-  const give = (holder, name, entry) => {
-    const own = getOwnPropertyDescriptor(holder, name)?.value
-    // What a page has put in its place is called as it is; there are engines that lack one.
-    if (typeof own === 'function' && exec(NATIVE, sourceOf(own))) stamp(own, null, entry(own))
-  }
   /**
    * @param {any} holder @param {string} name @param {number} at the callback's place
    * @param {(receiver: any, args: any[]) => any} size how many points a call of the engine's own counts as

@@ -59,7 +59,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  *
  * @typedef {object} CallSite
  * @property {Node} node
- * @property {string} kind 'call', 'member', 'new', 'tag'
+ * @property {string} kind 'call', 'member', 'new', 'tag', 'super'
  * @property {Plan | null} target the function that it calls, where that is known
  * @property {boolean} isAwaited
  * @property {string | null} name what is called instead, by its name
@@ -214,6 +214,7 @@ export const closing = draft => draft.framed ? '' : `)===${draft.budget}?yield $
  */
 export function planCall(draft, call) {
   const { node, kind } = call
+  if (kind === 'super') return // planSuper
   const chain = lastAfter(node).parent
   const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
   if (!isChain && isAsItIs(draft, call)) return
@@ -506,7 +507,7 @@ function planChain(draft, chain) {
 const QUICK = /* @__PURE__ */ new RegExp('^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
   'Map|Set|Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array|Text(?:En|De)coder|' +
   'parse(?:Int|Float)|is(?:NaN|Finite)|(?:en|de)codeURI(?:Component)?|(?:un)?escape|' +
-  '(?:set|clear)(?:Timeout|Interval)|queueMicrotask)$')
+  '(?:set|clear)(?:Timeout|Interval))$')
 /** Those that iterate what they are given. */
 const COLLECTION = /^(?:Map|Set)$/
 /** Objects whose methods are such. */
@@ -541,7 +542,8 @@ export const isPrivate = ({ facts, node: { parent } }) => facts.isMethod && pare
  *
  * @param {{ node: Node, facts: Facts }} plan @returns {boolean}
  */
-export const isTwinMember = plan => isPrivate(plan) || (plan.facts.usesSuper && plan.facts.isMethod)
+export const isTwinMember = plan => isPrivate(plan) ||
+  (plan.facts.usesSuper && plan.facts.isMethod && !plan.facts.isDerived)
 
 /**
  * The name of a twin that is a member of its class. A class can read the private members of itself, and not
@@ -557,7 +559,9 @@ export function kindOf(call) {
   if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isGlobal(tag, QUICK) ? 'tag' : ''
   if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'MetaProperty' || isAssignedTo(call)) return ''
   if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
-  if (type === 'NewExpression') return isClass(callee.variable) && !constructorOf(callee) ? '' : 'new'
+  if (type === 'NewExpression') {
+    return isClass(callee.variable) && constructorFor(callee) === null ? '' : 'new'
+  }
   const { parent } = lastAfter(call)
   if (parent.type === 'ChainExpression' && parent.parent.operator === 'delete') return ''
   if (!isMember(callee)) return 'call'
@@ -600,10 +604,29 @@ export function isCollected({ type, parent, argument, callee, arguments: given }
 const isClass = variable => !!variable && isFixed(variable) &&
   (variable.kind === 'class' || matches(/^Class/, variable.scope.node.type))
 
-/** @param {Node} id of a class @returns {Node | null} its constructor, if it extends none */
-function constructorOf({ variable }) {
-  const { superClass, body } = variable.declarations[0].parent
-  return !superClass && find(body.body, (/** @type {Node} */ { kind }) => kind === 'constructor')?.value || null
+/** @param {Node} node a class @returns {Node | undefined} the constructor that it declares */
+export const constructorOf = ({ body }) =>
+  find(body.body, (/** @type {Node} */ { kind }) => kind === 'constructor')?.value
+
+/** The result of `constructorFor` for a constructor that is not known. */
+const UNKNOWN = /* @__PURE__ */ Object.freeze({ plan: null })
+
+/**
+ * Finds the first constructor with a body that `new` runs for a class, or that `super()` runs in a class.
+ *
+ * @param {Node} callee the class, or the expression after `extends`
+ * @returns {{ plan: Plan | null } | null} the constructor; UNKNOWN; null if only built-in constructors run
+ */
+export function constructorFor(callee) {
+  while (callee) {
+    if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return null
+    if (!isClass(callee.variable)) return UNKNOWN
+    const node = callee.variable.declarations[0].parent
+    const own = constructorOf(node)
+    if (own) return own
+    callee = node.superClass
+  }
+  return null
 }
 
 /**
@@ -613,7 +636,7 @@ function constructorOf({ variable }) {
  */
 export function targetOf(call) {
   const { type, callee = call.tag } = call
-  if (type === 'NewExpression' && isClass(callee.variable)) return /** @type {Node} */ (constructorOf(callee)).plan
+  if (type === 'NewExpression' && isClass(callee.variable)) return constructorFor(callee)?.plan ?? null
   const value = callee.type === 'Identifier' ? valueOfName(callee) : callee.property?.type === 'PrivateIdentifier' ? privateMethod(callee) : callee
   return value && isFunctionNode(value) ? value.plan : null
 }

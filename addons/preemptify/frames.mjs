@@ -147,7 +147,8 @@ export function unframe(draft) {
 }
 
 /** @param {{ node: Node, facts: Facts }} plan */
-const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync && !isGenerator && !scope.hasEval
+const canLeaveFrame = ({ facts: { isAsync, isGenerator, isDerived, usesNewTarget, scope } }) =>
+  !isAsync && !isGenerator && !isDerived && !usesNewTarget && !scope.hasEval
 
 /**
  * The declared variables of a function that a resumed twin can restore. The twin declares them at its top.

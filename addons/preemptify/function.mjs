@@ -6,7 +6,8 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember } from './calls.mjs'
+import { asyncEntry } from './asynchronous.mjs'
+import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember, kindOf } from './calls.mjs'
 import {
   BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print,
   range, replace, seek, withTitle
@@ -16,16 +17,18 @@ import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
-  NO_SOURCE, adopt, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
+  NO_SOURCE, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
   emptyMap, emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
   listOf, matches, ownKeys, pick, reflectGet, reflectSet, sourceOf, startsWith, stringify, takeLast,
   withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
-import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, isWhole, steps, wayInto } from './run.mjs'
+import {
+  access, asMethod, awaitedEntryOf, entryOf, generatorOf, isWhole, steps, wait, wayInto
+} from './run.mjs'
 import { runtime, twinOf } from './runtime.mjs'
-import { names } from './scopes.mjs'
+import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
 /** @import { CallSite, Draft } from './calls.mjs' */
 /** @import { Facts, Node, Scope } from './scopes.mjs' */
@@ -246,6 +249,7 @@ export function preemptify(fn, options = {}) {
  * @property {Map<string, () => any>} live variables that are read when the function reads them
  * @property {string[]} values names that are in scope by value
  * @property {Set<string>} preemptible members that may be preemptible
+ * @property {Set<any> | null} generators generator functions that calls run; null: all
  * @property {(key: string) => boolean} mayCome whether a call of it may find a preemptible function later
  */
 
@@ -261,12 +265,16 @@ function linksOf(fn, options, methods) {
   const live = emptyMap()
   /** @type {Links['preemptible']} */
   const preemptible = emptySet()
+  const generators = evaluate ? emptySet() : null
   pick(methods, key => preemptible.add(key))
   /** @param {any} value in scope */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
       pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
-        if (isDelegable(getOwnPropertyDescriptor(holder, key)?.value)) preemptible.add(key)
+        const member = getOwnPropertyDescriptor(holder, key)?.value
+        if (!isDelegable(member)) return
+        preemptible.add(key)
+        generators?.add(member)
       })
     }
   }
@@ -296,6 +304,7 @@ function linksOf(fn, options, methods) {
     live,
     values,
     preemptible,
+    generators,
     mayCome: key => !evaluate && isByName && isUnknown(key)
   }
   return links
@@ -486,13 +495,22 @@ function linkedCalls(draft, plan) {
     const found = linkOf(draft, node)
     const isLinked = found || (type === 'CallExpression' && isMember(callee) && !callee.computed &&
       draft.links.preemptible.has(nameOf(callee.property)))
-    if (!isLinked) return
-    const kind = tag ? 'tag' : found ? 'call' : 'member'
+    const linkedKind = tag ? 'tag' : found ? 'call' : 'member'
+    const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(draft, node)
+    if (kind === '') return
     const call = callSite(node, kind, null, own)
     if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)
   })
   return calls
 }
+
+/**
+ * How a call is made whose callee may have a twin: `evaluate` reaches variables of all kinds.
+ *
+ * @param {FunctionDraft} draft @param {Node} call @returns {string} as of kindOf; empty: it is made plainly
+ */
+const unlinkedKind = ({ options }, call) =>
+  !options.evaluate || isDirectEval(call) || call.callee?.object?.type === 'Super' ? '' : kindOf(call)
 
 /**
  * What a name that is called is replaced by.
@@ -545,11 +563,13 @@ const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : n
  *
  * @param {Links} links @param {any} callee @param {string} way 'call' or 'awaited'
  */
-function wayOf({ fn, self, table }, callee, way) {
+function wayOf({ fn, self, table, generators }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
   if (twinOf(callee)) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
-  if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
+  if (generators !== null && !generators.has(callee)) {
+    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return callee
+  } else if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
   let target = callee
   table.forEach(({ get }) => {
     const others = valueOf(get)?.[known]
@@ -852,8 +872,9 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
  */
 function publish(generatorFunction, original, source, isAsync, awaited) {
   const { name, length } = original
+  const call = isAsync ? asyncEntry(generatorFunction, original) : awaited
   /** @type {any} */
-  const properties = { name, length, source, [known]: { original, awaited, call: isAsync ? original : awaited } }
+  const properties = { name, length, source, [known]: { original, awaited, call } }
   pick(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
   return generatorFunction
 }
@@ -869,7 +890,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
 ) {
   try {
     const result = yield* defineProperties(apply(inner, this, args), steps)
-    return isAsync && isObject(result) ? yield adopt(result) : result
+    return isAsync && isObject(result) ? yield wait(result) : result
   } catch (error) {
     // In the words of the engines; one of the dead zone is the program's own.
     const name = error instanceof ReferenceError && find(lost, name =>

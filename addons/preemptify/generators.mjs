@@ -9,6 +9,7 @@ import {
   closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, sayingIterable,
   way
 } from './calls.mjs'
+import { planSuper, planTarget, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations, pastDirectives,
   pastParentheses, range, replace, seek
@@ -30,6 +31,7 @@ import { isWithin } from './scopes.mjs'
 export function planTwin(draft, { node, facts, calls }) {
   const { source, helper, steps } = draft
   const { body } = node
+  if (facts.isDerived && draft.isOfModule) planSuper(draft, node)
   for (let i = 0; i < calls.length; i++) planCall(draft, calls[i])
   for (let i = 0; i < facts.awaits.length; i++) {
     const { start, end } = facts.awaits[i]
@@ -38,10 +40,12 @@ export function planTwin(draft, { node, facts, calls }) {
     insert(draft, end, -EXPRESSION_EDGE, start, '))')
     part(draft, facts.awaits[i])
   }
+  if (facts.isAsync && facts.isGenerator) planProduced(draft, facts, body)
   for (let i = 0; i < facts.loops.length; i++) {
     if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
   }
   if (draft.isOfModule) {
+    planTarget(draft, facts)
     for (let i = 0; i < facts.yields.length; i++) {
       const { start, end, delegate } = facts.yields[i]
       if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${steps}.d(`, ')')
@@ -50,6 +54,25 @@ export function planTwin(draft, { node, facts, calls }) {
     planCollected(draft, facts.calls, body)
   }
   planBeginning(draft, node)
+}
+
+/**
+ * The values that an async generator yields, and the one that it returns, which is awaited.
+ *
+ * @param {Draft} draft @param {Facts} facts @param {Node} body
+ */
+function planProduced(draft, { yields, returns }, body) {
+  const { source, helper } = draft
+  pick(yields, ({ start, end, argument }) => {
+    if (start < body.start) return
+    if (argument) enclose(draft, pastSpace(source, start + 5), end, STATEMENT_EDGE, `${helper('Y')}(`, ')')
+    else insert(draft, end, -STATEMENT_EDGE, start, ` ${helper('Y')}()`)
+  })
+  pick(returns, ({ start, argument }) => {
+    if (!argument) return
+    const end = pastParentheses(source, argument.end)
+    enclose(draft, pastSpace(source, start + 6), end, STATEMENT_EDGE, `(yield ${helper('y')}((`, ')))')
+  })
 }
 
 /**
@@ -184,13 +207,15 @@ function planForOf(draft, loop) {
  *   frame: Pieces | null }} plan
  * @returns {any[]}
  */
-export function textOfTwin({ edits, steps, spell, isOfModule }, plan) {
-  const { node: { params, body }, twin, title, mark, isHoisted } = plan
+export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
+  const { node: { params, body }, facts, twin, title, mark, isHoisted } = plan
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
   const head = !isOfModule ? '' : isTwinMember(plan) ? `*${nameAsMember(plan)}`
     : isConcise(plan) ? `*${title}` : `function*${isHoisted ? twin : ''}`
-  const pieces = [mark, steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
+  const hidden = isOfModule && takesTarget(facts) ? `${our}G` : steps
+  const begin = hidden ? `${head}(${hidden}${params.length ? ',' : ''}` : `${head}(`
+  const pieces = [mark, begin, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')
   append(pieces, { edits, from, to })

@@ -26,7 +26,9 @@ export const HELPERS = {
   c: { name: 'each', arity: 2 },
   k: { name: 'collect', arity: 2 },
   j: { name: 'binding', arity: 1 },
+  x: { name: 'making', arity: 1 },
   i: { name: 'iterate', arity: 1 },
+  Y: { name: 'produced', arity: 1 },
   d: { name: 'drive', arity: 1 },
   m: { name: 'named', arity: 2 },
   M: { name: 'asMethod', arity: 3 },
@@ -37,7 +39,9 @@ export const HELPERS = {
   W: { name: 'walk', arity: 2 },
   X: { name: 'rethrow', arity: 1 },
   A: { name: 'away', arity: 1 },
-  C: { name: 'body', arity: 2 },
+  C: { name: 'body', arity: 3 },
+  R: { name: 'derived', arity: 3 },
+  s: { name: 'superCall', arity: 2 },
   h: { name: 'short', arity: 1 },
   O: { name: 'whole', arity: 1 }
 }
@@ -70,12 +74,15 @@ export const standInOf = realm => `(G=>{const O=({}).constructor,` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},` +
   `enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
-  `titledTwin(...l){return this.twin(...l)},twin(f,generator,entry=null,self=null){` +
-  `set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});` +
-  `return f},` +
-  `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
+  `names(){},titledTwin(...l){return this.twin(...l)},` +
+  `twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry,` +
+  `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0});return f},` +
+  `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
+  `making:own,short(){return true},` +
   `plain:apply,wholes:[],whole(f){this.wholes.push(f);return f},` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
-  `body(f,body){set(f,{generator:null,entry:f,awaited:f,self:null,target:null,Blank:null,body})}` +
+  `derived(f,body,flags){this.body(f,{isDerived:true,body:body||null,flags})},` +
+  `body(f,body,takesTarget){set(f,{generator:null,entry:f,awaited:null,self:takesTarget||null,target:null,` +
+  `Blank:null,body})}` +
   `}}})()})(${realm})`

@@ -36,7 +36,7 @@ const ITERABLE = /^@(?:iterator|asyncIterator)$/
 /** Keys of methods of iterators. */
 const ITERATOR = /^\.(?:next|return|throw)$/
 /** Built-in functions without a twin that call their second argument. */
-const CALLS_BACK = /^(?:JSON\.(?:parse|stringify)|(?:Object|Map)\.groupBy|Array\.fromAsync)$/
+const CALLS_BACK = /^(?:JSON\.(?:parse|stringify)|(?:Object|Map)\.groupBy)$/
 /** Built-in functions and constructors without a twin that iterate their first argument. */
 const ITERATES = /* @__PURE__ */ new RegExp('^(?:Object\\.fromEntries|Array\\.fromAsync|' +
   'Promise\\.(?:all(?:Settled)?|any|race)|Weak(?:Map|Set)|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array)$')

@@ -5,8 +5,10 @@
  * have a twin keep the reason, which `preemptify.report` lists.
  */
 
-import { callSite, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf } from './calls.mjs'
-import { MAX_SKIPPED_PARAMETERS } from './helpers.mjs'
+import {
+  callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf
+} from './calls.mjs'
+import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
 import { append, emptySet, find, firstOf, matches, max, pick, takeLast, trimmed } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
@@ -52,7 +54,8 @@ export function planModule(tree) {
   pick(plans, plan => {
     const { node, facts, isLong } = plan
     plan.calls = trimmed(pick(plan.calls, isPreempted))
-    plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
+    plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync &&
+      !facts.isGenerator && !facts.usesNewTarget
   })
   chooseForms(plans)
   return plans
@@ -76,20 +79,22 @@ function refusalOf(plan) {
   const { facts, node, parent: around } = plan
   const { parent } = node
   if (!isFunctionNode(node)) return 'code that is run once'
-  if (facts.isGenerator && (facts.isAsync || facts.usesArguments)) return `${facts.isAsync ? 'an async generator' : 'the arguments of a generator'}`
-  if (facts.isConstructor && !canBeSkipped(node)) return 'a constructor'
+  if (facts.isGenerator && facts.usesArguments) return 'the arguments of a generator'
+  if (facts.isAsync && find(facts.yields, ({ delegate }) => delegate)) return 'yield* in an async generator'
+  const isRefused = facts.isDerived ? !canBeSplit(plan) : facts.isConstructor && !canBeSkipped(node)
+  if (isRefused) return 'a constructor'
   if (facts.isAccessor) return 'an accessor'
   if (facts.usesEval) return 'a direct eval'
   for (let outer = /** @type {Facts | null} */ (facts); outer; outer = outer.parent) if (outer.hasWith) return 'a with statement'
-  if (facts.usesNewTarget) return 'new.target'
+  if (facts.usesNewTarget && !canTakeTarget(plan)) return 'new.target'
   if (facts.awaitsDisposal) return 'an await using declaration'
   const isInClass = parent.type === 'MethodDefinition'
-  if (facts.usesSuper && !(isInClass && facts.isMethod)) return 'super'
+  if (facts.usesSuper && !facts.isDerived && !(isInClass && facts.isMethod)) return 'super'
   if (facts.isArrow) {
     if (facts.usesArguments) return 'the arguments of the function around it'
     let owner = around
     while (owner && owner.facts.isArrow) owner = owner.parent
-    if (facts.usesThis && owner?.facts.isDerived) return 'the this of a constructor'
+    if (facts.usesThis && owner?.facts.isDerived && owner.reason) return 'the this of a constructor'
   }
   if (parent.computed && parent.value === node && !steadyKey(parent)) return 'a computed name'
   if (isPrivate(plan) && facts.isGenerator) return 'a private name'
@@ -125,15 +130,6 @@ export function isInnermost(call, loops) {
   const loop = loops[next - 1]
   return loop !== undefined && loop.end >= call.end && !(loops[next]?.start < loop.end)
 }
-
-/**
- * Whether the engine can make an object by a constructor whose body is skipped, and whose parameters do
- * nothing then: for each of them it is given what is no `undefined`.
- *
- * @param {Node} node a constructor
- */
-const canBeSkipped = ({ params, parent }) => !parent.parent.parent.superClass && params.length <= MAX_SKIPPED_PARAMETERS &&
-  !find(params, (/** @type {Node} */ { type, left, argument = left }) => matches(/Pattern$/, argument?.type ?? type))
 
 /**
  * What a member is called, so that no two that are known are the same by different names.
@@ -281,10 +277,18 @@ function findCalls(plan) {
   for (let i = 0; i < calls.length; i++) {
     const call = calls[i]
     if (call.start < node.body.start) continue // parameters are no place for a yield
+    if (call.callee?.type === 'Super') findSuperCall(plan, call)
     const kind = kindOf(call)
     if (kind === '' || (facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops))) continue
     append(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
   }
+}
+
+/** @param {Plan} plan of a derived constructor @param {Node} call `super(...)` */
+function findSuperCall(plan, call) {
+  const { node } = plan
+  const found = constructorFor(classOf(node).superClass)
+  if (found !== null) append(plan.calls, call.call = callSite(call, 'super', found.plan, node))
 }
 
 /** Finds the functions that cannot run long: whose calls are all of such. @param {Plan[]} plans */
@@ -297,8 +301,9 @@ function findShort(plans) {
     // Most constructors are short and called often, so what they call of others does not count, but for what
     // they give themselves to: a Lisp took 1.6 times as long as a job.
     const isThis = (/** @type {Node | undefined} */ node) => node?.type === 'ThisExpression'
-    const unknown = pick(calls, ({ target, node: { callee, arguments: given } }) =>
-      target === null && (!facts.isConstructor || isThis(callee?.object) || (given && find(given, isThis))))
+    const unknown = pick(calls, ({ target, kind, node: { callee, arguments: given } }) =>
+      target === null && (!facts.isConstructor || kind === 'super' || isThis(callee?.object) ||
+        (given && find(given, isThis))))
     const isOpen = plan.isLong && !facts.loops.length && !facts.awaits.length && !unknown.length && !find(facts.yields, ({ delegate }) => delegate)
     const targets = pick(calls, ({ target }) => target !== null)
     if (isOpen) pick(targets, ({ target }) => append(/** @type {Plan} */ (target).callers, plan))

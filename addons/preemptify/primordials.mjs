@@ -29,7 +29,7 @@ const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name)
 export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
 export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
 export const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
-const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
+export const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
 export const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
 export const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
 export const returnFromNext = /* @__PURE__ */ its(generatorPrototype, 'return')
@@ -63,8 +63,9 @@ export const keysOf = Object.keys
 export const defineProperty = Object.defineProperty
 export const defineProperties = Object.defineProperties
 export const freeze = Object.freeze
+export const isExtensible = Object.isExtensible
 export const getOwnPropertyDescriptors = Object.getOwnPropertyDescriptors
-const setPrototypeOf = Object.setPrototypeOf
+export const setPrototypeOf = Object.setPrototypeOf
 export const isArray = /* @__PURE__ */ its(Array, 'isArray')
 export const sign = Math.sign
 export const floor = Math.floor
@@ -77,10 +78,13 @@ export const List = Array
 export const toObject = Object
 export const symbolIterator = Symbol.iterator
 export const symbolSpecies = Symbol.species
+export const symbolAsyncIterator = Symbol.asyncIterator
 export const symbolReplace = Symbol.replace
 /** The global object, even if a script declares a variable `globalThis`. @type {any} */
 export const realm = globalThis
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
+/** Calls the built-in `then` of a promise. */
+export const thenOf = /* @__PURE__ */ kept(Promise, 'then')
 export const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
 
 /** @param {any} Base @returns {() => any} makes a map or a set */
@@ -211,6 +215,7 @@ function engineParts() {
     Array,
     Error: /** @type {any} */ (Error),
     Function,
+    Promise,
     JSON,
     Proxy,
     Reflect,
@@ -235,7 +240,8 @@ function engineParts() {
     collections: [iterating(Map), iterating(Set)],
     pattern: RegExp.prototype,
     replace: RegExp.prototype[Symbol.replace],
-    source: /** @type {any} */ (getOwnPropertyDescriptor(RegExp.prototype, 'source')).get
+    source: /** @type {any} */ (getOwnPropertyDescriptor(RegExp.prototype, 'source')).get,
+    promiseSpecies: getOwnPropertyDescriptor(Promise, Symbol.species)?.get
   }
 }
 export const engine = /* @__PURE__ */ engineParts()

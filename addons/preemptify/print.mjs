@@ -7,9 +7,10 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  directOf, isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember, keyOf,
-  nameAsMember
+  constructorFor, constructorOf, directOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
+  isTwinMember, keyOf, nameAsMember
 } from './calls.mjs'
+import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
   lengthOf, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
@@ -24,7 +25,7 @@ import {
   max, pick, resume, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
-import { isFunctionNode, isStrictBody, names } from './scopes.mjs'
+import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -101,13 +102,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const our = prefixFor(source)
   /** The code that declares the helpers. */
   const home = isScript ? homeOf(plans) : plans[0]
-  const isGlobal = isScript && home === plans[0]
+  const isTopLevel = isScript && home === plans[0]
   /** The prefix of global variables of scripts, which most scripts share. */
   const shared = holds(source, '$rt_') ? `${our}rt_` : '$rt_'
   /** The prefix of the names of helpers. */
-  const global = isGlobal ? shared : our
+  const global = isTopLevel ? shared : our
   /** The prefix of the names of top-level twins and of keepers. */
-  const unit = isGlobal ? `${global}${hashOf(source)}_` : our
+  const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
   /** Which helpers the text refers to. */
   const used = emptySet()
   /** @type {Map<string, Keeper>} */
@@ -158,8 +159,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         if (!holds(plan.helpers, key)) plan.helpers += key
         return global + key
       },
-      begin: isScript ? `${budget}=${global}p.budget` : '',
-      steps: facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
+      begin: (isScript ? `${budget}=${global}p.budget` : '') +
+        (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
+      steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
   }
@@ -200,7 +202,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const at = placeOfHead()
     const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
       insert({ edits: plain }, at, rank, Infinity, text)
-    if (isScript && !isGlobal && used.size) add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
+    if (isScript && !isTopLevel && used.size) add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
   }
@@ -314,9 +316,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   function prologue() {
-    let result = isScript ? `;var ${global}p=${isGlobal ? standInOf(realmOf(tree)) : `${shared}p`};`
+    let result = isScript ? `;var ${global}p=${isTopLevel ? standInOf(realmOf(tree)) : `${shared}p`};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
-    if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
+    const hasNothing = !isScript && (used.has('C') || used.has('R'))
+    if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const { name, arity } = HELPERS[key]
@@ -324,7 +327,24 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
     keepers.forEach(({ name }, key) => { result += textOfKeeper(name, key) })
-    return used.size ? result : ''
+    return used.size ? `${result}${namesOfTwins()}` : ''
+  }
+
+  /**
+   * The names of functions that have twins, for advice: see advice.mjs. A text names few of them, because its
+   * length is limited.
+   */
+  function namesOfTwins() {
+    if (!says) return '' // a text that is too long
+    const names = emptySet()
+    let room = source.length < SHORT ? 60 : source.length / 50
+    pick(plans, ({ node, isLong }) => {
+      const name = isLong ? nameFor(node) : ''
+      if (name.length < 3 || name.length > room || names.has(name)) return
+      names.add(name)
+      room -= name.length + 1
+    })
+    return names.size ? `${global}p.runtime.names(${stringify(join(listOf(names), ' '))});` : ''
   }
 
   /**
@@ -334,15 +354,31 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function childEdits(plan, isInner) {
     const draft = { edits: joined([], plan.facts.edits) }
+    pick(plan.facts.classes, node => inheritConstructor(draft, node))
     pick(plan.children, child => printChild(draft, child, isInner))
     return draft.edits
+  }
+
+  /** Registers a class without an own constructor. @param {Draftlike} draft @param {Node} node a class */
+  function inheritConstructor(draft, node) {
+    const { superClass, body } = node
+    const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
+    if (found === null || (found.plan && !found.plan.isLong)) return
+    const flags = hasFields(node) ? 3 : 2
+    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
   }
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
   function bound(plan, edits) {
     pick(plan.facts.calls, call => {
+      const { callee, type } = call
+      const { start, end } = callee?.object ?? callee ?? plan.node
+      if (callee && isGlobal(callee.object ?? callee, FUNCTION)) {
+        const isNew = type === 'NewExpression'
+        replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
+      }
       if (!isBinding(call)) return
-      const { start, end } = call.callee.object
+      if (isGlobal(callee.object, FUNCTION)) return
       enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
     return edits
@@ -366,7 +402,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isDual = isKept || isPrintedTwice(plan, isInner)
     const register = isKept ? '' : helper('t')
     const twin = frame ? plan.entry : plan.twin
-    const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
+    const { isAsync, isGenerator } = facts
+    const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
+      : takesTarget(facts) ? ',3' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
     const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
     const callee = plan.draft?.callee ?? ''
@@ -402,13 +440,16 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     }
 
     function printMember() {
-      if (facts.isConstructor) {
+      const isFielded = facts.isDerived && hasFields(classOf(node))
+      if (facts.isConstructor && (!facts.isDerived || isFielded)) {
         const { body: { start, body } } = node
         const at = pastDirectives(body, start + 1)
-        const { 0: first } = node.params
-        const id = first?.left ?? first
+        const { 0: param } = node.params
+        const id = param?.left ?? param
         const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1 // else it may be a function in the body
-        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${isPlain ? id.name : 'arguments[0]'}===${nothing})return;`)
+        const first = isPlain ? id.name : 'arguments[0]'
+        const skip = isFielded ? '{super();return}' : 'return;'
+        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
         inOrder(edits)
       }
       if (edits.length) replace(around, start, end, [asItIs])
@@ -421,9 +462,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const begin = (/** @type {Pieces} */ body) =>
         insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
       if (isKept) return begin(registered(holder + access(key()), ''))
-      const member = (/** @type {Pieces} */ made) => !facts.isConstructor
-        ? registered(holder + access(key()), made)
-        : [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')']
+      const flags = (isFielded ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
+      const target = takesTarget(facts) ? ',!0)' : ')'
+      const member = (/** @type {Pieces} */ made) =>
+        facts.isDerived ? [`${helper('R')}(this,`, made, `,${flags})`]
+          : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
+          : registered(holder + access(key()), made)
       const made = titled(text)
       if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made))
       // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
@@ -515,6 +559,20 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 }
 
+/** The constructor of functions. */
+const FUNCTION = /^Function$/
+
+/** The name by which code calls a function, or an empty text. @param {Node} node @returns {string} */
+function nameFor({ id, parent }) {
+  const { key, left } = parent
+  const name = id?.name ?? key?.name ?? parent.id?.name ?? left?.name ?? left?.property?.name ?? ''
+  return matches(/^[a-z_$][\w$]*$/i, name) ? name : ''
+}
+
+/** Whether only `super()` makes a derived constructor long. @param {Plan} plan */
+const isShortBut = ({ facts, calls }) =>
+  facts.loops.length === 0 && !find(calls, ({ kind }) => kind !== 'super')
+
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
@@ -595,6 +653,10 @@ function titleOf({ node, facts }, source) {
   return name ?? ''
 }
 
+/** Whether plain text makes a call by a helper. @param {Node} call */
+const usesHelper = call => isBinding(call) ||
+  (call.callee && isGlobal(call.callee.object ?? call.callee, FUNCTION))
+
 /** Whether a call is one of `bind` that gives bound functions twins. @param {Node} call */
 const isBinding = ({ callee, optional }) => callee && isMember(callee) && keyOf(callee) === 'bind' &&
   callee.object.type !== 'Super' && !optional && !callee.optional
@@ -611,7 +673,7 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const count = usersIn(plan) + (plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, isBinding) ? 1 : 0)
+    const count = usersIn(plan) + (plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, usesHelper) ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)
   }

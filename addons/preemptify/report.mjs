@@ -83,7 +83,6 @@ function reasonOf({ node, facts, reason }) {
   return calls.length + facts.loops.length === 0 ? ''
     : type === 'PropertyDefinition' ? 'the value of a field'
     : type === 'StaticBlock' ? 'a static block'
-    : facts.isAsync && facts.isGenerator ? 'an async generator'
     : reason
 }
 

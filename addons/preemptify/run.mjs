@@ -15,13 +15,14 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, emptyWeakMap, engine,
-  getPrototypeOf, isArray,
-  isConstructor, isObject, joined, next, pop, reflectConstruct, splice, symbolIterator, takeLast,
+  NO_ARGUMENTS, adopt, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
+  symbolIterator, takeLast,
   throwInNext
 } from './primordials.mjs'
+import { awaiting } from './family.mjs'
 
-const { ROOM, Suspended, checkpoint, counts } = extend.code
+const { code } = extend
+const { ROOM, Suspended, checkpoint, counts } = code
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 export const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
@@ -177,15 +178,7 @@ export const access = (get, set) => ({
 })
 
 /** What `await` waits for. @param {any} value */
-export const wait = value => adopt(value)
-
-/** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
-export const iterate = iterable => defineProperties(boxed(iterable), asyncSteps)
-
-/** @param {any} iterable */
-async function* boxed(iterable) {
-  for await (const value of iterable) yield { value }
-}
+export const wait = value => awaiting(adopt(value))
 
 /** The own ones of a generator, whoever replaces those that it inherits. @param {any} generatorFunction */
 function stepsOf(generatorFunction) {
@@ -198,7 +191,6 @@ function stepsOf(generatorFunction) {
   }
 }
 export const steps = /* @__PURE__ */ stepsOf(function* () {})
-const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
 
 // A function of rewritten code is what it was. Beside it stands its twin over the same variables, which jobs
 // run: a generator function, or one that leaves frames. A call in a twin begins the callee's twin, if it has
@@ -215,13 +207,16 @@ const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
  * @typedef {object} Twin
  * @property {any} generator the generator function; null for what only begins those of others, as
  *   Function.prototype.call
- * @property {Function | true | null} entry what begins a call; the function itself where that is not to be
- *   preempted; true: of a generator function, until it is called first
- * @property {Function | null} awaited what begins a call that is awaited
- * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
+ * @property {Function | boolean | number | null} entry what begins a call; the function itself where that is
+ *   not to be preempted. Until the first call: true for a generator function, false for an async function,
+ *   ASYNC_GENERATOR for an async generator function, null for any other function
+ * @property {Function | boolean | null} awaited the entry of an async function for calls that are awaited;
+ *   false before the first such call; null for any other function
+ * @property {any[] | true | null} self the `this` of the generator function, if it is the one of an arrow
+ *   function; true if the generator function, or the body, has `new.target` as its first parameter
  * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
- * @property {any} [body] of a class: what the body of its constructor does to an object; a generator function
- *   stands in an array
+ * @property {any} [body] of a class: the body of its constructor, called with the new object as `this`; a
+ *   generator function is in an array. Of a derived class: a Derived
  * @property {any} Blank makes objects of its prototype
  */
 
@@ -267,6 +262,9 @@ let latestPlain = NO_ARGUMENTS
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
 export const recordOf = fn => stamps.get(fn)
 
+/** Whether a function is the one without a twin that was looked up last. @param {any} fn */
+export const isLatestPlain = fn => fn === latestPlain
+
 /** Functions of rewritten code that have no twin. @type {WeakMap<Function, true>} */
 const wholes = /* @__PURE__ */ emptyWeakMap()
 
@@ -285,14 +283,24 @@ export function adoptStamps(store) {
   latestPlain = NO_ARGUMENTS
 }
 
+/** `entry` of an async generator function that has not been called. */
+export const ASYNC_GENERATOR = 2
+/** `entry` of a function that uses `new.target`, and that has not been called. */
+export const TAKES_TARGET = 3
+
 /**
- * @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self
+ * @param {any} fn @param {any} generator @param {any} entry @param {Twin['self']} self
  * @param {Twin['target']} target @param {any} [body]
  */
-export const stamp = (fn, generator, entry, self = null, target = null, body) => {
+export function stamp(fn, generator, entry, self = null, target = null, body) {
   latestPlain = NO_ARGUMENTS
-  stamps.set(fn, { generator, entry, awaited: body ? fn : null, self, target, Blank: null, body })
+  if (entry === TAKES_TARGET) self = true
+  const awaited = entry === false ? false : null
+  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body })
 }
+
+/** Whether a twin is the one of an async function. @param {Twin} twin */
+export const isAsyncTwin = ({ awaited }) => awaited !== null
 
 /**
  * @param {Twin} twin @param {any} fn that it is of
@@ -301,6 +309,7 @@ export const stamp = (fn, generator, entry, self = null, target = null, body) =>
 export function generatorOf(twin, fn) {
   if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
   if (twin.entry === true) begin(twin, fn)
+  if (twin.self === true) return twin.generator && calledPlainly(twin.generator)
   if (twin.self !== null) {
     twin.generator = apply(engine.bind, twin.generator, twin.self)
     twin.self = null
@@ -327,15 +336,26 @@ export function* forwarded(entry, self, args) {
   return result === budget ? yield suspended() : result
 }
 
+/** Calls a twin that has `new.target` as its first parameter, without `new`. @param {any} generator */
+const calledPlainly = generator => /** @this {any} @param {any[]} args */ function (...args) {
+  return apply(generator, this, joined([undefined], args))
+}
+
 /** @param {Twin} twin @param {any} fn that it is of */
-const begin = (twin, fn) => twin.entry === true ? generators.begin(twin, fn) : wayInto(generatorOf(twin, fn))
+const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
+  : twin.entry === ASYNC_GENERATOR ? beginners.asyncGenerator(twin, fn)
+  : isAsyncTwin(twin) ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
 
 /**
- * Begins the twins of generator functions: `begin` comes from steps.mjs, which needs this file.
+ * The ways to begin that other files provide, which import this file. `generator`, `async` and
+ * `asyncGenerator` return the entry of such a function.
  *
- * @type {{ begin(twin: Twin, fn: any): any }}
+ * @type {Record<'generator' | 'async' | 'asyncGenerator', (twin: Twin, fn: any) => any>}
  */
-export const generators = { begin: () => { throw new Error('steps.mjs has not been loaded') } }
+export const beginners = /** @type {any} */ ({})
+
+/** The job that runs twins on the stack, or null: plain calls run them to completion. */
+export const callerJob = () => driving > 0 ? null : code.current()
 
 /**
  * An error of this file that begins its stack trace with the program.
@@ -384,7 +404,8 @@ export function entryOf(fn, text) {
  */
 export function awaitedEntryOf(fn, text) {
   const twin = stamps.get(fn)
-  return twin === undefined || twin.entry !== fn ? entryOf(fn, text) : twin.awaited ??= begin(twin, fn)
+  if (twin === undefined || !isAsyncTwin(twin)) return entryOf(fn, text)
+  return twin.awaited ||= wayInto(generatorOf(twin, fn))
 }
 
 /**
@@ -405,64 +426,6 @@ export const asMethod = (entry, text, name) => typeof entry !== 'function'
   ? { call: failing(name === undefined ? text ?? '(intermediate value)' : `${text ?? 'this'}.${name}`) }
   : entry.call === engine.call ? entry
   : { call: (/** @type {any} */ self, /** @type {any[]} */ ...args) => apply(entry, self, args) }
-
-/** Makes a new object, and does nothing to it. */
-const Blank = () => function () {}
-
-/**
- * What `new` makes first, of the prototype that the function has now. To say by new.target whose that is
- * takes 5 us (Node 20), so each function has another that makes such objects.
- *
- * @param {Twin} twin @param {any} F @param {any} target @returns {any}
- * @throws {TypeError} when the target is no constructor
- */
-function blank(twin, F, target) {
-  const { prototype } = F
-  if (target !== F || !isObject(prototype) || (twin.Blank === null && !isConstructor(F))) {
-    return reflectConstruct(Blank(), NO_ARGUMENTS, target)
-  }
-  const Own = twin.Blank ??= Blank()
-  if (Own.prototype !== prototype) Own.prototype = prototype
-  return new Own()
-}
-
-/** What nobody else has, and a constructor for each parameter where its body is to be skipped. */
-export const nothing = /* @__PURE__ */ Object.freeze({ __proto__: null })
-/** One value for each parameter of a constructor whose body is skipped: see MAX_SKIPPED_PARAMETERS. */
-const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing]
-
-/**
- * `new F(...args)` in a twin. Of classes that extend none, the engine makes the object, with all its fields,
- * and the twin is the body of the constructor.
- *
- * @param {any} F @param {any[]} args @param {any} [target] new.target
- * @returns {any} the object; `budget` where something is pending
- */
-export function construct(F, args, target = F) {
-  const begin = entryOf(F)
-  const twin = F === latestPlain ? undefined : stamps.get(F)
-  if (twin === undefined || ((begin === F || twin.generator === null) && !twin.body)) return reflectConstruct(F, args, target)
-  if (twin.target !== null) {
-    const { fn, args: given } = twin.target
-    const all = joined(joined([], given), args)
-    splice(all, 0, 1)
-    return construct(fn, all, target === F ? fn : target)
-  }
-  if (isArray(twin.body)) twin.body = wayInto(twin.body[0])
-  // Not spread: a page may have replaced what iterates.
-  const object = !twin.body ? blank(twin, F, target) : target !== F ? reflectConstruct(F, NOTHINGS, target)
-    : new F(nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
-  const result = apply(twin.body ?? begin, object, args)
-  if (result !== budget) return isObject(result) ? result : object
-  append(pending, begun(constructed(object, suspended())))
-  return budget
-}
-
-/** @param {any} object @param {any} call @returns {Generator<any, any, any>} */
-function* constructed(object, call) {
-  const result = yield call
-  return isObject(result) ? result : object
-}
 
 /**
  * How many plain calls may nest, ten times as many as engines allow other code: recursion without end must

@@ -8,21 +8,37 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
+import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
+import { adviceFor, noteNames } from './advice.mjs'
+import { stampEvents } from './events.mjs'
+import { making, stampMaking } from './made.mjs'
+import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
+import { construct, nothing, superCall } from './construct.mjs'
 import {
-  adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, iterate, notConstructor, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended,
-  wait, whole
+  adoptStamps, again, asMethod, awaitedEntryOf, away, driveToEnd, entryOf, forwarded, frameOf, generatorOf,
+  notConstructor, over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
 
-/** @param {any} F a class @param {any} body as of Twin */
-function body(F, body) {
+/**
+ * @param {any} F a class @param {any} body as of Twin
+ * @param {boolean} [takesTarget] whether `new.target` is the first parameter of the body
+ */
+function body(F, body, takesTarget) {
   if (!isLinked) link()
-  stamp(F, null, F, null, null, body)
+  stamp(F, null, F, takesTarget || null, null, body)
 }
+
+/**
+ * Registers a derived class.
+ *
+ * @param {any} F @param {any} code the twin of its constructor; 0: the class has none
+ * @param {number} flags as of Derived
+ */
+const derived = (F, code, flags) => body(F, { isDerived: true, body: code || null, flags })
 
 /**
  * Registers the twin of a function.
@@ -30,14 +46,14 @@ function body(F, body) {
  * @template {Function} F
  * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
  * @param {Function | boolean | null} [entry] what jobs call instead of the function: it returns what `run`
- *   does. None: it runs the generator. False for async functions, which run beside their caller; true for
+ *   does. None: it runs the generator. False for async functions, whose calls become child jobs; true for
  *   generator functions, whose twins are given their Steps first
  * @param {any[]} [self] the `this` of an arrow function
  * @returns {F}
  */
 function twin(fn, generator, entry, self) {
   if (!isLinked) link()
-  stamp(fn, generator || undefined, entry === false ? fn : entry ?? null, self)
+  stamp(fn, generator || undefined, entry ?? null, self)
   return fn
 }
 
@@ -81,6 +97,10 @@ function link() {
     otherRuntime = found.runtime
   }
   stampEngine()
+  stampReactions()
+  stampAsyncIteration()
+  stampEvents()
+  stampMaking()
 }
 
 /** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
@@ -108,6 +128,8 @@ export const runtime = {
   make: (F, args, text = '(intermediate value)') =>
     construct(typeof F === 'function' ? F : notConstructor(text), args),
   body,
+  derived,
+  superCall,
   nothing,
   run,
   suspended,
@@ -115,9 +137,12 @@ export const runtime = {
   again,
   wait,
   iterate,
+  produced,
   each: (/** @type {any} */ iterable, /** @type {string} */ text) => each(iterable, text),
   collect,
   binding,
+  making,
+  names: noteNames,
   short: isShort,
   whole,
   drive: driveToEnd,
@@ -143,7 +168,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
-  } })
+  }, adviceFor })
   if (shared in realm) link()
 }
 linkScheduler()

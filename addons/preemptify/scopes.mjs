@@ -49,6 +49,7 @@ import { append, create, endsWith, isArray, keysOf, matches, pick, trimmed } fro
  * @property {Node[]} statements that are expressions
  * @property {Node[]} declarations of variables
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
+ * @property {Node[]} classes
  * @property {Edit[]} edits of its text, whatever is made of it
  * @property {Scope[]} scopes in it, but in functions in it; that of the name of a function expression too
  * @property {Scope} scope where its `var`s are
@@ -134,6 +135,8 @@ export const LISTS = {
   TryStatement: 'tries',
   ExpressionStatement: 'statements',
   VariableDeclaration: 'declarations',
+  ClassDeclaration: 'classes',
+  ClassExpression: 'classes',
   ThisExpression: 'words',
   Super: 'words',
   MetaProperty: 'words'
@@ -288,6 +291,7 @@ function namer() {
       statements: [],
       declarations: [],
       words: [],
+      classes: [],
       edits: [],
       scopes: [],
       scope: /** @type {any} */ (null)

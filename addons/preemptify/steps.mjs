@@ -7,12 +7,14 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
+import { construct } from './construct.mjs'
+import { turn } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
   next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
-  Failure, begun, construct, entryOf, generators, notConstructor, pending, rethrow, run, stamping, suspended,
+  Failure, beginners, begun, entryOf, notConstructor, pending, rethrow, run, stamping, suspended,
   typeErrorBelow
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -118,6 +120,8 @@ function stepping(twin, fn) {
       method = next
       try {
         value = yield step.value
+        const waitable = step.value === undefined ? undefined : turn()
+        if (waitable !== undefined) yield waitable
       } catch (error) {
         value = error
         method = throwInNext
@@ -365,4 +369,4 @@ function* collecting(steps, isMap) {
   return new Walk(list, null, null)
 }
 
-generators.begin = stepping
+beginners.generator = stepping

@@ -3,34 +3,95 @@
 //   node --import ./examples/node/register.mjs app.mjs
 //   node --import './examples/node/register.mjs?match=/marked/' app.mjs
 //
-// `match` is a regular expression: a module is rewritten if it is found in its address; by default all below node_modules are.
-// From Node 22.15 on packages that are not modules (CommonJS) are rewritten too; before, they stay as they are.
+// `match` is a regular expression: a file is rewritten if the expression is found in its URL; default: all files below
+// node_modules. The hook warns about each file that it cannot rewrite.
+//
+// Modules are rewritten by the loader hooks of Node. CommonJS files are rewritten when they are compiled, in all versions
+// of Node alike. So Node finds the names of their exports in the original text, and `import { name } from 'package'` works.
 import module from 'node:module'
+import { pathToFileURL } from 'node:url'
 import { isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 
 /** The run-time support, which is all that rewritten code imports. */
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 const wanted = new RegExp(new URL(import.meta.url).searchParams.get('match') ?? '/node_modules/')
-const types = { module: 'module', commonjs: 'script' }
+const isWanted = url => wanted.test(url) && !isOwnModule(url)
+/** Formats without JavaScript. */
+const OTHER = new Set(['addon', 'builtin', 'json', 'wasm'])
 
-/** @param {string} url @param {any} loaded */
+/** @param {string} url @param {string} reason */
+function warn(url, reason) {
+  process.emitWarning(`${url} stays as it is: ${reason}`, 'preemptify')
+}
+
+/** A CommonJS file as a script. The lines stay where they are. @param {string} text */
+const asScript = text => '(function (exports, require, module, __filename, __dirname) {' +
+  `${text.replace(/^#!.*/, '')}\n}).call(this, exports, require, module, __filename, __dirname)`
+
+/** @param {string} text of a module @param {string} url */
+const rewrittenModule = (text, url) => preemptify.source(text, { type: 'module', runtime, url })
+
+/**
+ * The result of a load hook, with a rewritten module.
+ *
+ * @param {string} url @param {any} loaded
+ */
 function rewritten(url, loaded) {
   const { format, source } = loaded
-  if (!source || !types[format] || !wanted.test(url) || isOwnModule(url)) return loaded
-  const text = typeof source === 'string' ? source : new TextDecoder().decode(source)
+  if (!isWanted(url) || OTHER.has(format)) return loaded
+  if (format === 'commonjs') return url.startsWith('file:') ? { ...loaded, source: null } : loaded // see compile
+  if (format === undefined || format === null) return loaded // a required file
+  if (format !== 'module' || !source) {
+    warn(url, `its format is ${format}`)
+    return loaded
+  }
   try {
-    return { ...loaded, source: preemptify.source(text, { type: types[format], runtime, url }) }
+    return { ...loaded, source: rewrittenModule(typeof source === 'string' ? source : new TextDecoder().decode(source), url) }
   } catch (error) {
-    process.emitWarning(`${url} stays as it is: ${error.message}`, 'preemptify')
+    warn(url, error.message)
     return loaded
   }
 }
 
-/** For the thread that Node has for hooks. */
+/**
+ * Returns the rewritten text of a required file.
+ *
+ * @param {string} text @param {string} filename
+ * @param {string} [format] given by Node from 22 on; undefined if Node has to try
+ */
+function rewrittenFile(text, filename, format) {
+  const url = pathToFileURL(filename).href
+  if (!isWanted(url)) return text
+  try {
+    if (format === 'module') return rewrittenModule(text, url)
+    try {
+      return preemptify.source(asScript(text), { type: 'script', url })
+    } catch (error) {
+      if (format === 'commonjs') throw error
+      return rewrittenModule(text, url)
+    }
+  } catch (error) {
+    warn(url, error.message)
+    return text
+  }
+}
+
+/** Rewrites CommonJS files of this thread when Node compiles them. */
+function compile() {
+  const { prototype } = module
+  const own = prototype._compile
+  if (typeof own !== 'function') return warn('CommonJS', 'this version of Node compiles it in another way')
+  prototype._compile = function (text, filename, format, ...rest) {
+    const isText = typeof text === 'string' && typeof filename === 'string'
+    return own.call(this, isText ? rewrittenFile(text, filename, format) : text, filename, format, ...rest)
+  }
+}
+
+/** For the thread that Node 20 has for hooks. */
 export const load = async (url, context, next) => rewritten(url, await next(url, context))
 
-if (module.registerHooks) {
-  module.registerHooks({ load: (url, context, next) => rewritten(url, next(url, context)) })
-} else if (!import.meta.url.endsWith('#hooks')) {
-  module.register(`${import.meta.url}#hooks`)
+if (!import.meta.url.endsWith('#hooks')) {
+  compile()
+  if (module.registerHooks) module.registerHooks({ load: (url, context, next) => rewritten(url, next(url, context)) })
+  else module.register(`${import.meta.url}#hooks`)
 }

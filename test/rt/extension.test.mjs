@@ -197,3 +197,66 @@ servers('pay for the jobs to which they lend their rank', () => {
 })
 
 servers.run()
+
+const children = suite('extend.code')
+
+/** A started generator of a child: it settles `outcome` with the value of the call inside. */
+function begun(generator) {
+  generator.next()
+  return generator
+}
+
+children('child starts a job with the rank of its parent, which waits before it continues', () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  const gate = new extend.Sleep(2, true)
+  const log = []
+  function late() {}
+  const parent = scheduler.spawn(function* () {
+    const call = begun((function* () { log.push(yield) })())
+    log.push(extend.code.current() === parent)
+    const child = extend.code.child(parent, late, [call], gate)
+    assert.equal([child.name, child.deadline, child.absoluteDeadline, child.state], ['late', 9, 9, 'waiting'])
+    yield* execute(host, 1)
+  }, { name: 'parent', deadline: 9 })
+  host.run()
+  assert.equal(log, [true, undefined])
+  assertTrace(trace, `
+    0 release parent, start parent, release late, block late on=Sleep
+    1 finish parent
+    2 alarm due=2, wake late, resume late, finish late`)
+})
+
+children('a child that is ready runs its calls, and keeps idle waiting', async () => {
+  const { host, scheduler } = world()
+  let child
+  scheduler.spawn(function* () {
+    const outer = begun((function* () { return `outer ${yield}` })())
+    child = extend.code.child(scheduler.current, () => {}, [outer, (function* () { yield; return 'inner' })()], null)
+  })
+  host.run()
+  assert.is(await child, 'outer inner')
+})
+
+children('onRest is called when a job starts to wait and when it ends', () => {
+  const { host, scheduler } = world()
+  const log = []
+  const job = scheduler.spawn(function* () {
+    extend.code.onRest(job, () => log.push([host.time, job.state]))
+    yield* execute(host, 1)
+    yield new extend.Sleep(2, true)
+    yield* execute(host, 1)
+  })
+  host.run()
+  assert.equal(log, [[1, 'waiting'], [4, 'done']])
+})
+
+children('current is null outside of jobs', () => {
+  const { host, scheduler } = world()
+  assert.is(extend.code.current(), null)
+  const seen = []
+  extend.at(scheduler, 1, () => seen.push(extend.code.current()))
+  host.run()
+  assert.equal(seen, [null])
+})
+
+children.run()

@@ -362,8 +362,8 @@ methods('is checked at the call', () => {
     [[], wanted],
     [[cipher], wanted],
     [[cipher, 'plain', 1], wanted],
-    [[null, 'plain'], wanted],
-    [['text', 'at'], wanted],
+    [[null, 'plain'], 'work[0], whose method is plain, must be an object, got null'],
+    [['text', 'at'], "work[0], whose method is at, must be an object, got \"text\""],
     [[cipher, 'decrypt'], 'work[1]: decrypt must be a function, got undefined'],
     [[cipher, 'key'], 'work[1]: key must be a function, got 7'],
     [[cipher, 'stream'], 'work must be a generator function, not an async one, got function stream']

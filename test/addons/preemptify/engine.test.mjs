@@ -536,12 +536,14 @@ for (const limit of budgets) {
     assert.equal(map([1, 2], triple), [3, 6])
   })
 
-  calls(`an async function that is bound runs beside its caller, budget ${limit}`, () => {
-    const f = async () => {}
-    twin(f, function* () {}, f)
-    const bound = run(bind, f, 1)
-    assert.is(enter(bound), bound)
-    assert.is.not(runtime.awaited(bound), bound)
+  calls(`a bound async function is native outside of jobs, unless it is awaited, budget ${limit}`, async () => {
+    const f = async x => ['native', x]
+    twin(f, function* (x) { return ['twin', x] }, false)
+    const bound = run(bind, f, 0, 1)
+    assert.equal(await enter(bound)(), ['native', 1])
+    budget.left = limit
+    const result = runtime.awaited(bound)()
+    assert.equal(result === budget ? drive(suspended(), { limit }) : result, ['twin', 1])
   })
 
   calls(`Reflect.construct, and new of what is bound, budget ${limit}`, () => {

@@ -12,14 +12,14 @@ reports('what of a module runs in one piece, in the order of the source', () => 
 class Queue extends List {
   first = find(this)
   static { for (const Class of all) Class.begin() }
-  constructor() { super(); for (const x of []) this.add(x) }
+  constructor() { if (all) super(); for (const x of []) this.add(x) }
   get size() { return count(this) }
   set size(n) { while (this.size > n) this.pop() }
   *items() { for (const x of arguments) yield x }
-  async *later() { for await (const x of this) yield x }
+  async *later() { for (const x of this) yield* x }
   async close() { await using one = this.one; for (const x of this) x() }
 }
-function List(a = one()) { if (!new.target) return new List() }
+function List() { for (;;) (() => new.target)() }
 export const sum = (list, from = first(list)) => { for (const x of list) from += x }
 `), [
     '3:3 first: the value of a field',
@@ -28,7 +28,7 @@ export const sum = (list, from = first(list)) => { for (const x of list) from +=
     '6:3 size: an accessor',
     '7:3 size: an accessor',
     '8:3 items: the arguments of a generator',
-    '9:3 later: an async generator',
+    '9:3 later: yield* in an async generator',
     '10:3 close: an await using declaration',
     '12:1 List: new.target',
     '13:20 sum: calls in its parameters'

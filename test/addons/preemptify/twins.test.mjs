@@ -182,10 +182,10 @@ calls('what begins a call may do it without the generator', () => {
   assert.equal(log, ['entry', 'entry', 'entry'])
 })
 
-calls('an async function runs beside its caller, unless that awaits it', async () => {
-  const f = async x => x + 1
-  twin(f, function* (x) { return (yield wait(x)) + 1 }, f)
-  assert.is(enter(f), f)
+calls('an async function is native outside of jobs, unless it is awaited', async () => {
+  const f = async x => x - 1
+  twin(f, function* (x) { return (yield wait(x)) + 1 }, false)
+  assert.is(await enter(f)(1), 0)
   budget.left = 2
   assert.is(awaited(f)(1), budget)
   assert.is((await run(suspended)).outcome, 2)

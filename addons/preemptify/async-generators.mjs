@@ -1,0 +1,323 @@
+/**
+ * addons/preemptify/async-generators.mjs: async generators and `for await` at run time.
+ *
+ * The twin of an async generator function is a generator function: it yields what it awaits, calls, points,
+ * and its values in a `Produced`. A native async generator around it keeps the queue of requests. Each
+ * request runs the twin up to its next value: first on the stack of the caller, then as a child job.
+ */
+
+import { budget, extend } from '../../rt.mjs'
+import { capability, continued, fulfilled, isCall, outermost, rejected, startAsync } from './asynchronous.mjs'
+import { give, lengthOf, put } from './builtins.mjs'
+import { familyOf } from './family.mjs'
+import {
+  NO_ARGUMENTS, append, apply, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject, next,
+  reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
+  throwInNext
+} from './primordials.mjs'
+import { beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
+/** @import { Family } from './family.mjs' */
+/** @import { Twin } from './run.mjs' */
+
+const { Suspended, child } = extend.code
+
+/** A value that an async generator has yielded. */
+class Produced {
+  /** @param {any} value */
+  constructor(value) {
+    this.value = value
+  }
+}
+
+/** @param {any} value @returns {Produced} */
+export const produced = value => new Produced(value)
+
+/** @typedef {{ done: boolean, value: any }} Step */
+
+/** The value by which a generator is told to return: its caller knows the true one. */
+const RETURNED = /* @__PURE__ */ Object.freeze({ __proto__: null })
+
+/**
+ * Runs a twin up to its next value.
+ *
+ * @param {any} generator @param {any} method a method of generators @param {any} value
+ * @returns {Generator<any, Step, any>}
+ */
+function* producing(generator, method, value) {
+  for (;;) {
+    const step = apply(method, generator, [value])
+    if (step.done) return { done: true, value: step.value }
+    if (step.value instanceof Produced) return { done: false, value: step.value.value }
+    try {
+      value = yield step.value
+      method = next
+    } catch (error) {
+      value = error
+      method = throwInNext
+    }
+  }
+}
+
+/** The twin of an async generator, its function, and the family of the job that has called it. */
+class Requests {
+  /** @param {any} generator @param {any} fn @param {Family} family */
+  constructor(generator, fn, family) {
+    this.generator = generator
+    this.fn = fn
+    this.family = family
+    /** How many requests of twins have not been answered. */
+    this.open = 0
+    /** The answer to the request that comes next. @type {Promise<Step> | null} */
+    this.prepared = null
+    this.isDone = false
+  }
+
+  /**
+   * Begins the next request as a call of the caller.
+   *
+   * @param {any} value @returns {any} the answer, a promise; `budget` where the first part is suspended
+   */
+  begin(value) {
+    return startAsync(producing(this.generator, next, value), this.fn)
+  }
+
+  /**
+   * Serves one request. Up to the first point, await or value, the twin runs on the stack of the caller.
+   *
+   * @param {any} method @param {any} value @returns {Promise<Step>}
+   */
+  async serve(method, value) {
+    const { prepared } = this
+    this.prepared = null
+    try {
+      const step = await (prepared ?? this.#start(producing(this.generator, method, value)))
+      this.isDone = step.done
+      return step
+    } catch (error) {
+      this.isDone = true
+      throw error
+    }
+  }
+
+  /** @param {any} request @returns {Promise<Step>} */
+  #start(request) {
+    if (callerJob() === null) return this.#later(request)
+    let step
+    try {
+      step = apply(next, request, NO_ARGUMENTS)
+    } catch (error) {
+      return rejected(error)
+    }
+    if (step.done) return fulfilled(step.value)
+    if (step.value !== undefined && !isCall(step.value)) return continued([request], step.value, this.fn)
+    return this.#later(resumed(new Suspended(request, step)))
+  }
+
+  /** Runs the rest of a request as a child job, before all other continuations. @param {any} call */
+  #later(call) {
+    const { fn, family } = this
+    const outcome = capability()
+    family.enter(() => {
+      const job = child(family.root, fn, [outermost(outcome), call], null)
+      family.holder = job
+      family.add(job)
+    }, true)
+    return outcome.promise
+  }
+}
+
+/** @param {any} call @returns {Generator<any, any, any>} */
+function* resumed(call) {
+  return yield call
+}
+
+/**
+ * The native async generator, which has the queue of requests.
+ *
+ * @param {Requests} requests @param {any} method @param {any} value
+ * @returns {AsyncGenerator<any, any, any>}
+ */
+async function* shell(requests, method, value) {
+  let step = await requests.serve(method, value)
+  while (!step.done) {
+    let isReturned = true
+    try {
+      value = yield step.value
+      method = next
+      isReturned = false
+    } catch (error) {
+      value = error
+      method = throwInNext
+      isReturned = false
+    } finally {
+      if (isReturned) {
+        const result = yield* shell(requests, returnFromNext, RETURNED)
+        if (result !== RETURNED) return result
+      }
+    }
+    step = await requests.serve(method, value)
+  }
+  return step.value
+}
+
+/** @type {WeakMap<AsyncGenerator, Requests>} */
+const requestsOf = /* @__PURE__ */ emptyWeakMap()
+
+/** @param {Twin} twin @param {any} fn an async generator function */
+beginners.asyncGenerator = (twin, fn) => /** @this {any} @param {any[]} args */ function (...args) {
+  const job = callerJob()
+  if (job === null) return apply(fn, this, args)
+  const requests = new Requests(apply(generatorOf(twin, fn), this, args), fn, familyOf(job))
+  const { prototype } = fn
+  const generator = shell(requests, next, undefined)
+  requestsOf.set(generator, requests)
+  return setPrototypeOf(generator, isObject(prototype) ? prototype : asyncGenerators)
+}
+
+/** The prototype of all async generators. @type {any} */
+const asyncGenerators = /* @__PURE__ */ getPrototypeOf(shell.prototype)
+
+/** @param {any} own the built-in `next` of async generators */
+const nextEntry = own => /** @this {any} @param {any} value */ function (value) {
+  const requests = callerJob() === null ? undefined : requestsOf.get(this)
+  if (requests === undefined) return apply(own, this, [value])
+  const { isDone, open } = requests
+  requests.open++
+  /** @param {Promise<Step> | null} prepared */
+  const request = prepared => {
+    requests.prepared = prepared
+    const answer = apply(own, this, [value])
+    const close = () => { requests.open-- }
+    thenOf(answer, close, close)
+    return answer
+  }
+  if (isDone || open > 0) return request(null) // other requests come first
+  const prepared = requests.begin(value)
+  if (prepared !== budget) return request(prepared)
+  append(pending, requesting(suspended(), request))
+  return budget
+}
+
+/** @param {any} call @param {(prepared: any) => any} request @returns {Generator<any, any, any>} */
+function* requesting(call, request) {
+  return request(yield call)
+}
+
+/** A `for await` loop of a twin. Each method returns a call. */
+class AsyncWalk {
+  /** @type {any} */
+  #iterator = null
+  /** @type {any} */
+  #step
+  /** Whether each value is in a box. */
+  #isBoxed = false
+  #isClosed = false
+
+  /** @param {any} iterable */
+  constructor(iterable) {
+    this.iterable = iterable
+  }
+
+  /** Begins the iteration. @returns {Generator<any, void, any>} */
+  *#begin() {
+    const { iterable } = this
+    const method = iterable[symbolAsyncIterator] ?? undefined
+    this.#isBoxed = method === undefined
+    const iterator = this.#isBoxed ? boxed(iterable) : yield* called(method, iterable)
+    if (!isObject(iterator)) throw new TypeError(`Result of the Symbol.asyncIterator method is not an object`)
+    this.#step = iterator.next
+    this.#iterator = iterator
+  }
+
+  /** @returns {Generator<any, { value: { value: any } | null }, any>} `value`: null at the end */
+  *next() {
+    if (this.#iterator === null) yield* this.#begin()
+    const result = yield wait(yield* called(this.#step, this.#iterator))
+    if (!isObject(result)) throw new TypeError(`Iterator result ${String(result)} is not an object`)
+    if (result.done) return { value: null }
+    const { value } = result
+    return { value: this.#isBoxed ? value : { value } }
+  }
+
+  /** The body has thrown: the error counts, and not the one of the iterator. */
+  *throw() {
+    this.#isClosed = true
+    try {
+      const method = this.#iterator.return ?? undefined
+      if (method !== undefined) yield wait(yield* called(method, this.#iterator))
+    } catch {}
+  }
+
+  /** The body has ended the loop. @returns {Generator<any, void, any>} */
+  *return() {
+    if (this.#isClosed) return
+    const method = this.#iterator.return ?? undefined
+    if (method === undefined) return
+    const result = yield wait(yield* called(method, this.#iterator))
+    if (!isObject(result)) throw new TypeError(`${String(result)} is not an object`)
+  }
+}
+
+/** @param {any} method @param {any} self @param {any[]} [args] @returns {Generator<any, any, any>} */
+function* called(method, self, args = NO_ARGUMENTS) {
+  const result = apply(entryOf(method), self, args)
+  return result === budget ? yield suspended() : result
+}
+
+/**
+ * Iterates an object without an async iterator. `yield` would await the values, so each one is in a box.
+ *
+ * @param {any} iterable
+ */
+async function* boxed(iterable) {
+  for await (const value of iterable) yield { value }
+}
+
+/** Returns the iterator of a `for await` loop in a twin. @param {any} iterable */
+export const iterate = iterable => new AsyncWalk(iterable)
+
+/** `Array.fromAsync`. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
+function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
+  const isMapping = callback !== undefined
+  if (isMapping && typeof callback !== 'function') {
+    throw new TypeError(`${String(callback)} is not a function`)
+  }
+  const make = isConstructor(Class) ? () => reflectConstruct(Class, NO_ARGUMENTS) : () => []
+  const isAsync = (items[symbolAsyncIterator] ?? undefined) !== undefined
+  if (!isAsync && (items[symbolIterator] ?? undefined) === undefined) {
+    const list = Object(items)
+    const length = lengthOf(list)
+    const result = isConstructor(Class) ? reflectConstruct(Class, [length]) : new engine.Array(length)
+    for (let i = 0; i < length; i++) {
+      if (--budget.left <= 0) yield
+      let value = yield wait(list[i])
+      if (isMapping) value = yield wait(yield* called(callback, self, [value, i]))
+      put(result, i, value)
+    }
+    result.length = length
+    return result
+  }
+  const result = make()
+  const walk = new AsyncWalk(items)
+  let count = 0
+  for (let step; (step = (yield* walk.next()).value) !== null; count++) {
+    if (--budget.left <= 0) yield
+    try {
+      const { value } = step
+      put(result, count, isMapping ? yield wait(yield* called(callback, self, [value, count])) : value)
+    } catch (error) {
+      yield* walk.throw()
+      throw error
+    }
+  }
+  result.length = count
+  return result
+}
+
+/** Gives the built-in functions that use async iterators their twins. Some engines lack `Array.fromAsync`. */
+export function stampAsyncIteration() {
+  give(asyncGenerators, 'next', nextEntry)
+  give(engine.Array, 'fromAsync', own => /** @this {any} @param {any[]} args */ function (...args) {
+    return callerJob() === null ? apply(own, this, args) : startAsync(fromAsync(this, args), own)
+  })
+}

@@ -1,0 +1,85 @@
+// The hook that rewrites packages as Node loads them.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+
+const root = new URL('../../', import.meta.url)
+const N = 300
+const LOOP = 'let s = 0; for (let i = 0; i < n; i++) s += i; return s'
+/** A package that exports names of a required file, as TypeScript compiles it. */
+const REEXPORT = `'use strict'
+Object.defineProperty(exports, '__esModule', { value: true })
+var core = require('./core.js')
+Object.keys(core).forEach(function (k) { if (k !== 'default' && !Object.prototype.hasOwnProperty.call(exports, k)) exports[k] = core[k] })
+exports.twice = function (n) { return 2 * core.area(n) }`
+
+/**
+ * Writes files, starts one of them with the hook, and returns its output and the warnings.
+ *
+ * @param {Record<string, string>} files by path; the text of `start` calls `spawn(work)`
+ */
+function run(files, start) {
+  const folder = mkdtempSync(join(tmpdir(), 'register-'))
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      const path = join(folder, name)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, name === start ? `${text}
+async function spawn(work) {
+  const { Scheduler, defaultHost } = await import(${JSON.stringify(new URL('rt.mjs', root).href)})
+  let points = 0
+  const host = { ...defaultHost(), now: () => (points++, performance.now()) }
+  const value = await new Scheduler({ host }).spawn(work, { budget: 1 }, ${N})
+  console.log(JSON.stringify({ value, isPreempted: points > ${N} }))
+}
+` : text)
+    }
+    const hook = new URL('examples/node/register.mjs', root).href
+    const output = execFileSync(process.execPath, ['--import', hook, join(folder, start)],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    return JSON.parse(output.trim().split('\n').at(-1))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const SHAPES = {
+  'node_modules/shapes/package.json': '{ "name": "shapes", "main": "index.js" }',
+  'node_modules/shapes/core.js': `#!/usr/bin/env node\nconst { Symbol } = globalThis; exports.area = function (n) { ${LOOP} }; if (this !== exports) throw new Error('this')`,
+  'node_modules/shapes/index.js': REEXPORT
+}
+
+const hook = suite('the Node hook')
+
+hook('a CommonJS application gets preemptible packages', () => {
+  const { value, isPreempted } = run({ ...SHAPES, 'app.cjs': 'const { area } = require("shapes"); spawn(area)' }, 'app.cjs')
+  assert.equal([value, isPreempted], [44850, true])
+})
+
+hook('a module imports names that a CommonJS package re-exports', () => {
+  const { value, isPreempted } = run({ ...SHAPES, 'app.mjs': 'import { area, twice } from "shapes"; spawn(n => area(n) + twice(n))' }, 'app.mjs')
+  assert.is(value, 3 * 44850)
+  assert.is(isPreempted, false) // the arrow function was not rewritten
+  assert.is(run({ ...SHAPES, 'app.mjs': 'import { area } from "shapes"; spawn(area)' }, 'app.mjs').isPreempted, true)
+})
+
+hook('the entry file of a CommonJS package is rewritten', () => {
+  assert.is(run({ ...SHAPES, 'app.mjs': 'import { twice } from "shapes"; spawn(twice)' }, 'app.mjs').isPreempted, true)
+})
+
+hook('a package of modules is rewritten', () => {
+  const files = {
+    'node_modules/shapes/package.json': '{ "name": "shapes", "type": "module", "exports": "./index.js" }',
+    'node_modules/shapes/index.js': `export function area(n) { ${LOOP} }`
+  }
+  assert.is(run({ ...files, 'app.mjs': 'import { area } from "shapes"; spawn(area)' }, 'app.mjs').isPreempted, true)
+})
+
+hook('files outside of packages stay as they are', () => {
+  assert.is(run({ 'own.cjs': `exports.area = function (n) { ${LOOP} }`, 'app.cjs': 'spawn(require("./own.cjs").area)' }, 'app.cjs').isPreempted, false)
+})
+
+hook.run()
