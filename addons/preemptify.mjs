@@ -12,8 +12,9 @@
  *                                                              (generators, frames, loops, calls)
  *
  * Rewritten text imports the run-time support alone: runtime.mjs with run.mjs, construct.mjs, steps.mjs,
- * asynchronous.mjs and others. load.mjs, blobs.mjs and cycles.mjs import rewritten modules; function.mjs
- * rewrites one function; maps.mjs, report.mjs and implicit.mjs describe a rewritten text.
+ * asynchronous.mjs and others. load.mjs, blobs.mjs and cycles.mjs import rewritten modules; in pages, they
+ * compile in a worker (worker.mjs, remote.mjs). function.mjs rewrites one function; maps.mjs, report.mjs and
+ * implicit.mjs describe a rewritten text.
  *
  * @module preemptify
  */

@@ -8,9 +8,11 @@
  */
 
 import {
-  EXPRESSION_EDGE, STATEMENT_EDGE, insert, optimisations, pastOperand, replace, variable
+  EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
-import { append, create, cut, find, matches, pick, stringify, takeLast } from './primordials.mjs'
+import {
+  NO_ARGUMENTS, append, create, cut, find, matches, pick, stringify, takeLast
+} from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
@@ -28,13 +30,11 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {Set<string>} variables those of ours that it declares
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
  * @property {(key: string) => string} helper what of HELPERS is called
- * @property {Map<string, string> | null} keepers what finds entries, by the names of callees
- * @property {Set<Node> | null} inlined gets the calls that are made where they stand; null: there are to be
- *   none
+ * @property {Map<string, Keeper> | null} keepers by the names of callees; methods have a dot before the name
  * @property {boolean} says whether calls hand in their text for messages
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
- * @property {string} begin what it begins with
+ * @property {string} begin a variable that it declares, with its initial value
  * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it
  *   later
  * @property {string} self what `this` is
@@ -42,6 +42,17 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isCounted whether points count the budget
  * @property {Framed | null} framed where it leaves frames, and is no generator
  * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
+ */
+/**
+ * A helper of a rewritten text that finds the entries of all callees with one name.
+ *
+ * @typedef {object} Keeper
+ * @property {string} name of the helper
+ * @property {[string]} opening the text of a call of the helper, up to its argument; without the helper, of
+ *   the function of the run-time support
+ * @property {[string]} member the text of the member after that of its object, in a message without the helper
+ * @property {[string]} whole the text of the callee in a message without the helper
+ * @property {number} uses the number of calls
  */
 /**
  * A call that may be preempted.
@@ -224,18 +235,21 @@ const isAsItIs = ({ steps }, { kind, target, isAwaited }) => kind === 'member' &
  * What is called in the place of a callee that is known.
  *
  * @param {Draft} draft @param {CallSite} call
- * @returns {{ callee: Node, name: string, isGenerator: boolean } | null} what makes a generator has to be run
+ * @returns {{ callee: Node, name: string, opening: Pieces[], closing: Pieces[] } | null} `opening` and
+ *   `closing` stand around the call: a call that makes a generator has to run it
  */
 export function directOf({ steps }, { node, kind, target, name }) {
   const callee = calledIn(node)
-  if (name !== null) return { callee, name, isGenerator: false }
+  if (name !== null) return { callee, name, opening: NO_ARGUMENTS, closing: NO_ARGUMENTS }
   if (!target || !target.isLong) return null
+  const { twin, entry, opening, closing } = target
   if (kind === 'call' && steps === '' && target.isDirect && !node.optional) {
-    const { twin, entry } = target
-    return { callee, name: entry || twin, isGenerator: entry === '' }
+    target.isCalledDirectly = true
+    return { callee, name: entry || twin, opening, closing }
   }
   if (kind !== 'member' || !isPrivate(target) || lastAfter(node).parent.type === 'ChainExpression') return null
-  return { callee: callee.property, name: `#${target.twin}`, isGenerator: !target.frame }
+  target.isCalledDirectly = true
+  return { callee: callee.property, name: `#${twin}`, opening, closing }
 }
 
 /**
@@ -247,7 +261,7 @@ export function directOf({ steps }, { node, kind, target, name }) {
  *
  * @param {Draft} draft @param {Node} callee
  * @param {boolean} isMethod whether what is found is asked to `call`
- * @returns {string | null} what that helper is called; null: there is none
+ * @returns {Keeper | null} the helper; null: there is none
  */
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
@@ -257,8 +271,13 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
   const key = isMethod ? `.${name}` : name
-  if (!keepers.has(key)) keepers.set(key, `${unit}${keepers.size}k`)
-  return keepers.get(key) ?? null
+  let found = keepers.get(key)
+  if (!found) {
+    const name = `${unit}${keepers.size}k`
+    keepers.set(key, found = { name, opening: [`${name}(`], member: [''], whole: [''], uses: 0 })
+  }
+  found.uses++
+  return found
 }
 
 /**
@@ -266,7 +285,7 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
  * Markdown editor takes 3.9 instead of 2.1 times as long as plain code (Firefox 153), a SHA-256 of classes
  * 413 instead of 320 ms (Node 20).
  *
- * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[string, string]}
+ * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, Pieces]}
  */
 export function aroundMethod(draft, callee, isAwaited) {
   const found = isAwaited || !optimisations.keeper ? null : keeper(draft, callee, true)
@@ -275,7 +294,8 @@ export function aroundMethod(draft, callee, isAwaited) {
     const { object, optional } = callee
     const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}`
       : saying(draft, object)
-    return [`${found}(`, `${object.type === 'ThisExpression' ? '' : said}).call(`]
+    if (object.type === 'ThisExpression') return [found.opening, [found.whole, ').call(']]
+    return [found.opening, said === '' ? ').call(' : [said, found.member, ').call(']]
   }
   const said = saying(draft, callee)
   if (!draft.steps && !isAwaited) return [`${draft.helper('E')}(`, `${said}).call(`]
@@ -294,13 +314,11 @@ const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
  *
  * @param {Draft} draft @param {CallSite} call @returns {boolean} whether it is one of those
  */
-export function handed({ steps, inlined }, { node, kind }) {
-  if (steps || inlined === null || kind !== 'member') return false
+export function handed({ steps, isOfModule }, { node, kind }) {
+  if (steps || !isOfModule || kind !== 'member') return false
   const { callee, arguments: given, optional } = node
   if (optional || callee.optional || callee.computed || callee.object.type === 'Super' || !matches(INLINED, keyOf(callee))) return false
-  if (given.length !== 1 || !isFunctionNode(given[0]) || given[0].plan.isLong || lastAfter(node).parent.type === 'ChainExpression') return false
-  inlined.add(node)
-  return true
+  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong && lastAfter(node).parent.type !== 'ChainExpression'
 }
 
 /**
@@ -312,7 +330,7 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
   const held = variable(draft, 'f')
   const method = `.${callee.property.name}`
   const { 0: before, 1: after } = aroundMethod(draft, callee, isAwaited)
-  return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):${before}`, receiver, `${method}${after}`, receiver, `,${held}))`]]
+  return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):`, before, receiver, method, after, receiver, `,${held}))`]]
 }
 
 /**
@@ -320,7 +338,7 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
  * @param {number} begin where its text begins, if that is behind an optional link
  */
 function planLink(draft, call, begin) {
-  const { source, helper } = draft
+  const { source } = draft
   const { node, kind, isAwaited } = call
   const { start, end, optional } = node
   const callee = calledIn(node)
@@ -328,19 +346,17 @@ function planLink(draft, call, begin) {
   const direct = directOf(draft, call)
   const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.keeper
   const kept = mayKeep ? keeper(draft, callee, false) : null
-  const entering = `${kept ?? way(draft, isAwaited ? 'w' : 'e')}(`
-  const entered = `${kept && callee.type === 'Identifier' ? '' : saying(draft, callee)})`
+  const entering = kept?.opening ?? `${way(draft, isAwaited ? 'w' : 'e')}(`
+  const said = kept && callee.type === 'Identifier' ? kept.whole : saying(draft, callee)
   const open = pastOperand(source, callee.end)
-  let before = ''
-  let after = ''
+  let before = /** @type {Pieces} */ ('')
+  let after = /** @type {Pieces} */ ('')
   let to = from
   if (direct) {
     replace(draft, direct.callee.start, direct.callee.end, direct.name)
     if (optional) replace(draft, open, open + 2, '')
-    if (direct.isGenerator) {
-      before = `${helper('g')}(`
-      after = ')'
-    }
+    before = direct.opening
+    after = direct.closing
   } else if (kind === 'new') {
     const isList = open < end && source[open] === '('
     to = start + 3
@@ -353,24 +369,24 @@ function planLink(draft, call, begin) {
     }
   } else if (kind === 'tag') {
     before = entering
-    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, entered)
+    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, [said, ')'])
   } else if (kind === 'call') {
     before = entering
-    replace(draft, open, open + 1, `${entered}(`)
+    replace(draft, open, open + 1, [said, ')('])
   } else if (optimisations.handed && handed(draft, call)) {
     const { object } = callee
     const { 0: given } = node.arguments
     const { 0: opened, 1: closed } = textOfHanded(draft, call, planReceiver(draft, callee, begin))
-    before = `(${helper('h')}(`
+    before = `(${draft.helper('h')}(`
     replace(draft, pastOperand(source, object.end), given.start, opened)
     replace(draft, given.end, end, closed)
   } else {
     const { 0: opened, 1: closed } = aroundMethod(draft, callee, isAwaited)
     before = opened
-    replace(draft, open, open + 1, `${closed}${planReceiver(draft, callee, begin)}${node.arguments.length ? ',' : ''}`)
+    replace(draft, open, open + 1, [closed, planReceiver(draft, callee, begin) + (node.arguments.length ? ',' : '')])
   }
-  insert(draft, from, EXPRESSION_EDGE, end, opening(draft) + before, to)
-  insert(draft, end, -EXPRESSION_EDGE, from, after + closing(draft))
+  insert(draft, from, EXPRESSION_EDGE, end, concat(opening(draft), before), to)
+  insert(draft, end, -EXPRESSION_EDGE, from, concat(after, closing(draft)))
 }
 
 /**
@@ -472,11 +488,17 @@ function planChain(draft, chain) {
  *   source map
  * @property {boolean} isHoisted whether its twin is a declaration, and called before the module runs
  * @property {boolean} isDirect whether its twin has a name wherever it has one
+ * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
+ * @property {Pieces[]} opening the text before a direct call of its twin
+ * @property {Pieces[]} closing the text after it
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
+ * @property {Edit[]} own edits of its twin without those of the functions in it
  * @property {Edit[]} edits of its twin
+ * @property {string} helpers the keys of the helpers that its twin calls
+ * @property {number[]} copies how often the text of the function occurs outside and inside of twins
  * @property {Pieces} text of its twin
  * @property {Draft} draft of its twin, if it has one
  */

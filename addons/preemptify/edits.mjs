@@ -6,7 +6,7 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, isArray, matches, sign, sort, split,
+  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, flat, isArray, matches, sign, sort, split,
   startsWith, stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
@@ -38,13 +38,58 @@ export const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {E
   a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank)
 
 /**
- * @param {string} source @param {(string | Range)[]} pieces
- * @param {number[]} [kept] gets what of the source stays, as mapOf takes it
- * @param {(number | string)[]} [named] gets the names of positions in the text, as mapOf takes them
- * @returns {string} the edited text, however deep ranges stand in edits
+ * Returns one text made of two.
+ *
+ * @param {Pieces} first @param {Pieces} second @returns {Pieces}
  */
-export function print(source, pieces, kept, named) {
+export const concat = (first, second) =>
+  typeof first === 'string' && typeof second === 'string' ? first + second
+    : first === '' ? second : second === '' ? first : [first, second]
+
+/** Length up to which texts are concatenated before they are copied into one. */
+const CHUNK = 10_000
+
+/**
+ * Prints a text.
+ *
+ * @param {string} source @param {Pieces[]} pieces
+ * @param {number[] | null} [kept] receives the unchanged ranges of the source, for `mapOf`
+ * @param {(number | string)[]} [named] receives the names of positions in the text, for `mapOf`
+ * @returns {string}
+ */
+export function print(source, pieces, kept = null, named = []) {
   let result = ''
+  let last = ''
+  walk(source, pieces, text => { last += text }, (from, to) => {
+    if (kept) append(kept, result.length + last.length, from, to - from)
+    last += cut(source, from, to)
+    if (last.length < CHUNK) return
+    result += flat(last)
+    last = ''
+  }, ({ name, at }) => {
+    if (!kept) return
+    append(named, kept.length, name)
+    append(kept, result.length + last.length, at, 0)
+  })
+  return result + last
+}
+
+/** Returns the length of what `print` prints. @param {string} source @param {Pieces[]} pieces */
+export function lengthOf(source, pieces) {
+  let length = 0
+  walk(source, pieces, text => { length += text.length }, (from, to) => { length += to - from }, () => {})
+  return length
+}
+
+/**
+ * Visits the parts of an edited text, however deep ranges stand in edits.
+ *
+ * @param {string} source @param {Pieces[]} pieces
+ * @param {(text: string) => void} add is called for each inserted text
+ * @param {(from: number, to: number) => void} copy is called for each part of the source that stays
+ * @param {(mark: { name: string, at: number }) => void} mark is called where a function begins
+ */
+function walk(source, pieces, add, copy, mark) {
   /** What is being printed, of what, and so on: ranges, and lists of pieces. @type {any[]} */
   const stack = [pieces]
   /** Of each, which edit or piece comes next; and of a range, the place in the source. */
@@ -65,12 +110,9 @@ export function print(source, pieces, kept, named) {
       const isLast = edit === undefined || edit.at > to || (edit.at === to && edit.rank > 0)
       if (!isLast && (edit.at < place || (edit.at === from && edit.rank < 0))) continue // not in it, or inside of what has been moved
       const end = isLast ? to : edit.at
-      if (end > place) {
-        if (kept) append(kept, result.length, place, end - place)
-        result += cut(source, place, end)
-      }
+      if (end > place) copy(place, end)
       if (!isLast) {
-        if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) result += ' '
+        if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) add(' ')
         places[depth] = edit.to
         piece = edit.text
       }
@@ -78,12 +120,9 @@ export function print(source, pieces, kept, named) {
     if (piece === undefined) {
       depth--
     } else if (typeof piece === 'string') {
-      result += piece
+      add(piece)
     } else if (piece.name !== undefined) {
-      if (kept && named) {
-        append(named, kept.length, piece.name)
-        append(kept, result.length, piece.at, 0)
-      }
+      mark(piece)
     } else {
       const from = isArray(piece) ? 0 : piece.from
       stack[++depth] = piece
@@ -91,7 +130,6 @@ export function print(source, pieces, kept, named) {
       nexts[depth] = isArray(piece) ? 0 : firstOf(piece.edits, (/** @type {Edit} */ { at }) => at >= from)
     }
   }
-  return result
 }
 
 /**
@@ -101,8 +139,16 @@ export function print(source, pieces, kept, named) {
  * @param {string} source @param {number} at @param {Text} text
  */
 function isGlued(source, at, text) {
-  while (isArray(text)) text = text[0]
-  return typeof text === 'string' && matches(/^[\w$]/, text) && matches(NAME_PART, source[at - 1])
+  const first = firstText(text)
+  return typeof first === 'string' && matches(/^[\w$]/, first) && matches(NAME_PART, source[at - 1])
+}
+
+/** Returns the first text or range that is not empty. @param {Pieces} text @returns {string | Range} */
+function firstText(text) {
+  if (!isArray(text)) return text.name === undefined ? text : ''
+  let first = /** @type {string | Range} */ ('')
+  for (let i = 0; i < text.length && first === ''; i++) first = firstText(text[i])
+  return first
 }
 
 /** Without spaces, but between words. @param {string} text */

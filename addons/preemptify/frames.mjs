@@ -8,11 +8,12 @@ import {
 } from './calls.mjs'
 import {
   EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, isConcise, optimisations, parameterOf, pastOperand,
-  pastParentheses, range, replace, terse, withTitle
+  pastParentheses, range, replace, withTitle
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
-  append, create, cut, emptySet, find, firstOf, join, joined, keysOf, listOf, matches, max, min, pick, sort
+  append, create, cut, emptySet, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, pick,
+  sort, trimmed
 } from './primordials.mjs'
 import {
   LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
@@ -379,7 +380,7 @@ function piecesOfUnits(framed, units, beyond = Infinity) {
     append(pieces, units[i].pieces)
     if (isLimited && limits[i] !== limits[i + 1]) append(pieces, '}')
   }
-  return pieces
+  return trimmed(pieces)
 }
 
 /**
@@ -406,7 +407,7 @@ function arriving(framed) {
 /** A point. @param {Framed} framed @param {string} condition */
 function pointWhere(framed, condition) {
   const { 0: begin, 1: end } = arriving(framed)
-  return begin + condition + end + leaving(framed)
+  return flat(begin + condition + end + leaving(framed))
 }
 
 /**
@@ -433,7 +434,8 @@ function calling(framed, call, units) {
   const { 0: begin, 1: end } = arriving(framed)
   const room = restoring(framed)
   framed.isLowered ||= framed.nests
-  emit(units, [`${room}${begin}(${result}=`, call, `)===${budget}${end}${leaving(framed)}`], framed.place, true)
+  const after = flat(`)===${budget}${end}${leaving(framed)}`)
+  emit(units, [flat(`${room}${begin}(${result}=`), call, after], framed.place, true)
   return result
 }
 
@@ -536,7 +538,7 @@ function substituted(framed, from, to, operands, units, isKept = false) {
     from = operand.end
   }
   append(pieces, range(draft, from, to))
-  return pieces
+  return trimmed(pieces)
 }
 
 /**
@@ -980,8 +982,8 @@ export function planFrame(draft, calls) {
     if (!call.isComposed) return planCall(draft, call)
     const direct = directOf(draft, call)
     if (!direct) return
-    append(call.before, direct.isGenerator ? `${draft.helper('g')}(${direct.name}` : direct.name)
-    if (direct.isGenerator) append(call.after, ')')
+    append(call.before, direct.opening, direct.name)
+    append(call.after, direct.closing)
   })
   for (let i = 0; i < declarations.length; i++) {
     const { start, kind, parent, declarations: list } = declarations[i]
@@ -1030,12 +1032,12 @@ export function textOfFrame(draft, plan) {
   const room = !nests ? '' : hasRestored ? `(${our}D=--${draft.budget}.room)<0||` : `--${draft.budget}.room<0||`
   let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
   for (let i = 0; i < locals.length; i++) declared += `,${locals[i]}${numbers.has(locals[i]) ? '=0' : ''}`
-  declared = join(joined([declared], listOf(variables)), ',')
+  declared = join(joined(draft.begin ? [declared, draft.begin] : [declared], listOf(variables)), ',')
   const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const self = isShared ? `${our}I` : entry
-  const text = [terse(draft.begin), `var ${declared};` +
-    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`,
-  frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`]
+  const text = [flat(`var ${declared};` +
+    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`),
+  frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`)]
   if (!isShared) return [head, text]
   /** @type {Pieces[]} */
   const declarations = []

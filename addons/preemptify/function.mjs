@@ -346,7 +346,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
-    budget: `${our}budget`, keepers: null, inlined: null, says: false, begin: '', steps: '', self: 'this',
+    budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
     isCounted: options.budgeted !== false, framed: null, callee: ''
   }
@@ -677,7 +677,8 @@ function planOfFunction(draft, own) {
   if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
-    isLong: true, isDirect: true, isHoisted: false, mark: '', title: draft.fn.name ? asKey(draft.fn.name) : ''
+    isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false, mark: '',
+    title: draft.fn.name ? asKey(draft.fn.name) : ''
   }
   plan.calls = linkedCalls(draft, plan)
   return plan
@@ -686,7 +687,7 @@ function planOfFunction(draft, own) {
 /**
  * Plans its text.
  *
- * @param {FunctionDraft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @param {FunctionDraft} draft @param {any} plan
  */
 function planFunction(draft, plan) {
   const { node, facts } = plan
@@ -700,6 +701,9 @@ function planFunction(draft, plan) {
     else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
   })
   planTwin(draft, plan)
+  if (plan.entry || !plan.isCalledDirectly) return
+  append(plan.opening, `${draft.helper('g')}(`)
+  append(plan.closing, ')')
 }
 
 /**

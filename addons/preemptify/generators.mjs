@@ -86,9 +86,11 @@ function planBeginning(draft, own) {
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
   const called = callee ? `arguments.callee = ${callee}; ` : ''
-  const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
+  const names = listOf(variables)
+  if (begin) append(names, begin)
+  const declared = names.length ? ` let ${join(names, ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${called}` +
+    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${called}` +
       pointIn(draft, body, own)) + (isBlock ? '' : `${spell(' ')}return `))
 }
 

@@ -9,16 +9,17 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  blobOf, door, importError, moduleHost, modules, nameIn, neededBy, readModule, rewriteModule
+  blobOf, blobs, door, importError, moduleHost, modules, nameIn, neededBy, readModule, rewriteModule
 } from './blobs.mjs'
 import { cycle, explained, linkCycle } from './cycles.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, cut, emptyMap, emptySet, find, holds, indexOf, keysOf, matches, min,
-  ownKeys, pick, splice, startsWith, stringify
+  adopt, allOf, append, assign, cut, emptyMap, emptySet, find, holds, indexOf, keysOf, matches, min, pick,
+  splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
+import { connect } from './remote.mjs'
 import { runtime, support } from './runtime.mjs'
 /** @import { Loaded } from './blobs.mjs' */
 
@@ -27,7 +28,8 @@ const { options: optionsOf, wrongType } = extend.check
 /**
  * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it.
  * Other imports of the same address get the module as it is: that is another one. In pages, what modules that
- * import each other import beside is evaluated before all of them.
+ * import each other import beside is evaluated before all of them. A worker compiles for the page where the
+ * Content-Security-Policy allows it (worker-src blob:), so that the page does not freeze.
  *
  * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of
  *   Node's packages
@@ -128,18 +130,133 @@ export async function loadMarked(url, context, next) {
   const text = new TextDecoder().decode(loaded.source)
   return { ...loaded, responseURL: url, source: rewriteModule(text, readModule(text, plain), plain, false) }
 }
-const open = async () => (await moduleHost().bring(door())).give(budget, support)
-/** @type {Promise<void> | undefined} */
-let opened
 
-/** @param {string} url @param {string} [attributes] @returns {Promise<any>} */
-async function importAt(url, attributes) {
-  const { bring, forget } = moduleHost()
+// Pages
+
+/**
+ * A module and all that it imports, as blobs.
+ *
+ * @typedef {object} Compiled
+ * @property {string} blob the address of the module's blob
+ * @property {string[]} made all blobs that were made now
+ * @property {string[]} origins the URL of the module of each of these blobs
+ * @property {string[][]} order the blobs to evaluate before `blob`; the blobs of a cycle at the same time
+ * @property {string} door the address by which the blobs import the run-time support
+ */
+/**
+ * A thread that compiles modules: this thread, or a worker.
+ *
+ * @typedef {object} Compiler
+ * @property {(url: string, attributes?: string) => Promise<Compiled>} compile
+ * @property {(blobs: string[]) => void} forget
+ */
+/**
+ * The services of the page for the compiler.
+ *
+ * @typedef {object} Services
+ * @property {(url: string) => Promise<any>} get fetches the text of a module
+ * @property {(specifiers: string[], base: string) => Promise<string[]>} resolve returns the URLs by the
+ *   import map of the page
+ * @property {(url: string) => Promise<string[]>} namesOf returns the exports of an unmodified module
+ */
+
+/** @type {Services} */
+const pageServices = {
+  get: url => moduleHost().get(url).catch((/** @type {unknown} */ error) => {
+    const remedy = 'if it is of another origin, that has to allow it (CORS)'
+    throw importError(`${url} could not be fetched; ${remedy}`, error)
+  }),
+  async resolve(specifiers, base) {
+    /** @type {string[]} */
+    const addresses = []
+    pick(specifiers, specifier => append(addresses, resolved(specifier, base)))
+    return addresses
+  },
+  namesOf: async url => keysOf(await moduleHost().bring(url))
+}
+let services = pageServices
+
+/** Replaces the services of this thread with those of the page. @param {Services} others */
+export function serveBy(others) {
+  services = others
+}
+
+/**
+ * Loads a module and all that it imports, and makes blobs of them.
+ *
+ * @param {string} url @param {string} [attributes] @returns {Promise<Compiled>}
+ */
+export async function compileModule(url, attributes) {
   const module = moduleAt(url, attributes)
   await loadGraph(module)
   const { made, order } = linkGraph(module)
+  /** @type {string[]} */
+  const origins = []
+  pick(made, blob => append(origins, blobs.get(blob) ?? ''))
+  return { blob: module.blob, made, origins, order, door: door() }
+}
+
+/** @type {Compiler} */
+const thisThread = { compile: compileModule, forget: blobs => { pick(blobs, moduleHost().forget) } }
+
+/** @type {Promise<Compiler> | undefined} */
+let compiler
+
+/**
+ * Starts a worker that compiles, so that the page can draw and answer in the meantime. Where there is no
+ * worker, or the Content-Security-Policy does not allow one, this thread compiles.
+ *
+ * @returns {Promise<Compiler>}
+ */
+const startCompiler = () => new Promise(resolve => {
+  const { Worker, URL } = /** @type {any} */ (globalThis)
+  const { name, forget } = moduleHost()
+  const here = `${import.meta.url}` // undefined in bundles that are no modules
+  if (!Worker || !matches(/\/addons\/preemptify\/load\.mjs(?:\?|$)/, here)) return resolve(thisThread)
+  // A worker of a blob has the policies of the page, and can import this file also from another origin.
+  const blob = name(`import ${stringify(new URL('worker.mjs', here).href)}`)
+  const end = (/** @type {Compiler} */ compiler) => {
+    forget(blob)
+    resolve(compiler)
+  }
   try {
-    await (opened ??= open())
+    const worker = new Worker(blob, { type: 'module' })
+    const call = connect(worker, {
+      ...pageServices,
+      start: () => end({
+        compile: (...args) => call('compile', ...args),
+        forget: blobs => { call('forget', blobs) }
+      })
+    })
+    worker.onerror = (/** @type {any} */ event) => {
+      event.preventDefault()
+      end(thisThread)
+    }
+  } catch {
+    end(thisThread)
+  }
+})
+
+/** The doors that blobs have, and the promises of their opening. @type {Map<string, Promise<void>>} */
+const doors = emptyMap()
+
+/** Gives blobs the run-time support. @param {string} door */
+function opened(door) {
+  const known = doors.get(door)
+  if (known) return known
+  const opening = (async () => (await moduleHost().bring(door)).give(budget, support))()
+  doors.set(door, opening)
+  return opening
+}
+
+/** @param {string} url @param {string} [attributes] @returns {Promise<any>} */
+async function importAt(url, attributes) {
+  const { bring } = moduleHost()
+  const { compile, forget } = await (compiler ??= startCompiler())
+  const { blob, made, origins, order, door } = await compile(url, attributes)
+  for (let i = 0; i < made.length; i++) blobs.set(made[i], origins[i])
+  try {
+    await opened(door)
     // Waiting for their turns, those of a cycle would let others pass. By an import of all of them
     // JavaScriptCore begins none before the one that waits, so each is brought by itself.
     for (let i = 0; i < order.length; i++) {
@@ -148,9 +265,9 @@ async function importAt(url, attributes) {
       pick(order[i], blob => append(begun, bring(blob)))
       await allOf(begun)
     }
-    const namespace = await bring(module.blob)
+    const namespace = await bring(blob)
     // The engine knows them by their addresses. What failed to link would be asked for again.
-    pick(made, forget)
+    forget(made)
     return namespace
   } catch (error) {
     throw await explained(error)
@@ -177,8 +294,7 @@ function moduleAt(url, attributes = '') {
 
 /** @param {Loaded} module */
 async function loadOwn(module) {
-  const names = ownKeys(await moduleHost().bring(module.url))
-  pick(names, name => typeof name === 'string' && module.exports.set(name, { name, local: name }))
+  pick(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
   module.blob = module.url
 }
 
@@ -192,23 +308,24 @@ async function loadOther(module) {
 /** @param {Loaded} module */
 async function load(module) {
   const { url } = module
-  const response = await moduleHost().get(url).catch((/** @type {unknown} */ error) => {
-    throw importError(`${url} could not be fetched; if it is of another origin, that has to allow it (CORS)`, error)
-  })
-  const { ok, status, type, url: base, text } = response
+  const { ok, status, type, url: base, text } = await services.get(url)
   if (!ok) throw importError(`${url} could not be fetched: status ${status}`)
   if (!matches(/^\s*\w+\/(?:x-)?(?:java|ecma)script\b/i, type)) throw importError(`${url} is no JavaScript but ${type || 'of no type'}`)
   module.base = base
   module.text = text
   module.tree = readModule(text, url)
-  pick(module.tree.body, node => {
-    if (!node.source) return
-    const url = resolved(node.source.value, base)
+  const imports = pick(module.tree.body, ({ source }) => source)
+  /** @type {string[]} */
+  const specifiers = []
+  pick(imports, ({ source }) => append(specifiers, source.value))
+  const addresses = await services.resolve(specifiers, base)
+  for (let i = 0; i < imports.length; i++) {
+    const node = imports[i]
     const isTyped = find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
     const attributes = isTyped ? cut(text, node.source.end, node.end) : ''
-    moduleAt(url, attributes)
-    append(module.needs, { node, url, attributes })
-  })
+    moduleAt(addresses[i], attributes)
+    append(module.needs, { node, url: addresses[i], attributes })
+  }
   readExports(module)
 }
 

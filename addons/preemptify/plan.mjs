@@ -9,7 +9,7 @@ import {
   callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf
 } from './calls.mjs'
 import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
-import { append, emptySet, find, firstOf, matches, max, pick, takeLast } from './primordials.mjs'
+import { append, emptySet, find, firstOf, matches, max, pick, takeLast, trimmed } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -53,7 +53,7 @@ export function planModule(tree) {
   findShort(plans)
   pick(plans, plan => {
     const { node, facts, isLong } = plan
-    plan.calls = pick(plan.calls, isPreempted)
+    plan.calls = trimmed(pick(plan.calls, isPreempted))
     plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync &&
       !facts.isGenerator && !facts.usesNewTarget
   })
@@ -66,9 +66,9 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''),
-    isHoisted: false,
-    isDirect: false, frame: null, entry: '',
-    plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
+    isHoisted: false, isDirect: false, isCalledDirectly: false, opening: [], closing: [],
+    frame: null, entry: '', plain: [], inner: [], own: [], edits: [], text: '', helpers: '', copies: [0, 0],
+    draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
   return plan

@@ -138,6 +138,30 @@ export function firstOf(list, isBeyond) {
   return first
 }
 
+/**
+ * Returns a copy of a list that takes no more memory than needed. Engines keep room for more elements in a
+ * list that has grown.
+ *
+ * @template T @param {T[]} list @returns {T[]}
+ */
+export function trimmed(list) {
+  if (list.length === 0) return list
+  const copy = new List(list.length)
+  for (let i = 0; i < list.length; i++) copy[i] = list[i]
+  return copy
+}
+
+/**
+ * Returns a text that V8 keeps in one piece. A concatenated text otherwise keeps each of its parts, and takes
+ * several times the memory.
+ *
+ * @param {string} text
+ */
+export function flat(text) {
+  codeAt(text, 0)
+  return text
+}
+
 /** @param {any[]} list @param {any[]} more */
 export function joined(list, more) {
   for (let i = 0; i < more.length; i++) append(list, more[i])

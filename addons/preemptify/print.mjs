@@ -7,27 +7,27 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate, isTwinMember,
-  keyOf, nameAsMember
+  constructorFor, constructorOf, directOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
+  isTwinMember, keyOf, nameAsMember
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
-  optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
+  lengthOf, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
-import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
+import { frame, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, listOf, matches, max, pick,
-  sort, startsWith, stringify
+  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches,
+  max, pick, resume, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
-/** @import { Plan } from './calls.mjs' */
+/** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
 
 const { among, options: optionsOf, text, wrongType } = extend.check
@@ -37,8 +37,6 @@ const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 1000
-/** How often a text that is too long is printed until it is known which twins are to be generators. */
-const PRINTS = 5
 
 export const kind = /* @__PURE__ */ among('module', 'script')
 const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
@@ -69,73 +67,52 @@ export function sourceOfModule(text, options = {}) {
  */
 export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   checkPatterns()
-  /** @type {number[]} */
-  const kept = []
+  const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0) - epilogue.length
+  /** @type {number[] | null} */
+  const kept = url === undefined ? null : []
   /** @type {(number | string)[]} */
   const named = []
-  /** @type {Plan[]} */
-  let plans = []
-  const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
-  /** @type {Set<Node> | null} */
-  let inlined = emptySet()
-  /** @type {Map<string, string> | null} */
-  let keepers = emptyMap()
-  let fits = true
-  /** Whether calls hand in their text for messages. */
-  let says = true
-  /** @param {number} generators how many twins are to be such instead of leaving frames @returns {string} */
-  const print = generators => {
-    kept.length = named.length = 0
-    keepers?.clear()
-    plans = planModule(tree)
-    const printed = printModule(
-      text, tree, plans, runtime, kept, named, prologue, generators, keepers, inlined, says) + epilogue
-    fits = printed.length <= room
-    return printed
-  }
-  let result = print(0)
-  // Inlined calls go first, then the texts of calls, and keepers last. A short text keeps the texts of its calls:
-  // it is too long by its beginning.
-  if (!fits) {
-    inlined = null
-    says = text.length < SHORT
-    let least = 0
-    let most = pick(plans, isSpare).length
-    for (let i = 0; i < PRINTS && least < most; i++) {
-      const middle = (least + most) >> 1
-      print(middle)
-      if (fits) most = middle
-      else least = middle + 1
-    }
-    result = print(most)
-    if (!fits) keepers = null
-    if (!fits) result = print(most)
-  }
-  return url === undefined ? result : result + mapLine(text, result, kept, url, named)
+  const isLong = text.length >= SHORT
+  // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its beginning.
+  const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong) ??
+    printModule(text, tree, runtime, kept, named, prologue, room, false, false)) + epilogue
+  return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
 }
 
 /**
- * Prints a module whose functions are planned.
+ * Plans and prints a module or script.
  *
- * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
- * @param {number[]} kept gets what of the source stays, as mapOf takes it
- * @param {(number | string)[]} named likewise
- * @param {string} begin when its functions are there
- * @param {number} generators how many twins are to be such that could leave frames
- * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
- * @param {Set<Node> | null} inlined likewise
+ * All twins have frame form first. The length of the text is counted without printing the text. If the text
+ * is too long, some functions get shorter texts (see `savings`), and the pieces are composed again.
+ *
+ * @param {string} source @param {Node} tree
+ * @param {string} specifier the URL of the run-time support
+ * @param {number[] | null} kept receives the unchanged ranges of the source, for `mapOf`
+ * @param {string} begin the text after the declarations of the helpers
+ * @param {(number | string)[]} named receives the names of positions in the text, for `mapOf`
+ * @param {number} room the greatest length of the text
  * @param {boolean} says whether calls hand in their text for messages
- * @returns {string}
+ * @param {boolean} mustFit whether no text is to be shortened
+ * @returns {string | null} the text; null if it must fit and is too long
  */
-function printModule(source, tree, plans, specifier, kept, named, begin, generators, keepers, inlined, says) {
+function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit) {
+  const plans = planModule(tree)
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
-  /** Those of a script that are global, and the same in all scripts; and those of this one. */
-  const global = our + (isScript ? 'rt_' : '')
-  const unit = isScript ? `${global}${hashOf(source)}_` : our
-  /** Which helpers it refers to. */
+  /** The code that declares the helpers. */
+  const home = isScript ? homeOf(plans) : plans[0]
+  const isTopLevel = isScript && home === plans[0]
+  /** The prefix of global variables of scripts, which most scripts share. */
+  const shared = holds(source, '$rt_') ? `${our}rt_` : '$rt_'
+  /** The prefix of the names of helpers. */
+  const global = isTopLevel ? shared : our
+  /** The prefix of the names of top-level twins and of keepers. */
+  const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
+  /** Which helpers the text refers to. */
   const used = emptySet()
+  /** @type {Map<string, Keeper>} */
+  const keepers = emptyMap()
   /** @param {string} key */
   const helper = key => {
     used.add(key)
@@ -159,42 +136,179 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
     // of its own needs its twin.
     plan.isHoisted = !isScript && plan.parent?.parent === null &&
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
-    plan.draft = {
-      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper,
-      keepers, inlined, says, spell: terse,
-      budget, begin: (isScript ? ` const ${budget} = ${global}p.budget;` : '') +
-        (plan.facts.isDerived ? ` const ${our}G = this;` : ''),
-      steps: plan.facts.isGenerator && !plan.facts.isAsync ? `${our}s` : '', self: 'this',
-      isOfModule: true, isCounted: true,
-      framed: null,
+    plan.draft = draftOf(plan)
+    plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
+    if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
+    else setGenerator(plan)
+  }
+  pick(plans, plan => plan.isLong && editTwin(plan))
+  const shortening = savings()
+  let pieces = compose()
+  if (mustFit && lengthOf(source, pieces) > room) return null
+  while (isShortened(lengthOf(source, pieces) - room)) pieces = compose()
+  return print(source, pieces, kept, named)
+
+  /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
+  function draftOf(plan) {
+    const { facts, edits } = plan
+    plan.helpers = ''
+    return {
+      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell: terse,
+      budget,
+      helper(key) {
+        if (!holds(plan.helpers, key)) plan.helpers += key
+        return global + key
+      },
+      begin: (isScript ? `${budget}=${global}p.budget` : '') +
+        (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
+      steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
-    plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
   }
-  chooseGenerators(plans, generators)
-  for (let i = 0; i < plans.length; i++) {
-    const plan = plans[i]
-    if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
+
+  /** Makes the twin of a plan a generator. @param {Plan} plan */
+  function setGenerator(plan) {
+    plan.frame = null
+    plan.entry = ''
+    append(plan.opening, `${global}g(`)
+    append(plan.closing, ')')
   }
-  for (let i = plans.length; i-- > 0;) {
-    const plan = plans[i]
-    plan.plain = inOrder(bound(plan, childEdits(plan, false)))
-    if (!plan.isLong && !isInside(plan)) continue // it is in no twin
-    const inner = childEdits(plan, true)
-    if (plan.isLong) joined(plan.edits, inner)
-    plan.inner = inOrder(bound(plan, inner))
-    if (!plan.isLong) continue
+
+  /** Collects the edits of a twin. @param {Plan} plan */
+  function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
-    inOrder(plan.edits)
-    plan.text = plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+    plan.own = trimmed(plan.edits)
   }
-  const head = prologue()
-  const { plain } = plans[0]
-  const at = placeOfHead()
-  insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
-  insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
-  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept, named)
+
+  /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
+  function compose() {
+    used.clear()
+    for (let i = plans.length; i-- > 0;) {
+      const plan = plans[i]
+      const plain = bound(plan, childEdits(plan, false))
+      if (plan === home) declareHelpers(plain)
+      plan.plain = inOrder(plain)
+      if (!plan.isLong && !isInside(plan)) continue // it is in no twin
+      const inner = childEdits(plan, true)
+      if (plan.isLong) {
+        plan.edits.length = 0
+        inOrder(joined(joined(plan.edits, plan.own), inner))
+      }
+      plan.inner = inOrder(bound(plan, inner))
+      if (plan.isLong) plan.text = textOf(plan)
+    }
+    const { plain } = plans[0]
+    const at = placeOfHead()
+    const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
+      insert({ edits: plain }, at, rank, Infinity, text)
+    if (isScript && !isTopLevel && used.size) add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
+    add(STATEMENT_EDGE, begin)
+    return [{ edits: inOrder(plain), from: 0, to: source.length }]
+  }
+
+  /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
+  function declareHelpers(edits) {
+    pick(plans, ({ helpers, frame, isCalledDirectly }) => {
+      for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
+      if (isCalledDirectly && !frame) used.add('g')
+    })
+    const { body } = home.node
+    const isFunction = home !== plans[0]
+    const at = isFunction ? pastDirectives(body.body, body.start + 1) : placeOfHead()
+    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, Infinity, prologue())
+  }
+
+  /** @param {Plan} plan */
+  function textOf(plan) {
+    return plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+  }
+
+  /**
+   * Takes steps of `savings` until they save a number of characters.
+   *
+   * @param {number} excess the number of characters
+   * @returns {boolean} `true` if the text has to be composed again
+   */
+  function isShortened(excess) {
+    if (excess <= 0) return false
+    let isChanged = false
+    while (excess > 0) {
+      const { done, value } = resume(shortening)
+      if (done) break
+      isChanged = true
+      excess -= value
+    }
+    return isChanged
+  }
+
+  /**
+   * Shortens the text in small steps: twins change from frame form to generator form; then keepers are left
+   * out, those with the fewest calls first.
+   *
+   * @returns {Generator<number, void, void>} the number of characters that each step saves
+   */
+  function* savings() {
+    countCopies(plans)
+    const uses = directCalls(plans)
+    // The twins that are planned again count their calls again.
+    keepers.forEach(keeper => { keeper.uses = 0 })
+    const spare = inOrderOfLoss(plans)
+    for (let i = 0; i < spare.length; i++) {
+      const plan = spare[i]
+      const { 0: outside, 1: inside } = plan.copies
+      const before = ownLength(plan)
+      setGenerator(plan)
+      plan.edits = []
+      plan.draft = draftOf(plan)
+      editTwin(plan)
+      plan.text = textOf(plan)
+      const around = plainLength(plan.opening) + plainLength(plan.closing)
+      yield (outside + inside) * (before - ownLength(plan)) - around * (uses.get(plan) ?? 0)
+    }
+    const rare = listOf(keepers)
+    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
+    for (let i = 0; i < rare.length; i++) {
+      const { name, opening, member, whole, uses } = keeperOf(rare[i])
+      const { length } = textOfKeeper(name, rare[i])
+      opening[0] = `${wayOf(rare[i])}(`
+      if (says) setSaid(rare[i], member, whole)
+      keepers.delete(rare[i])
+      yield length + uses * (name.length + 1 - opening[0].length)
+    }
+  }
+
+  /**
+   * Hands in the texts of callees for messages, which their keeper knew.
+   *
+   * @param {string} key @param {[string]} member @param {[string]} whole
+   */
+  function setSaid(key, member, whole) {
+    const isMethod = startsWith(key, '.')
+    if (isMethod) member[0] = `+${stringify(key)}`
+    whole[0] = `,${stringify(isMethod ? `this${key}` : key)}`
+  }
+
+  /** @param {string} key @returns {Keeper} */
+  function keeperOf(key) {
+    return /** @type {Keeper} */ (keepers.get(key))
+  }
+
+  /** Returns the function of the run-time support that a keeper calls. @param {string} key */
+  function wayOf(key) {
+    return global + (startsWith(key, '.') ? 'E' : 'e')
+  }
+
+  /** @param {string} name @param {string} key */
+  function textOfKeeper(name, key) {
+    const way = wayOf(key)
+    // A stand-in, by which nothing has a twin, keeps nothing.
+    const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
+    // Nothing is kept for undefined, because the message of its error names the expression.
+    const said = !startsWith(key, '.') ? `g??"${key}"` : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
+    return `var ${name}p,${name}q;function ${name}(f,g){` +
+      `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
+  }
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
@@ -202,7 +316,7 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
   }
 
   function prologue() {
-    let result = isScript ? `;var ${global}p=${standInOf(realmOf(tree))};`
+    let result = isScript ? `;var ${global}p=${isTopLevel ? standInOf(realmOf(tree)) : `${shared}p`};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     const hasNothing = !isScript && (used.has('C') || used.has('R'))
     if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
@@ -212,16 +326,7 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
       const list = cut('f,g,e,s', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
-    // A stand-in, by which nothing has a twin, keeps nothing.
-    keepers?.forEach((name, key) => {
-      const isMethod = startsWith(key, '.')
-      const way = `${global}${isMethod ? 'E' : 'e'}`
-      const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
-      // Nothing is kept for undefined, because the message of its error names the expression.
-      const said = !isMethod ? `g??"${key}"` : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
-      result += `var ${name}p,${name}q;function ${name}(f,g){` +
-        `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
-    })
+    keepers.forEach(({ name }, key) => { result += textOfKeeper(name, key) })
     return used.size ? `${result}${namesOfTwins()}` : ''
   }
 
@@ -230,7 +335,7 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
    * length is limited.
    */
   function namesOfTwins() {
-    if (keepers === null) return '' // a text that is too long
+    if (!says) return '' // a text that is too long
     const names = emptySet()
     let room = source.length < SHORT ? 60 : source.length / 50
     pick(plans, ({ node, isLong }) => {
@@ -265,13 +370,14 @@ function printModule(source, tree, plans, specifier, kept, named, begin, generat
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
   function bound(plan, edits) {
-    pick(plan.facts.calls, ({ callee, optional, type }) => {
+    pick(plan.facts.calls, call => {
+      const { callee, type } = call
       const { start, end } = callee?.object ?? callee ?? plan.node
       if (callee && isGlobal(callee.object ?? callee, FUNCTION)) {
         const isNew = type === 'NewExpression'
         replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
       }
-      if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
+      if (!isBinding(call)) return
       if (isGlobal(callee.object, FUNCTION)) return
       enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
@@ -547,18 +653,100 @@ function titleOf({ node, facts }, source) {
   return name ?? ''
 }
 
-/** Whether its twin may be a generator as well. @param {Plan} plan */
-const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
+/** Whether plain text makes a call by a helper. @param {Node} call */
+const usesHelper = call => isBinding(call) ||
+  (call.callee && isGlobal(call.callee.object ?? call.callee, FUNCTION))
+
+/** Whether a call is one of `bind` that gives bound functions twins. @param {Node} call */
+const isBinding = ({ callee, optional }) => callee && isMember(callee) && keyOf(callee) === 'bind' &&
+  callee.object.type !== 'Super' && !optional && !callee.optional
 
 /**
- * Has twins be generators: first those that make closures, as these are called more often, and those around
- * them; then the longest.
+ * Returns the innermost function of a script that holds all uses of helpers and runs once, or the script.
+ * Names in a function are shorter than global names, which have to differ from those of all other scripts.
  *
- * @param {Plan[]} plans @param {number} count
+ * @param {Plan[]} plans outer functions first
  */
-function chooseGenerators(plans, count) {
-  if (count === 0) return
-  const spare = pick(plans, isSpare)
+function homeOf(plans) {
+  /** How many functions use helpers, each with the functions in it. @type {Map<Plan, number>} */
+  const users = emptyMap()
+  const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
+  for (let i = plans.length; i-- > 0;) {
+    const plan = plans[i]
+    const count = usersIn(plan) + (plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, usesHelper) ? 1 : 0)
+    users.set(plan, count)
+    if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)
+  }
+  const all = usersIn(plans[0])
+  let { 0: home } = plans
+  for (let inner = /** @type {Plan | undefined} */ (home); inner;) {
+    home = inner
+    inner = find(home.children, child => usersIn(child) === all && child.isOnce && canDeclareHelpers(child.node))
+  }
+  return home
+}
+
+/** Whether all code of a function sees what its body declares. @param {Node} node */
+const canDeclareHelpers = node => isFunctionNode(node) && node.body.type === 'BlockStatement' &&
+  !find(node.params, ({ type }) => type !== 'Identifier')
+
+/** Counts how often the text contains each function. @param {Plan[]} plans outer functions first */
+function countCopies(plans) {
+  plans[0].copies = [1, 0]
+  for (let i = 0; i < plans.length; i++) {
+    const { 0: outside, 1: inside } = plans[i].copies
+    const isWhole = (/** @type {boolean} */ isInner) => !plans[i].isLong || isPrintedTwice(plans[i], isInner)
+    const plain = isWhole(false) ? outside : 0
+    const inner = (plans[i].isLong ? outside + inside : 0) + (isWhole(true) ? inside : 0)
+    pick(plans[i].children, child => { child.copies = [plain, inner] })
+  }
+}
+
+/**
+ * Counts how often the text calls each twin by its name.
+ *
+ * @param {Plan[]} plans @returns {Map<Plan, number>}
+ */
+function directCalls(plans) {
+  const counts = emptyMap()
+  pick(plans, ({ isLong, draft, calls, copies }) => isLong && pick(calls, call => {
+    if (directOf(draft, call)) counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
+  }))
+  return counts
+}
+
+/** The length of a function in the source. @param {Plan} plan */
+const spanOf = ({ node: { start, end } }) => end - start
+
+/** @param {Plan} a @param {Plan} b */
+const byLength = (a, b) => spanOf(b) - spanOf(a)
+
+/** Returns the length of a text if its ranges are not edited. @param {Pieces} text @returns {number} */
+function plainLength(text) {
+  if (typeof text === 'string') return text.length
+  if (!isArray(text)) return text.name === undefined ? text.to - text.from : 0
+  let length = 0
+  for (let i = 0; i < text.length; i++) length += plainLength(text[i])
+  return length
+}
+
+/** Returns the length of a twin without the changes of the functions in it. @param {Plan} plan */
+function ownLength({ text, own, frame, children }) {
+  let length = plainLength(text)
+  for (let i = 0; i < own.length; i++) length += plainLength(own[i].text) - (own[i].to - own[i].at)
+  if (frame) pick(children, ({ registered }) => { length -= plainLength(registered ?? '') })
+  return length
+}
+
+/**
+ * Lists the functions whose twins may change from frame form to generator form, in the order of the change.
+ * Functions that create closures come first, because closures are called more often than the functions around
+ * them; then the longest functions.
+ *
+ * @param {Plan[]} plans
+ */
+function inOrderOfLoss(plans) {
+  const spare = pick(plans, ({ draft }) => draft?.framed && !draft.framed.isTail)
   /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
   const heights = emptyMap()
   const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
@@ -566,11 +754,6 @@ function chooseGenerators(plans, count) {
     const { parent } = plans[i]
     if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
   }
-  const lengthOf = (/** @type {Plan} */ { node: { start, end } }) => end - start
-  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
-    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || lengthOf(b) - lengthOf(a))
-  for (let i = 0; i < count; i++) {
-    spare[i].frame = null
-    unframe(spare[i].draft)
-  }
+  return sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
+    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || byLength(a, b))
 }

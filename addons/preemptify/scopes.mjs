@@ -6,7 +6,7 @@
  * keeps its value.
  */
 
-import { append, create, endsWith, isArray, keysOf, matches, pick } from './primordials.mjs'
+import { append, create, endsWith, isArray, keysOf, matches, pick, trimmed } from './primordials.mjs'
 /** @import { Edit } from './edits.mjs' */
 
 /**
@@ -142,6 +142,12 @@ export const LISTS = {
   MetaProperty: 'words'
 }
 
+/** The lists of `Facts` that the walk over the tree fills. */
+const COLLECTED = [
+  'functions', 'scopes', 'loops', 'calls', 'awaits', 'yields', 'spreads', 'returns', 'tries', 'statements',
+  'declarations', 'words'
+]
+
 /** @param {Node} node */
 export const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
 
@@ -165,8 +171,10 @@ export function variableOf(name, kind, scope) {
  */
 function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : scope) {
   const { name } = id
-  const variable = target.variables[name] ??= variableOf(name, kind, target)
-  append(variable.declarations, id)
+  const known = target.variables[name]
+  const variable = known ?? (target.variables[name] = variableOf(name, kind, target))
+  if (known) append(known.declarations, id)
+  else variable.declarations = [id]
   id.scope ??= scope
   id.variable ??= variable // that of a class is declared outside and inside of it
   return variable
@@ -300,9 +308,18 @@ function namer() {
     if (node.type === 'WithStatement') scope.isDynamic = scope.facts.hasWith = true
   }
 
+  /** Gives the lists of a function no more memory than they need. @param {any} facts */
+  function trim(facts) {
+    for (let i = 0; i < COLLECTED.length; i++) {
+      const list = facts[COLLECTED[i]]
+      if (list.length > 0) facts[COLLECTED[i]] = trimmed(list)
+    }
+  }
+
   /** Ends a scope that is in another. */
   function close() {
     const { facts, variables } = scope
+    if (facts.node === scope.node) trim(facts)
     scope = /** @type {Scope} */ (scope.parent)
     if (scope.facts === facts || facts.isArrow || !facts.usesArguments) return
     const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', facts.node.scope)

@@ -59,6 +59,66 @@ test('modules that import each other: order, live bindings, functions before the
   equal((await load('./cycle/second.mjs')).Thing === rewritten.first.passed.Thing, true)
 })
 
+/** Functions in a text of a given length. */
+function largeText(length) {
+  let text = ''
+  for (let i = 0; text.length < length; i++) {
+    text += `export function f${i}(list, g) { let sum = 0; for (const x of list) sum += g(x.length, f${i % 9}) + list[x]; return sum }\n`
+  }
+  return text
+}
+
+/** How often a timer of 4 ms fires until a module has been imported, or could not be. */
+async function firedWhile(text) {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
+  await load('./square.mjs')
+  let fired = 0
+  const timer = setInterval(() => { fired++ }, 4)
+  const settled = await preemptify.import(url).catch(error => error)
+  clearInterval(timer)
+  URL.revokeObjectURL(url)
+  return { fired, settled }
+}
+
+test('timers of the page fire while a large module is compiled', async () => {
+  const { fired, settled: { f0 } } = await firedWhile(largeText(4e5))
+  equal(f0(['a'], () => 1), NaN)
+  ok(fired >= 20, `the timer fired ${fired} times`)
+})
+
+test('timers of the page fire while a large module with an error at its end is read', async () => {
+  const { fired, settled } = await firedWhile(`${largeText(2e6)}let = ;`)
+  equal(settled.name, 'SyntaxError')
+  ok(fired >= 20, `the timer fired ${fired} times`)
+})
+
+test('errors of imports have their class, their message and their cause', async () => {
+  const broken = URL.createObjectURL(new Blob(['let = ;'], { type: 'text/javascript' }))
+  const failed = await rejection(preemptify.import(broken))
+  equal([failed instanceof SyntaxError, failed.message.includes(broken), failed.cause instanceof SyntaxError], [true, true, true])
+  URL.revokeObjectURL(broken)
+  const missing = await withFetch(async () => new Response('', { status: 404 }), () => rejection(load('./nothing.mjs')))
+  equal([missing instanceof TypeError, missing.message.includes('nothing.mjs could not be fetched: status 404')], [true, true])
+})
+
+/** Replaces the global function `fetch` while something runs. */
+async function withFetch(replacement, run) {
+  const { fetch } = globalThis
+  globalThis.fetch = replacement
+  try {
+    return await run()
+  } finally {
+    globalThis.fetch = fetch
+  }
+}
+
+test('a module that could not be fetched is tried again', async () => {
+  const offline = () => Promise.reject(new TypeError('offline'))
+  const failed = await withFetch(offline, () => rejection(load('./square.mjs?offline')))
+  equal([failed.name, failed.cause.message], ['TypeError', 'offline'])
+  equal((await load('./square.mjs?offline')).square(3), 9)
+})
+
 test('no blob is left', async () => {
   const { createObjectURL, revokeObjectURL } = URL
   const left = new Set()

@@ -20,6 +20,11 @@ export default {
       .then(outcome => deepEqual(outcome, { value: 4 }))
   },
 
+  async 'preemptify.import: where no worker is allowed'({ browser, server }) {
+    deepEqual(await found(browser, server, 'blobs', { policy: "script-src 'self' blob:; worker-src 'none'" }), { value: 4 })
+    return refusals
+  },
+
   async "preemptify.import: script-src 'self' has it refused, and the service worker is named"({ browser, server }) {
     const { name, message, cause } = await found(browser, server, 'blobs', { policy: "script-src 'self'" })
     equal(name, 'EvalError')

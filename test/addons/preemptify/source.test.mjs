@@ -1,5 +1,5 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
-import { runInNewContext, runInThisContext } from 'node:vm'
+import { createContext, runInContext, runInNewContext, runInThisContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { budget } from '../../../rt.mjs'
@@ -639,4 +639,52 @@ for (const [name, around] of Object.entries(nests)) {
   })
 }
 
+growth('a flat script of many short functions grows less than 4 times', () => {
+  let text = 'var $a,$_a;'
+  for (let i = 0; i < 2000; i++) {
+    text += `function a${i}(a,b){var c=a.e+b.f*2;if(c!=null&&c.g===b)return b.h=a${i + 1}(c,b),a.d(b.i);a.k=c?a.l+1:b.m;return new a${i + 2}(c)}`
+  }
+  const result = preemptify.source(text, { type: 'script' })
+  assert.ok(result.length < 4 * text.length, `${result.length} of ${text.length} characters`)
+})
+
+growth('a minified text keeps frames and helpers as far as the bound allows', () => {
+  let text = ''
+  for (let i = 0; i < 500; i++) text += `export function a${i}(a,b){return b.c(a${i % 7}(a,b.d(a)),"${'.'.repeat(70)}")}`
+  const { length } = preemptify.source(text)
+  assert.ok(length < 4 * text.length && length > 3.9 * text.length, `${length} of ${text.length} characters`)
+})
+
+const variables = suite('global variables of scripts')
+
+/** The names of the global variables that a script adds, where rt.mjs is not imported. */
+function globalsOf(text) {
+  const context = createContext({})
+  runInContext(preemptify.source(text, { type: 'script' }), context)
+  return Object.keys(context).sort()
+}
+
+const looping = 'function f(g) { for (;;) if (g()) return g.bind(0) }'
+for (const [name, text] of Object.entries({
+  'an immediately called function': `(function (root) { "use strict"\n${looping}; root.f = f })(this)`,
+  'a factory': `!function (root, make) { root.f = make(root) }(this, function (root) { ${looping}; return f })`,
+  'nested functions': `(function (root) { (function () { ${looping}; root.f = f })() })(this)`
+})) variables(`a script that is ${name} adds the door of the run-time support`, () => assert.equal(globalsOf(text), ['$rt_p', 'f']))
+
+for (const [name, text] of Object.entries({
+  'a function at the top level': looping,
+  'calls of bind outside': `(function () { ${looping} })(); var bound = (function () {}).bind(0)`,
+  'closures in parameters': `(function (g = () => { ${looping} }) { g() })()`,
+  'two functions': `(function () { ${looping} })(); (function () { ${looping} })()`
+})) variables(`a script with ${name} declares the helpers globally`, () => {
+  assert.ok(globalsOf(text).some(name => name.startsWith('$rt_') && name !== '$rt_p'))
+})
+
+variables('a script that names a variable $rt_p keeps it', () => {
+  const context = createContext({})
+  const text = `var $rt_p = 1; ${looping}\n$rt_p + f(() => 1)()`
+  assert.is(runInContext(preemptify.source(text, { type: 'script' }), context), 2)
+})
+
+variables.run()
 growth.run()
