@@ -2231,9 +2231,12 @@ const toStringTag = Symbol.toStringTag
 /** @param {any} fn */
 const isAsync = fn => fn?.[toStringTag] === 'AsyncFunction'
 
-/** @param {any} work a function, a pair or a Task @returns {any} the function that it calls */
+/**
+ * @param {any} work a function, a pair or a Task; undefined for a continuation
+ * @returns {any} the function that it calls
+ */
 const functionOf = work =>
-  typeof work === 'function' ? work : Array.isArray(work) ? work[0][work[1]] : work.run
+  typeof work === 'function' ? work : Array.isArray(work) ? work[0][work[1]] : work?.run
 
 /**
  * Calls the function of a job. Its return value decides how the job continues.

@@ -50,7 +50,8 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {string} name of the helper
  * @property {[string]} opening the text of a call of the helper, up to its argument; without the helper, of
  *   the function of the run-time support
- * @property {[string]} member the text of the member after that of its object, in a message without the helper
+ * @property {[string]} member the text of the member after that of its object, in a message without the
+ *   helper
  * @property {[string]} whole the text of the callee in a message without the helper
  * @property {number} uses the number of calls
  */
@@ -318,7 +319,8 @@ export function handed({ steps, isOfModule }, { node, kind }) {
   if (steps || !isOfModule || kind !== 'member') return false
   const { callee, arguments: given, optional } = node
   if (optional || callee.optional || callee.computed || callee.object.type === 'Super' || !matches(INLINED, keyOf(callee))) return false
-  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong && lastAfter(node).parent.type !== 'ChainExpression'
+  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong &&
+    lastAfter(node).parent.type !== 'ChainExpression'
 }
 
 /**

@@ -677,7 +677,8 @@ function planOfFunction(draft, own) {
   if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
-    isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false, mark: '',
+    isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false,
+    mark: '',
     title: draft.fn.name ? asKey(draft.fn.name) : ''
   }
   plan.calls = linkedCalls(draft, plan)

@@ -73,7 +73,8 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   /** @type {(number | string)[]} */
   const named = []
   const isLong = text.length >= SHORT
-  // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its beginning.
+  // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its
+  // beginning.
   const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong) ??
     printModule(text, tree, runtime, kept, named, prologue, room, false, false)) + epilogue
   return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
@@ -161,7 +162,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       },
       begin: (isScript ? `${budget}=${global}p.budget` : '') +
         (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
-      steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null,
+      steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this',
+      isOfModule: true, isCounted: true, framed: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : ''
     }
   }
@@ -202,7 +204,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const at = placeOfHead()
     const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
       insert({ edits: plain }, at, rank, Infinity, text)
-    if (isScript && !isTopLevel && used.size) add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
+    if (isScript && !isTopLevel && used.size) {
+      add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
+    }
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
   }
@@ -305,7 +309,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     // A stand-in, by which nothing has a twin, keeps nothing.
     const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
     // Nothing is kept for undefined, because the message of its error names the expression.
-    const said = !startsWith(key, '.') ? `g??"${key}"` : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
+    const said = !startsWith(key, '.') ? `g??"${key}"`
+      : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
@@ -673,7 +678,8 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const count = usersIn(plan) + (plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, usesHelper) ? 1 : 0)
+    const isUser = plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, usesHelper)
+    const count = usersIn(plan) + (isUser ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)
   }
@@ -681,7 +687,8 @@ function homeOf(plans) {
   let { 0: home } = plans
   for (let inner = /** @type {Plan | undefined} */ (home); inner;) {
     home = inner
-    inner = find(home.children, child => usersIn(child) === all && child.isOnce && canDeclareHelpers(child.node))
+    inner = find(home.children,
+      child => usersIn(child) === all && child.isOnce && canDeclareHelpers(child.node))
   }
   return home
 }

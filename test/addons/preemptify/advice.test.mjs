@@ -52,6 +52,18 @@ advice('a stall in a plainly called twin is explained, and the console warns onc
   assert.match(warnings[0], 'lookUp()')
 })
 
+advice('a stall of a continuation is reported without advice', async () => {
+  const { host, scheduler, stalls } = await setup()
+  const work = async () => {
+    await scheduler.yield()
+    host.advance(5)
+  }
+  const end = work()
+  await host.drain()
+  await end
+  assert.equal(stalls, [undefined])
+})
+
 advice('functions, bound methods, generators and tasks are explained', async () => {
   const { host, scheduler, stalls, index, lookUpAll } = await setup()
   await warningsOf(async () => {
