@@ -155,7 +155,7 @@ function* bareYields(cheapPoints, rounds, dear, dearPoints) {
 }
 
 /**
- * The longest budget of a job whose points have been cheap for 20 ms, and what README's formula allows it.
+ * The longest budget of a job whose points have been cheap for 20 ms, and the bound of the formula of `Scheduler`.
  *
  * @param {number} speed rounds per us
  * @param {number} least points of the budget in which they turn dear, unless 100 ms pass without one
@@ -207,6 +207,6 @@ const outcomes = [2, 5, 10, 30, 100, 300, 1000, 5000, 20_000, 100_000].flatMap(n
   })
 })
 console.log('longest budget in ms, less what other processes took of it; unlucky: one of the longest budgets, from its start\n')
-table(['a point at first', `${alignments} alignments, median`, 'max', 'unlucky', 'README\'s formula'], outcomes)
+table(['a point at first', `${alignments} alignments, median`, 'max', 'unlucky', 'formula'], outcomes)
 target('longest budget beyond 1.25 times what the formula allows, rows', missed.length, { most: 0 })
 for (const miss of missed) console.log(`  - ${miss}`)

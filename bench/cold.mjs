@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { callIn, eachBrowser } from './support-browsers.mjs'
 import { figure, heading, median, optionsOf, table, target } from './support.mjs'
 import { loops, names } from './support-cold.mjs'
@@ -13,14 +12,10 @@ if (!['isolated', 'plain'].includes(values.origin)) {
 const chosen = values.functions.split(',')
 /** Runs in each page; all but the first are warm. */
 const runs = 4
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 
 function inProcess(name, way) {
   const script = `import { times } from ${JSON.stringify(import.meta.resolve('./support-cold.mjs'))}
-    import { readFileSync } from 'node:fs'
-    console.log = () => {}
-    const readme = readFileSync(${JSON.stringify(new URL('../README.md', import.meta.url).pathname)}, 'utf8')
-    process.stdout.write(JSON.stringify(await times('${name}', '${way}', ${runs}, readme)))`
+    process.stdout.write(JSON.stringify(await times('${name}', '${way}', ${runs})))`
   return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }))
 }
 
@@ -68,7 +63,7 @@ function print(place, rows) {
   worst("first run under 'auto' to later ones", rows, ({ first, again }) => first / again, 1.5)
   worst('loops, first run to plain', rows.filter(({ name }) => loops.includes(name)), ({ first, plain }) => first / plain,
     place.startsWith('Firefox') ? 4 : 1.6)
-  worst("README's first example to plain", rows.filter(({ name }) => name === 'README'),
+  worst('a loop by hand to plain', rows.filter(({ name }) => name === 'by-hand'),
     ({ first, plain }) => first / plain, 2)
   console.log('')
 }
@@ -80,5 +75,5 @@ if (places.includes('node')) print('Node', await measure(async (name, way) => in
 await eachBrowser(places.filter(place => place !== 'node'), async (browser, server) => {
   const isolation = values.origin === 'isolated' ? '' : 'not '
   print(`${browser.name}, ${isolation}isolated`, await measure((name, way) =>
-    callIn(browser, server, values.origin, '/bench/support-cold.mjs', 'times', name, way, runs, readme)))
+    callIn(browser, server, values.origin, '/bench/support-cold.mjs', 'times', name, way, runs)))
 })

@@ -3,8 +3,8 @@ import { rt } from '../rt.mjs'
 import { ready } from '../examples/preemptify/functions.mjs'
 import { argumentsOf, read, rewrite } from '../examples/preemptify/pasted.mjs'
 
-/** The functions of the playground that compute, and README's first example. */
-export const names = [...ready.filter(({ id, isEndless }) => !isEndless && id !== 'async').map(({ id }) => id), 'README']
+/** The functions of the playground that compute, and a loop by hand. */
+export const names = [...ready.filter(({ id, isEndless }) => !isEndless && id !== 'async').map(({ id }) => id), 'by-hand']
 
 /** Those that are nothing but loops. */
 export const loops = ['product', 'mandelbrot', 'collatz']
@@ -21,11 +21,10 @@ const clock = () => {
  * @param {string} name
  * @param {'plain' | 'auto'} way
  * @param {number} count
- * @param {string} readme its text
  * @returns {Promise<number[]>} ms
  */
-export async function times(name, way, count, readme) {
-  const run = name === 'README' ? fromReadme(readme)[way] : fromPlayground(name)[way]
+export async function times(name, way, count) {
+  const run = name === 'by-hand' ? byHand()[way] : fromPlayground(name)[way]
   const found = []
   for (let i = 0; i < count; i++) {
     // What the run before left to the browser is done.
@@ -45,12 +44,19 @@ function fromPlayground(name) {
   return { plain: () => pasted.fn(...given), auto: () => rt.spawn(work, undefined, ...given) }
 }
 
-function fromReadme(readme) {
-  const script = readme.match(/<script type="module">\n([^]*?)<\/script>/)[1]
-  const here = script.replace(/'https:.*rt\.mjs'/, `'${new URL('../rt.mjs', import.meta.url)}'`)
-  const body = script.match(/function\* \(\) \{\n([^]*?)\n {2}\},/)[1].replace(/^.*yield.*$/m, '')
+/** A loop whose preemption point is written by hand. The module of each run has its own address. */
+function byHand() {
+  const rtURL = new URL('../rt.mjs', import.meta.url)
+  const sum = (/** @type {string} */ point) => `let sum = 0
+    for (let i = 0; i < 1e7; i++) {
+      sum += Math.sin(i)
+      ${point}
+    }
+    return sum`
+  const module = `import { rt, budget } from '${rtURL}'
+    await rt.spawn(function* () { ${sum('if (--budget.left <= 0) yield')} }, { deadline: 5000 })`
   return {
-    plain: new Function(body),
-    auto: () => import(`data:text/javascript,${encodeURIComponent(`${here}\n// ${performance.now()}`)}`)
+    plain: new Function(sum('')),
+    auto: () => import(`data:text/javascript,${encodeURIComponent(`${module}\n// ${performance.now()}`)}`)
   }
 }
