@@ -9,7 +9,7 @@ import { support } from '../../addons/preemptify/runtime.mjs'
 const [mode, checkout, file] = process.argv.slice(2)
 const print = process.stdout.write.bind(process.stdout)
 /** Taken now, because tests replace built-in functions. */
-const { String, setTimeout } = globalThis
+const { String } = globalThis
 const runScript = vm.runInThisContext
 const spawn = rt.spawn.bind(rt)
 
@@ -82,7 +82,7 @@ try {
     else await spawn(globalThis.$program)
   }
   if (!isAsync) end('passed')
-  else setTimeout(end, 5000, 'the test did not call $DONE')
+  else process.on('beforeExit', () => end('the test did not call $DONE'))
 } catch (error) {
   end(describe(error))
 }
