@@ -515,8 +515,8 @@ class Realm {
   }
 
   /**
-   * What the platform calls has to be of the target's realm: by that it knows whose `event` it is, and where
-   * errors are reported.
+   * Makes a callback a function of the target's realm. The platform takes `window.event` and the receiver of
+   * errors from the realm of the callback.
    *
    * @template {object} T @param {T} callback @returns {T}
    */

@@ -155,9 +155,9 @@ export class Reservation extends Reserved {
   get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
 
   /**
-   * Changes it, while jobs run by it or not. More capacity is there at once, as far as the bandwidth has
-   * earned what was used before; what is taken away is what would have come last. With a capacity of 0 its
-   * jobs stop, until it has some again; what they have used comes back meanwhile.
+   * Changes the reservation, also while its jobs run. New capacity can be used immediately, as far as the
+   * bandwidth has earned the time used before. A smaller capacity removes the latest replenishments. With a
+   * capacity of 0 the jobs stop until the capacity is larger again; used time is still replenished.
    *
    * @param {{ capacity?: number, period?: number, priority?: number }} options
    * @returns {this}
@@ -908,8 +908,8 @@ class PIBS extends Server {
   }
 
   /**
-   * Work for one of a shorter period comes by its standing, so also what is left of a use must not exceed
-   * what that may take; a longer period is that of the next use.
+   * Takes the period of the reservation that the work is for. A shorter period applies immediately: the rest
+   * of the present use must not exceed the capacity of that period. A longer period applies to the next use.
    *
    * @param {number} period @param {number} time
    */

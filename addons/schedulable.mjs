@@ -305,7 +305,7 @@ function releasedBy(time, demands, isInstant = false) {
 // ------------------------------------------------------------------------------------------ admission
 
 /**
- * What is asked of the processor, and what there is.
+ * The demand for processor time, and the time available.
  *
  * @typedef {object} Sums
  * @property {number} utilization the sum of capacity / period, utilization, and wcet / period

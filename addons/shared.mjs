@@ -571,8 +571,8 @@ class Store extends Memory {
   doubles = new Float64Array(this.buffer)
 
   /**
-   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value
-   * @param {number} [number] beside it
+   * @param {number} index the slot, which no other thread uses during the call @param {any} value
+   * @param {number} [number] stored beside the value
    * @throws {RangeError | DOMException} when it takes too many bytes, or has none
    */
   put(index, value, number = 0) {

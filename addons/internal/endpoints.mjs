@@ -130,7 +130,7 @@ export function transferring(values, given, act) {
 
 /**
  * @param {any[]} values @param {any[]} [found]
- * @returns {any[]} what to transfer: them, or what they have as elements or properties
+ * @returns {any[]} the transferable values among `values`, their elements and their properties
  */
 export function transferablesIn(values, found) {
   const all = found ?? []

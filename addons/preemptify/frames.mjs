@@ -22,9 +22,9 @@ import {
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Pieces, Range } from './edits.mjs' */
 
-// Most functions need no generator: their twin runs on the engine's stack like the function itself. A call or
-// a point can suspend a twin. The twin then saves its place, the awaited result and its variables in a frame.
-// To resume the twin is to call it again:
+// Most functions need no generator: the twin runs on the engine's stack like the function itself. A call or a
+// point can suspend the twin. Then the twin saves the resume point, the result of the call and the variables
+// in a frame. The twin is resumed by another call:
 //
 //   function f(a) {            function twin(a) { let place = 0, result, b; out: {
 //                                if (--left <= 0) if (result = resumed()) ({ place, result, a, b } = result); else break out
@@ -802,7 +802,8 @@ function isLasting(test) {
 
 /** @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function switched(framed, { discriminant, cases }, units) {
-  // A resumed twin compares the cases again if all have lasting values. Otherwise it keeps the number of the case.
+  // A resumed twin compares the cases again if all have lasting values. Otherwise it keeps the number of the
+  // case.
   if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
   const isNumbered = find(cases, ({ test }) => test && !isLasting(test)) !== undefined
   let selector = value(framed, discriminant, units)
@@ -944,7 +945,7 @@ function finished(framed, node, units) {
 const isLeft = ({ type }) => LISTS[type] === 'loops' || type === 'SwitchStatement' || type === 'LabeledStatement'
 
 /**
- * What of a `try` comes before what it does finally.
+ * The units of a `try` statement before its `finally` block.
  *
  * @param {Framed} framed @param {Node} node @returns {Unit[]}
  */

@@ -460,7 +460,7 @@ function refuseToYield(draft, call, zone) {
 }
 
 /**
- * What the name of what is called stands for, if that may be preemptible.
+ * Resolves the callee of a call, if the callee may be preemptible.
  *
  * @param {FunctionDraft} draft @param {Node} call
  */

@@ -330,8 +330,8 @@ async function load(module) {
 }
 
 /**
- * What a module imports and exports, as ECMA-262 lists it: what is exported of what is imported is not its
- * own.
+ * Lists the imports and exports of a module as ECMA-262 does: the export of an imported name is an indirect
+ * export.
  *
  * @param {Loaded} module
  */

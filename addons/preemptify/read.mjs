@@ -306,7 +306,7 @@ function reader() {
 
   /**
    * @param {number} level @param {any} node
-   * @param {string} field what its last part is, or what closes its bracket
+   * @param {string} field the property for the last part of the node, or the closing bracket
    */
   function open(level, node, field) {
     top = { level, node, field, mode, extent, isChain, outer: top, first: size, from }

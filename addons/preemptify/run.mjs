@@ -252,8 +252,8 @@ export function stamping() {
 let stamps = /* @__PURE__ */ stamping()
 
 /**
- * What was called last of what has no twin, for callees that no keeper finds (8c): a loop mostly calls the
- * same.
+ * The function without a twin that was called last. A call site without an inline cache looks here first,
+ * because most loops call the same function again.
  *
  * @type {any}
  */

@@ -21,9 +21,9 @@ import {
 
 const { counts } = extend.code
 
-// What a twin of a generator function makes is told apart from no other generator, and belongs to it by its
-// prototype. While a twin asks it for a step, it yields its Steps where that is to be preempted: whoever
-// asked yields the rest of the step as a call. Asked by anybody else, it runs to the end of the step.
+// A generator that a twin has made looks like any other generator of its function, and has the same
+// prototype. If a twin calls `next`, the generator yields its Steps at a preemption point, and the caller
+// yields the rest of the step as a call. If plain code calls `next`, the step runs to its end.
 
 /**
  * Where they are kept.
