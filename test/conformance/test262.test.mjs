@@ -26,21 +26,31 @@ flags: [onlyStrict]
 assert((function () { return this })() === undefined)`
 }
 
-test('the runner compares three runs of each test, and resumes from its results', () => {
+/** Calls `use` with a function that runs the runner over FILES and returns what it prints. @param {any} use */
+function withCheckout(use) {
   const checkout = mkdtempSync(join(tmpdir(), 'test262-'))
   try {
     for (const [name, text] of Object.entries(FILES)) {
       mkdirSync(join(checkout, dirname(name)), { recursive: true })
       writeFileSync(join(checkout, name), text)
     }
-    const results = join(checkout, 'results.jsonl')
-    const options = [checkout, '--under', 'language', '--results', results]
-    const run = () => execFileSync(process.execPath, [RUNNER, ...options], { encoding: 'utf8' })
-    assert.match(run(), /^6 tests, 0 of them in [^]*4 equal, 0 differ, 2 left out\n$/)
-    assert.match(run(), /^6 tests, 6 of them in [^]*4 equal, 0 differ, 2 left out\n$/)
+    const options = [checkout, '--under', 'language', '--results', join(checkout, 'results.jsonl')]
+    use((/** @type {string[]} */ ...more) =>
+      execFileSync(process.execPath, [RUNNER, ...options, ...more], { encoding: 'utf8' }))
   } finally {
     rmSync(checkout, { recursive: true })
   }
+}
+
+test('the runner compares three runs of each test, and resumes from its results', () => {
+  withCheckout(run => {
+    assert.match(run(), /^6 tests, 0 of them in [^]*4 equal, 0 differ, 2 left out\n$/)
+    assert.match(run(), /^6 tests, 6 of them in [^]*4 equal, 0 differ, 2 left out\n$/)
+  })
+})
+
+test('the runner gives the same counts if each run has its own process', () => {
+  withCheckout(run => assert.match(run('--apart'), /4 equal, 0 differ, 2 left out\n$/))
 })
 
 test.run()
