@@ -556,9 +556,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const rest = `${given && `${given},`}...${our}r`
     const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
     const self = usesThis ? 'this' : 0
-    const all = isSimple ? `[${given}]` : isArrow ? `[${rest}]` : 'arguments'
+    const target = takesTarget(facts) ? 'new.target' : ''
+    const passed = target && given ? `${target},${given}` : target || given
+    const all = isSimple ? `[${passed}]` : isArrow ? `[${rest}]` : target ? `[${target},...arguments]` : 'arguments'
     const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
-      : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${given})` : `${helper('a')}(${twin},${self},${all})`})`
+      : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})` : `${helper('a')}(${twin},${self},${all})`})`
     return isArrow && !directive ? `${head}(${isSimple ? given : rest})=>${result}`
       : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
   }
