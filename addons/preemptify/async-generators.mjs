@@ -11,8 +11,8 @@ import { capability, continued, fulfilled, isCall, outermost, rejected, startAsy
 import { give, lengthOf, put } from './builtins.mjs'
 import { familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, append, apply, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject, next,
-  reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
+  NO_ARGUMENTS, append, apply, bare, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject,
+  next, reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
   throwInNext
 } from './primordials.mjs'
 import { beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
@@ -318,6 +318,6 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
 export function stampAsyncIteration() {
   give(asyncGenerators, 'next', nextEntry)
   give(engine.Array, 'fromAsync', own => /** @this {any} @param {any[]} args */ function (...args) {
-    return callerJob() === null ? apply(own, this, args) : startAsync(fromAsync(this, args), own)
+    return callerJob() === null ? apply(own, this, args) : startAsync(fromAsync(this, bare(args)), own)
   })
 }

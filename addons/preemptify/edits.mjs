@@ -6,8 +6,8 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, flat, isArray, matches, sign, sort, split,
-  startsWith, stringify, takeLast
+  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, flat, isArray, joined, matches, sign, sort,
+  split, startsWith, stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -61,15 +61,15 @@ export function print(source, pieces, kept = null, named = []) {
   let result = ''
   let last = ''
   walk(source, pieces, text => { last += text }, (from, to) => {
-    if (kept) append(kept, result.length + last.length, from, to - from)
+    if (kept) joined(kept, [result.length + last.length, from, to - from])
     last += cut(source, from, to)
     if (last.length < CHUNK) return
     result += flat(last)
     last = ''
   }, ({ name, at }) => {
     if (!kept) return
-    append(named, kept.length, name)
-    append(kept, result.length + last.length, at, 0)
+    joined(named, [kept.length, name])
+    joined(kept, [result.length + last.length, at, 0])
   })
   return result + last
 }

@@ -8,8 +8,8 @@
 import { budget } from '../../rt.mjs'
 import { give } from './builtins.mjs'
 import {
-  append, apply, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore, isObject,
-  ownKeys, realm
+  append, apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore,
+  isObject, ownKeys, realm
 } from './primordials.mjs'
 import { callerJob, entryOf, recordOf, run, suspended } from './run.mjs'
 
@@ -66,7 +66,7 @@ function stampEmitter(EventEmitter) {
   const capture = symbolOf(EventEmitter, 'kCapture')
   if (capture === undefined) return
   give(EventEmitter, 'emit', own => /** @this {any} @param {any[]} args */ function (...args) {
-    const { 0: type } = args
+    const { 0: type } = bare(args)
     const found = callerJob() === null || type === 'error' || !isObject(this) || this[capture] ? undefined
       : this._events?.[type]
     /** @type {any[]} */
@@ -150,7 +150,7 @@ function stampTarget() {
   const { prototype } = EventTarget
   give(prototype, 'dispatchEvent', own => /** @this {any} @param {any[]} args */ function (...args) {
     /** @type {any} */
-    const event = args[0]
+    const event = bare(args)[0]
     const isEvent = callerJob() !== null && isBefore(Event.prototype, event) &&
       event[keys.isDispatched] === false
     const root = isEvent ? this?.[keys.events]?.get(event.type) : undefined

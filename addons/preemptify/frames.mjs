@@ -811,7 +811,7 @@ function switched(framed, { discriminant, cases }, units) {
     const number = temporary(framed)
     /** @type {Pieces[]} */
     const numbering = [`${number}=-1;switch(`, selector, '){']
-    for (let i = 0; i < cases.length; i++) append(numbering, caseOf(framed, cases[i]), `${number}=${i};break;`)
+    for (let i = 0; i < cases.length; i++) append(numbering, [caseOf(framed, cases[i]), `${number}=${i};break;`])
     append(numbering, '}')
     emit(units, numbering)
     selector = number
@@ -983,7 +983,7 @@ export function planFrame(draft, calls) {
     if (!call.isComposed) return planCall(draft, call)
     const direct = directOf(draft, call)
     if (!direct) return
-    append(call.before, direct.opening, direct.name)
+    append(append(call.before, direct.opening), direct.name)
     append(call.after, direct.closing)
   })
   for (let i = 0; i < declarations.length; i++) {
@@ -1043,7 +1043,7 @@ export function textOfFrame(draft, plan) {
   /** @type {Pieces[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
-    append(declarations, range(draft, functions[i].start, functions[i].end), functions[i].plan?.registered ?? '')
+    append(append(declarations, range(draft, functions[i].start, functions[i].end)), functions[i].plan?.registered ?? '')
   }
   return [head, declarations, `var ${join(joined(joined([], shared), [`${self}=`]), ',')}`,
     withTitle(title, ['()=>{', text]), `;return ${self}()}`]

@@ -9,7 +9,7 @@
 
 import { makers } from './construct.mjs'
 import {
-  apply, emptyMap, engine, getPrototypeOf, matches, realm, reflectConstruct, sourceOf, split
+  apply, bare, emptyMap, engine, getPrototypeOf, matches, realm, reflectConstruct, sourceOf, split
 } from './primordials.mjs'
 import { stamp } from './run.mjs'
 
@@ -85,7 +85,7 @@ MadeFunction.prototype = engine.Function.prototype
 
 /** @param {any} own the built-in `eval` */
 const evalEntry = own => (/** @type {any[]} */ ...args) => {
-  const { 0: text } = args
+  const { 0: text } = bare(args)
   if (typeof text !== 'string' || compiler.rewrite === null) return apply(own, undefined, args)
   const result = cached(text, () => rewritten(text))
   return own(result ?? text)

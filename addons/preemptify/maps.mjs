@@ -57,7 +57,10 @@ function mapOf(source, text, kept, named = [], names = []) {
       mappings += `${begun}A${vlq(originalLine - line)}${vlq(place - lines[originalLine] - column)}`
       if (named[next] === i) {
         const name = /** @type {string} */ (named[next + 1])
-        if (!indexes.has(name)) indexes.set(name, append(names, name) - 1)
+        if (!indexes.has(name)) {
+          indexes.set(name, names.length)
+          append(names, name)
+        }
         mappings += vlq(indexes.get(name) - lastName)
         lastName = indexes.get(name)
         next += 2

@@ -10,6 +10,8 @@
  * each call that runs at load time is marked as pure.
  */
 
+import { extend } from '../../rt.mjs'
+
 /** The prototype of all generator objects of this realm. */
 export const generatorPrototype = Object.getPrototypeOf(function* () {}).prototype
 /** The built-in `next` of generators. */
@@ -27,6 +29,8 @@ const methodOf = (Class, name) => Class.prototype[name]
  */
 const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
 export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
+/** Gives a list an own element. @type {(list: any, index: any, value: any) => void} */
+export const add = /* @__PURE__ */ its(extend.code, 'addElement')
 export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
 export const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
 export const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
@@ -41,7 +45,6 @@ export const digitsOf = /* @__PURE__ */ kept(Number, 'toString')
 export const holds = /* @__PURE__ */ kept(String, 'includes')
 export const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
 export const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
-export const append = /* @__PURE__ */ kept(Array, 'push')
 export const takeLast = /* @__PURE__ */ kept(Array, 'pop')
 export const join = /* @__PURE__ */ kept(Array, 'join')
 export const sort = /* @__PURE__ */ kept(Array, 'sort')
@@ -147,7 +150,7 @@ export function firstOf(list, isBeyond) {
 export function trimmed(list) {
   if (list.length === 0) return list
   const copy = new List(list.length)
-  for (let i = 0; i < list.length; i++) copy[i] = list[i]
+  for (let i = 0; i < list.length; i++) add(copy, i, list[i])
   return copy
 }
 
@@ -160,6 +163,29 @@ export function trimmed(list) {
 export function flat(text) {
   codeAt(text, 0)
   return text
+}
+
+/** @param {any} value @returns {any} inherits nothing: a page may give Object.prototype a `get` */
+export const descriptorOf = value =>
+  ({ __proto__: null, value, writable: true, enumerable: true, configurable: true })
+
+/** The most arguments that a twin of a built-in function reads by their index. */
+const MAX_READ = 3
+
+/**
+ * Makes missing arguments undefined: a prototype may have their indexes.
+ *
+ * @param {any[]} args @returns {any[]} `args`
+ */
+export function bare(args) {
+  for (let i = args.length; i < MAX_READ; i++) if (i in args) return setPrototypeOf(args, null)
+  return args
+}
+
+/** @param {any} list @param {any} value @returns {any} the list */
+export function append(list, value) {
+  add(list, list.length, value)
+  return list
 }
 
 /** @param {any[]} list @param {any[]} more */

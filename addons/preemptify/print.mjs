@@ -558,7 +558,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const self = usesThis ? 'this' : 0
     const target = takesTarget(facts) ? 'new.target' : ''
     const passed = target && given ? `${target},${given}` : target || given
-    const all = isSimple ? `[${passed}]` : isArrow ? `[${rest}]` : target ? `[${target},...arguments]` : 'arguments'
+    const all = isSimple ? `[${passed}]` : isArrow ? `[${rest}]`
+      : target ? `[${target},...arguments]` : 'arguments'
     const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
       : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})` : `${helper('a')}(${twin},${self},${all})`})`
     return isArrow && !directive ? `${head}(${isSimple ? given : rest})=>${result}`

@@ -12,8 +12,8 @@ import { give } from './builtins.mjs'
 import { makers } from './construct.mjs'
 import { familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isObject,
-  realm, reflectConstruct, symbolSpecies, thenOf
+  NO_ARGUMENTS, adopt, append, apply, bare, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
+  isObject, realm, reflectConstruct, symbolSpecies, thenOf
 } from './primordials.mjs'
 import { begun, callerJob, entryOf, pending, recordOf, stamp, suspended } from './run.mjs'
 
@@ -93,7 +93,7 @@ function ending(onEnded, settle) {
 
 /** `new Promise(executor)`. @param {any[]} args @param {any} target new.target */
 function promiseOf(args, target) {
-  const { 0: executor } = args
+  const { 0: executor } = bare(args)
   if (recordOf(executor) === undefined || callerJob() === null) {
     return reflectConstruct(engine.Promise, args, target)
   }

@@ -83,11 +83,13 @@ class Frame {
   /**
    * @param {any} entry the twin
    * @param {any} values its place and its variables by their names, what is pending as 0 @param {any} self
+   * @param {boolean} isAway as of `away`
    */
-  constructor(entry, values, self) {
+  constructor(entry, values, self, isAway) {
     this.entry = entry
     this.values = values
     this.self = self
+    this.isAway = isAway
   }
 }
 
@@ -97,9 +99,9 @@ class Frame {
  * @param {any} entry @param {any} values @param {any} self as of Frame
  */
 export function suspend(entry, values, self) {
-  values[1] = counts.away
+  const isAway = counts.away
   counts.away = false
-  append(pending, new Frame(entry, values, self))
+  append(pending, new Frame(entry, values, self, isAway))
   return budget
 }
 
@@ -110,11 +112,11 @@ export function suspend(entry, values, self) {
  */
 export function* goOnFrom(frame) {
   for (let result; ; frame = pending.pop()) {
-    const { entry, values, self } = frame
+    const { entry, values, self, isAway } = frame
     try {
       values[0] = values[0] === budget ? yield suspended() : yield
     } catch (error) {
-      if (!values[1]) throw error
+      if (!isAway) throw error
       values[0] = new Failure(error)
     }
     resumed = values

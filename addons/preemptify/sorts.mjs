@@ -688,7 +688,7 @@ export function algorithmOf(sort, make) {
     /** @type {any[]} */
     const pairs = []
     apply(sort, list, [(/** @type {number} */ a, /** @type {number} */ b) => {
-      append(pairs, a, b)
+      append(append(pairs, a), b)
       return a - b
     }])
     append(expected, pairs)

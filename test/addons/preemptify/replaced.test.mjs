@@ -191,6 +191,21 @@ for (const [name, code] of Object.entries(prototypes)) {
   })
 }
 
+for (const holder of ['Array.prototype', 'Object.prototype']) {
+  replaced(`running code neither reads nor writes indexes that ${holder} has as accessors`, () => {
+    for (const [program, [, argument]] of Object.entries(programs)) {
+      if (program === 'whole texts') continue // it compiles
+      const { take, preemptify, runtime, made, ...aside } = realm()
+      const fn = made[program](preemptify, runtime)
+      drive(fn(argument), aside)
+      take(`for (const index of [0, 1, 2]) {
+        Object.defineProperty(${holder}, index, { get() { throw 'read' }, set() { throw 'written' } })
+      }`)
+      assert.equal(drive(fn(argument), aside), answers[program], program)
+    }
+  })
+}
+
 /** What they give where nothing is replaced. */
 const answers = {}
 replaced.before(() => {
