@@ -8,7 +8,7 @@ import {
   joined, reflectConstruct, setPrototypeOf, splice
 } from './primordials.mjs'
 import {
-  begun, entryOf, isAsyncTwin, isLatestPlain, pending, recordOf, run, suspended, wayInto
+  begun, entryOf, isAsyncTwin, isLatestPlain, notConstructor, pending, recordOf, run, suspended, wayInto
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
@@ -78,6 +78,23 @@ export function construct(F, args, target = F) {
   if (result !== budget) return isObject(result) ? result : object
   append(pending, begun(constructed(object, suspended())))
   return budget
+}
+
+/**
+ * `new F(...args)` with the native message for a value that is not a constructor.
+ *
+ * @param {any} F @param {any[]} args @param {string} [text] of F
+ * @param {(F: any, args: any[]) => any} [begin] makes the object
+ * @returns {any} as of construct
+ */
+export function make(F, args, text = '(intermediate value)', begin = construct) {
+  if (typeof F !== 'function') notConstructor(text, make)
+  try {
+    return begin(F, args)
+  } catch (error) {
+    if (!isConstructor(F)) notConstructor(text, make)
+    throw error
+  }
 }
 
 /**

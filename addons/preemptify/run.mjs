@@ -379,9 +379,12 @@ const failing = text => function call() {
   throw typeErrorBelow(call, `${text} is not a function`)
 }
 
-/** @param {string} text the constructor as the source has it @returns {never} */
-export function notConstructor(text) {
-  throw typeErrorBelow(notConstructor, `${text} is not a constructor`)
+/**
+ * @param {string} text the constructor as the source has it @param {any} thrower as of typeErrorBelow
+ * @returns {never}
+ */
+export function notConstructor(text, thrower) {
+  throw typeErrorBelow(thrower, `${text} is not a constructor`)
 }
 
 /**

@@ -15,10 +15,10 @@ import { stampEvents } from './events.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
-import { construct, nothing, superCall } from './construct.mjs'
+import { construct, make, nothing, superCall } from './construct.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, driveToEnd, entryOf, forwarded, frameOf, generatorOf,
-  notConstructor, over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
+  over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -124,9 +124,7 @@ export const runtime = {
   enterMethod: (fn, text, name) => asMethod(entryOf(fn), text, name),
   apply,
   construct,
-  /** @param {any} F @param {any[]} args @param {string} text of F */
-  make: (F, args, text = '(intermediate value)') =>
-    construct(typeof F === 'function' ? F : notConstructor(text), args),
+  make,
   body,
   derived,
   superCall,

@@ -7,14 +7,14 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { construct } from './construct.mjs'
+import { construct, make } from './construct.mjs'
 import { turn } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
   next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
-  Failure, beginners, begun, entryOf, notConstructor, pending, rethrow, run, stamping, suspended,
+  Failure, beginners, begun, entryOf, pending, rethrow, run, stamping, suspended,
   typeErrorBelow
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -61,8 +61,7 @@ class Steps {
 
   /** new @param {any} F @param {any[]} args @param {string} text of F @returns {any} */
   n(F, args, text) {
-    if (typeof F !== 'function') notConstructor(text)
-    return this.on ? construct(F, args) : reflectConstruct(F, args)
+    return make(F, args, text, this.on ? construct : reflectConstruct)
   }
 
   /** Suspends the step at a call that has not returned; the generator yields the result. */
