@@ -7,7 +7,7 @@
  * text.
  */
 
-import { isMember, isOfEngine, keyOf, kindOf } from './calls.mjs'
+import { isMember, isOfEngine, keyOf, kindOf, targetOf } from './calls.mjs'
 import { some } from './edits.mjs'
 import { steadyKey } from './plan.mjs'
 import {
@@ -19,10 +19,18 @@ import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
+ * A reason why a part of a function runs in one piece. It is certain if the text shows such a run. Otherwise
+ * the values and the callers decide, which the text does not show.
+ *
+ * @typedef {object} Reason
+ * @property {string} reason
+ * @property {boolean} certain
+ */
+/**
  * The reasons why parts of functions run in one piece.
  *
  * @typedef {object} Findings
- * @property {Map<Plan, string[]>} reasons
+ * @property {Map<Plan, Reason[]>} reasons
  * @property {Map<Plan, string[]>} names the operations on objects from elsewhere, by the function around them
  * @property {boolean} hasIterators whether the text has iterators that are no generators
  * @property {boolean} hasLongSteps whether a step of an iterator of this text can run long
@@ -57,12 +65,12 @@ const MAX_STEPS = 20
  * Finds the functions that built-in operations call, and the operations that may call code of another text.
  *
  * @param {Node} tree @param {Plan[]} plans the result of planModule
- * @returns {Map<Plan, string[]>} the reasons why parts of each function run in one piece
+ * @returns {Map<Plan, Reason[]>} the reasons why parts of each function run in one piece
  */
 export function implicitCalls(tree, plans) {
   const hasIterators = find(plans, makesIterator) !== undefined
-  const isLongGenerator = (/** @type {Plan} */ { facts, isLong }) => facts.isGenerator && isLong
-  const hasLongSteps = hasIterators || find(plans, isLongGenerator) !== undefined
+  const isLongStep = (/** @type {Plan} */ { facts, isLong }) => facts.isGenerator && isLong
+  const hasLongSteps = hasIterators || find(plans, isLongStep) !== undefined
   /** @type {Findings} */
   const findings = { reasons: emptyMap(), names: emptyMap(), hasIterators, hasLongSteps }
   pick(plans, plan => addMethod(findings, plan))
@@ -86,35 +94,49 @@ export function implicitCalls(tree, plans) {
     const shown = []
     for (let i = 0; i < list.length && i < MAX_NAMES; i++) append(shown, list[i])
     if (list.length > MAX_NAMES) append(shown, `${list.length - MAX_NAMES} more`)
-    add(reasons, plan, `accessors or proxies from elsewhere: ${join(shown, ', ')}`)
+    addReason(reasons, plan, `accessors or proxies from elsewhere: ${join(shown, ', ')}`, false)
   })
   return reasons
 }
 
-/** @param {Map<Plan, string[]>} lists @param {Plan} plan @param {string} text */
-function add(lists, plan, text) {
-  const list = lists.get(plan) ?? []
-  if (!find(list, other => other === text)) append(list, text)
-  lists.set(plan, list)
+/** @param {Map<Plan, Reason[]>} reasons @param {Plan} plan @param {string} text @param {boolean} certain */
+function addReason(reasons, plan, text, certain) {
+  const reason = certain ? text : `possibly ${text}`
+  const list = reasons.get(plan) ?? []
+  if (!find(list, other => other.reason === reason)) append(list, { reason, certain })
+  reasons.set(plan, list)
 }
 
 /**
  * Adds a function that a built-in operation calls.
  *
- * @param {Findings} findings @param {Node} fn @param {string} reason
+ * @param {Findings} findings @param {Node} fn @param {string} reason @param {boolean} certain
  */
-function addFunction({ reasons }, { plan }, reason) {
-  if (plan.isLong) add(reasons, plan, reason)
+function addFunction({ reasons }, { plan }, reason, certain) {
+  if (plan.isLong) addReason(reasons, plan, reason, certain)
 }
 
 /**
- * Adds an operation, by its reason or by its name. Code that runs once is in no job.
+ * Adds an operation. Code that runs once is in no job.
  *
- * @param {Map<Plan, string[]>} lists @param {Node} node @param {string} text
+ * @param {Findings} findings @param {Node} node @param {string} reason @param {boolean} certain
  */
-function addOperation(lists, node, text) {
+function addOperation({ reasons }, node, reason, certain) {
   const plan = planAround(node)
-  if (!plan.isOnce) add(lists, plan, text)
+  if (!plan.isOnce) addReason(reasons, plan, reason, certain)
+}
+
+/**
+ * Adds the name of an operation on an object from elsewhere.
+ *
+ * @param {Findings} findings @param {Node} node @param {string} name
+ */
+function addName({ names }, node, name) {
+  const plan = planAround(node)
+  if (plan.isOnce) return
+  const list = names.get(plan) ?? []
+  if (!find(list, other => other === name)) append(list, name)
+  names.set(plan, list)
 }
 
 /** Adds a method that built-in operations call by its key. @param {Findings} findings @param {Plan} plan */
@@ -123,7 +145,7 @@ function addMethod(findings, plan) {
   const isStep = findings.hasIterators && matches(ITERATOR, key)
   if (!isStep && !matches(PROTOCOL, key) && !makesIterator(plan)) return
   const name = startsWith(key, '@') ? `Symbol.${cut(key, 1)}` : cut(key, 1)
-  addFunction(findings, plan.node, `the method ${name}, which built-in operations call`)
+  addFunction(findings, plan.node, `a call of the method ${name} by a built-in operation`, false)
 }
 
 /**
@@ -132,14 +154,14 @@ function addMethod(findings, plan) {
  * @param {Findings} findings @param {Node} call
  */
 function addBuiltIn(findings, call) {
-  const { reasons, names, hasLongSteps } = findings
+  const { reasons, hasLongSteps } = findings
   const name = builtInName(call.callee)
   const { arguments: given } = call
   const { 0: first, 1: second } = given
   if (name === '') return
   if (matches(/^Proxy(?:\.revocable)?$/, name)) {
     const isKnown = second && addMembers(findings, second, key => `the trap ${key} of a proxy`)
-    if (!isKnown) add(reasons, planAround(call), 'a proxy with traps from elsewhere')
+    if (!isKnown) addReason(reasons, planAround(call), 'a proxy with traps from elsewhere', false)
   } else if (matches(DEFINES, name)) {
     const reasonFor = (/** @type {string} */ key) => matches(/^[gs]et$/, key) ? 'an accessor' : ''
     pick(given, argument => addMembers(findings, argument, reasonFor))
@@ -147,12 +169,14 @@ function addBuiltIn(findings, call) {
   if (matches(CALLS_BACK, name) && second) {
     const callback = originOf(second)
     const reason = `a callback of ${name}`
-    if (isFunctionNode(callback)) addFunction(findings, callback, reason)
-    else if (!matches(/^(?:Literal|ArrayExpression)$/, callback.type)) addOperation(reasons, call, reason)
+    if (isFunctionNode(callback)) addFunction(findings, callback, reason, true)
+    else if (!matches(/^(?:Literal|ArrayExpression)$/, callback.type)) {
+      addOperation(findings, call, reason, false)
+    }
   }
   if (matches(ITERATES, name) && first && mayStep(first, hasLongSteps)) {
-    addOperation(reasons, call, `an iterator in ${name}`)
-  } else if (kindOf(call) === '' && find(given, isNameFromElsewhere)) addOperation(names, call, `${name}()`)
+    addOperation(findings, call, `an iterator in ${name}`, isLongGenerator(first))
+  } else if (kindOf(call) === '' && find(given, isNameFromElsewhere)) addName(findings, call, `${name}()`)
 }
 
 /**
@@ -170,16 +194,17 @@ function addMembers(findings, node, reasonFor) {
     const reason = reasonFor(cut(steadyKey(property), 1))
     const value = originOf(property.value)
     if (!isFunctionNode(value)) addMembers(findings, value, reasonFor)
-    else if (reason) addFunction(findings, value, reason)
+    else if (reason) addFunction(findings, value, reason, true)
   })
   return true
 }
 
 /** @param {Findings} findings @param {Node} pattern */
-function addArrayPattern({ reasons, hasLongSteps }, pattern) {
+function addArrayPattern(findings, pattern) {
   const value = destructuredBy(pattern)
-  const isStepping = value ? mayStep(value, hasLongSteps) : isPatternFromElsewhere(pattern)
-  if (isStepping) addOperation(reasons, pattern, 'an iterator in an array pattern')
+  const isStepping = value ? mayStep(value, findings.hasLongSteps) : isPatternFromElsewhere(pattern)
+  if (!isStepping) return
+  addOperation(findings, pattern, 'an iterator in an array pattern', value !== null && isLongGenerator(value))
 }
 
 /**
@@ -187,23 +212,23 @@ function addArrayPattern({ reasons, hasLongSteps }, pattern) {
  *
  * @param {Findings} findings @param {Node} node
  */
-function addNames({ names }, node) {
+function addNames(findings, node) {
   const { type, parent, object, operator, properties } = node
   /** @param {any} name */
-  const addName = name => name && name !== 'length' && addOperation(names, node, `${name}`)
+  const note = name => name && name !== 'length' && addName(findings, node, `${name}`)
   if (isMember(node)) {
     const isCallee = parent.callee === node || parent.tag === node
     if (isCallee || !isFromElsewhere(object)) return
-    addName(node.computed && isNameFromElsewhere(object) ? 'computed keys' : keyOf(node))
+    note(node.computed && isNameFromElsewhere(object) ? 'computed keys' : keyOf(node))
   } else if (type === 'ObjectPattern') {
-    if (isPatternFromElsewhere(node)) pick(properties, ({ key }) => key && addName(key.name ?? key.value))
+    if (isPatternFromElsewhere(node)) pick(properties, ({ key }) => key && note(key.name ?? key.value))
   } else if (isIteration(node)) {
-    if (isFromElsewhere(node.right ?? node.argument)) addName('Symbol.iterator')
+    if (isFromElsewhere(node.right ?? node.argument)) note('Symbol.iterator')
   } else if (type === 'BinaryExpression' && matches(/^in(?:stanceof)?$/, operator)) {
-    if (isNameFromElsewhere(node.right)) addName(operator === 'in' ? 'in' : 'Symbol.hasInstance')
+    if (isNameFromElsewhere(node.right)) note(operator === 'in' ? 'in' : 'Symbol.hasInstance')
   } else if (isConversion(node)) {
     const operands = node.expressions ?? [node.left ?? node.argument, node.right ?? node.argument]
-    if (find(operands, isNameFromElsewhere)) addName('Symbol.toPrimitive')
+    if (find(operands, isNameFromElsewhere)) note('Symbol.toPrimitive')
   }
 }
 
@@ -283,6 +308,17 @@ function mayStep(value, hasLongSteps) {
   if (type === 'AwaitExpression') return mayStep(argument, hasLongSteps)
   const isBuiltIn = type === 'CallExpression' && (kindOf(value) === '' || isOfPlatform(builtInName(callee)))
   return !isBuiltIn && !isOfEngine(value) && (hasLongSteps || isFromElsewhere(value))
+}
+
+/**
+ * Whether a value is a call of a generator function that can run long.
+ *
+ * @param {Node} value @returns {boolean}
+ */
+function isLongGenerator(value) {
+  const call = originOf(value)
+  const target = call.type === 'CallExpression' ? targetOf(call) : null
+  return target !== null && target.facts.isGenerator && target.isLong
 }
 
 /**

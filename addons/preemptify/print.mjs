@@ -667,7 +667,8 @@ const usesHelper = call => isBinding(call) ||
 
 /** Whether a call is one of `bind` that gives bound functions twins. @param {Node} call */
 const isBinding = ({ type, callee, optional }) => type === 'CallExpression' &&
-  isMember(callee) && keyOf(callee) === 'bind' && callee.object.type !== 'Super' && !optional && !callee.optional
+  isMember(callee) && keyOf(callee) === 'bind' && callee.object.type !== 'Super' &&
+  !optional && !callee.optional
 
 /**
  * Returns the innermost function of a script that holds all uses of helpers and runs once, or the script.

@@ -28,26 +28,38 @@ export function returnsOf(fn) {
 }
 
 /**
+ * A part of a program that runs in one piece.
+ *
+ * @typedef {object} Part
+ * @property {string} name the name of the function, or an empty text
+ * @property {number} line the line where the part starts, from 1
+ * @property {number} column the column where the part starts, from 1
+ * @property {string} reason
+ * @property {boolean} certain whether the text shows a run in one piece; otherwise values and callers decide
+ */
+
+/**
  * Lists the parts of a function, module or script that cannot be preempted, with the reasons. A job runs such
  * a part in one piece. Only parts with loops, or with calls that may take long, are listed. Single long calls
- * of the engine, for example of JSON or of a regular expression, are not listed. Objects from elsewhere may have
- * accessors, or be proxies; the list names the properties of such objects.
+ * of built-in functions, for example of JSON or of a regular expression, are not listed. Objects from
+ * elsewhere may have accessors, or be proxies; the list names the properties of such objects. Whether they
+ * do, the text does not show: such a reason starts with 'possibly', and its `certain` is false.
  *
  * @param {Function | string} source a function, or the text of a module or script
  * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
- * @returns {{ name: string, line: number, column: number, reason: string }[]} in the order of the source;
- *   name: empty where there is none
+ * @returns {Part[]} the parts in the order of the source
  */
 export function report(source, options = {}) {
   const { type = 'module' } = optionsOf(options, REPORT_OPTIONS)
   const text = typeof source === 'string' ? source : sourceOf(callable('source', source))
   if (typeof source !== 'string' && matches(NO_SOURCE, text)) {
-    return [{ name: source.name, line: 1, column: 1, reason: 'a native, bound or proxied function' }]
+    const reason = 'a native, bound or proxied function'
+    return [{ name: source.name, line: 1, column: 1, reason, certain: true }]
   }
   const tree = read(text, typeof source === 'string' ? type : 'function')
   names(tree)
   const starts = linesOf(text)
-  /** @type {{ name: string, line: number, column: number, reason: string }[]} */
+  /** @type {Part[]} */
   const list = []
   const plans = planModule(tree)
   const others = implicitCalls(tree, plans)
@@ -56,8 +68,8 @@ export function report(source, options = {}) {
     const { start } = node.parent?.value === node ? node.parent : node
     const own = reasonOf(plan)
     const line = lineAt(starts, start)
-    pick(own ? [own] : others.get(plan) ?? [], reason => {
-      append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
+    pick(own ? [{ reason: own, certain: true }] : others.get(plan) ?? [], ({ reason, certain }) => {
+      append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason, certain })
     })
   })
   return sort(list, (/** @type {any} */ a, /** @type {any} */ b) => a.line - b.line || a.column - b.column)

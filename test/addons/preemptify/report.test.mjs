@@ -81,17 +81,17 @@ class Shape { toString() { return work() } toJSON() { return this.x } then(f) { 
 Shape.prototype.valueOf = function () { return work() }
 const o = { [Symbol.toPrimitive]: () => work(), work }
 `), [
-    '3:15 toString: the method toString, which built-in operations call',
-    '3:71 then: the method then, which built-in operations call',
-    '4:3 -: the method Symbol.hasInstance, which built-in operations call',
-    '5:27 -: the method valueOf, which built-in operations call',
-    '6:13 -: the method Symbol.toPrimitive, which built-in operations call'
+    '3:15 toString: possibly a call of the method toString by a built-in operation',
+    '3:71 then: possibly a call of the method then by a built-in operation',
+    '4:3 -: possibly a call of the method Symbol.hasInstance by a built-in operation',
+    '5:27 -: possibly a call of the method valueOf by a built-in operation',
+    '6:13 -: possibly a call of the method Symbol.toPrimitive by a built-in operation'
   ])
 })
 
 reports('report lists iterators written by hand, and no methods of other objects', () => {
   assert.equal(told(`${WORK}const made = { [Symbol.iterator]() { return this }, next() { return work() } }`),
-    ['2:53 next: the method next, which built-in operations call'])
+    ['2:53 next: possibly a call of the method next by a built-in operation'])
   assert.equal(told(`${WORK}const parser = { next() { return work() } }
 class List { *[Symbol.iterator]() { yield work() } }`), [])
 })
@@ -115,7 +115,7 @@ const pair = Proxy.revocable({}, { set() { work() } })
 function make(handler) { return new Proxy({}, handler) }`), [
     '3:1 read: the trap get of a proxy',
     '5:36 set: the trap set of a proxy',
-    '6:1 make: a proxy with traps from elsewhere'
+    '6:1 make: possibly a proxy with traps from elsewhere'
   ])
 })
 
@@ -130,12 +130,12 @@ reports('report names the built-in function of a callback that has no twin there
 function parse(text, f) { return [JSON.parse(text, revive), JSON.stringify(text, null, 2), [1].map(revive)] }
 function other(text, f) { return JSON.parse(text, f) }`), [
     '2:1 revive: a callback of JSON.parse',
-    '4:1 other: a callback of JSON.parse'
+    '4:1 other: possibly a callback of JSON.parse'
   ])
 })
 
 reports('report names the properties and operations of objects from elsewhere', () => {
-  const elsewhere = 'accessors or proxies from elsewhere'
+  const elsewhere = 'possibly accessors or proxies from elsewhere'
   assert.equal(told(`import { shape } from './shape.mjs'
 import * as namespace from './shape.mjs'
 export function area({ width }, other) { const { height: { value } } = other; return other.list[0].z * value }
@@ -153,6 +153,22 @@ export function sum(list) { let n = 0; for (let i = 0; i < list.length; i++) n +
   assert.equal(told(shape => shape.area), [`1:1 -: ${elsewhere}: area`])
   const text = 'function f() { return JSON.stringify(shape) }'
   assert.equal(told(text, { type: 'script' }), [`1:1 f: ${elsewhere}: JSON.stringify()`])
+})
+
+reports('report marks reasons as uncertain that values or callers decide', () => {
+  const certainty = text => preemptify.report(text).map(({ name, reason, certain }) => {
+    assert.is(reason.startsWith('possibly '), !certain, reason)
+    return `${name}: ${certain}`
+  })
+  assert.equal(certainty(`${WORK}function* pages() { yield work() }
+class Shape { get area() { return work() } toString() { return work() } }
+const revive = (key, value) => work(value)
+function known() { const [page] = pages(); return [page, JSON.parse('1', revive)] }
+function unknown(list, fn) { const [page] = list; return [page, JSON.parse('1', fn)] }`), [
+    'area: true', 'toString: false', 'revive: true', 'known: true', 'unknown: false', 'unknown: false'
+  ])
+  assert.equal(certainty('export const read = shape => shape.area'), ['read: false'])
+  assert.equal(preemptify.report(Math.max).map(({ certain }) => certain), [true])
 })
 
 reports('of a function, a class or a method, by its own lines', () => {
