@@ -6,9 +6,9 @@
  */
 
 import {
-  append, cut, emptySet, emptyWeakMap, exec, join, sourceOf, split, startsWith
+  append, cut, emptySet, emptyWeakMap, exec, join, matches, sourceOf, split, startsWith
 } from './primordials.mjs'
-import { recordOf } from './run.mjs'
+import { isWhole, recordOf } from './run.mjs'
 
 /** Maximum number of functions that a message names. */
 const MAX_NAMED = 3
@@ -33,7 +33,7 @@ export function noteNames(list) {
  * @returns {string | undefined} undefined if the job calls no function that has a twin
  */
 export function adviceFor(fn) {
-  if (typeof fn !== 'function' || recordOf(fn) !== undefined) return undefined
+  if (typeof fn !== 'function' || recordOf(fn) !== undefined || isWhole(fn)) return undefined
   const found = adviceOf.get(fn)
   if (found !== undefined) return found.advice
   const called = twinsIn(fn)
@@ -58,15 +58,57 @@ function twinsIn(fn) {
   const called = []
   const found = emptySet()
   const isBound = startsWith(fn.name, 'bound ')
-  const source = isBound ? `.${cut(fn.name, 'bound '.length)}(` : sourceOf(fn)
+  const source = isBound ? `.${cut(fn.name, 'bound '.length)}(` : codeOf(sourceOf(fn))
+  const declared = declaredIn(source)
   const call = /(\.\s*)?([\w$]+)\s*(?:\?\.\s*)?\(/g
   for (let match; called.length < MAX_NAMED && (match = exec(call, source));) {
-    const { 1: dot, 2: name } = match
-    if (!twinNames.has(name) || found.has(name) || name === fn.name && !dot) continue
+    const { 0: text, 1: dot, 2: name, index } = match
+    if (!twinNames.has(name) || found.has(name)) continue
+    if (dot === undefined && (declared.has(name) || isMethodAt(source, index + text.length))) continue
     found.add(name)
     append(called, { name, isMethod: dot !== undefined })
   }
   return called
+}
+
+/** Replaces comments and strings of a source by spaces. @param {string} source @returns {string} */
+function codeOf(source) {
+  let code = ''
+  let from = 0
+  const text = /\/\/.*|\/\*[^]*?\*\/|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*"/g
+  for (let match; (match = exec(text, source));) {
+    const { 0: { length }, index } = match
+    code += `${cut(source, from, index)} `
+    from = index + length
+  }
+  return code + cut(source, from)
+}
+
+/**
+ * The names of the functions and classes that a source declares.
+ *
+ * @param {string} source @returns {Set<string>}
+ */
+function declaredIn(source) {
+  const names = emptySet()
+  const declaration = /\b(?:function\s*\*?|class)\s*([\w$]+)/g
+  for (let match; (match = exec(declaration, source));) names.add(match[1])
+  return names
+}
+
+/**
+ * Whether a body follows the parameters that start at an index: a method is declared there, and not called.
+ *
+ * @param {string} source @param {number} start the index after the opening parenthesis @returns {boolean}
+ */
+function isMethodAt(source, start) {
+  let depth = 1
+  for (let i = start; i < source.length; i++) {
+    const character = source[i]
+    if (character === '(') depth++
+    else if (character === ')' && --depth === 0) return matches(/^\s*\{/, cut(source, i + 1))
+  }
+  return false
 }
 
 /** @param {{ name: string, isMethod: boolean }[]} called */

@@ -91,6 +91,38 @@ advice('a stall in other code gets no advice', async () => {
   assert.equal(warnings, [])
 })
 
+advice('a job that only declares or mentions the name of a twin gets no advice', async () => {
+  const { host, scheduler, stalls } = await setup()
+  const pause = () => host.advance(5)
+  const works = [
+    () => {
+      pause()
+      function lookUpAll() {}
+      return lookUpAll()
+    },
+    () => [pause(), { lookUp(n, m = (1)) { return n + m } }],
+    () => [pause(), class { static async lookUp(n) {} }],
+    () => pause(/* lookUp(1) */ 'lookUpAll(1)') // lookUpAll(2)
+  ]
+  const warnings = await warningsOf(async () => {
+    for (const work of works) {
+      scheduler.spawn(work)
+      await host.drain()
+    }
+  })
+  assert.equal(stalls, works.map(() => undefined))
+  assert.equal(warnings, [])
+})
+
+advice('a call whose arguments are calls is found before a block', async () => {
+  const { host, scheduler, stalls, index } = await setup()
+  await warningsOf(async () => {
+    scheduler.spawn(() => { if (index.lookUp(Math.min(1, 2))) { host.now() } })
+    await host.drain()
+  })
+  assert.match(stalls[0], 'lookUp()')
+})
+
 advice('a pair whose object is none is an error that names the method', () => {
   const scheduler = new Scheduler()
   assert.throws(() => scheduler.spawn([undefined, 'lookUp']), /work\[0\], whose method is lookUp, must be an object, got undefined/)
