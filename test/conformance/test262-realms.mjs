@@ -1,70 +1,31 @@
 /**
  * Runs tests of test262 with a fresh realm for each run, many in one process: see test262.mjs.
  *
- * Each realm has its own built-in objects and its own copy of rt.mjs and preemptify. The process compiles the
- * modules once, and rewrites each test once. Messages: the path of a test in; its Outcome out.
+ * Each realm has its own built-in objects and its own copy of rt.mjs and preemptify, a script that is compiled
+ * once. Messages: the path of a test in; its Outcome out.
  */
-import { readFileSync } from 'node:fs'
 import vm from 'node:vm'
 import { preemptify } from '../../addons/preemptify.mjs'
+import { bundled } from '../support/bundle.mjs'
 import { describe, host, printer, programOf } from './test262-program.mjs'
 
 /** ms until an async test must have called $DONE. */
 const TIMEOUT = 3000
-const RT = new URL('../../rt.mjs', import.meta.url).href
-const ADDON = new URL('../../addons/preemptify.mjs', import.meta.url).href
-const RUNTIME = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 /** The parts of the platform that rt.mjs uses. */
 const PLATFORM = {
   performance, process, console, queueMicrotask, setTimeout, clearTimeout, setImmediate, clearImmediate,
   MessageChannel, AbortController, AbortSignal, Event, EventTarget, structuredClone, URL
 }
 
-const { SourceTextModule } = /** @type {any} */ (vm)
 const [checkout] = process.argv.slice(2)
+const modules = new vm.Script(bundled(['addons/preemptify.mjs', 'rt.mjs'], ['support', 'rt']))
 
-/** The sources of the modules, by URL. @type {Map<string, { text: string, cachedData: Buffer }>} */
-const sources = new Map()
-
-/** @param {string} url a module; its imports are read too */
-function readSource(url) {
-  if (sources.has(url)) return
-  const text = readFileSync(new URL(url), 'utf8')
-  sources.set(url, { text, cachedData: new SourceTextModule(text, { identifier: url }).createCachedData() })
-  for (const [, name] of text.matchAll(/^(?:import|\}) [^'\n]*?from '(\.[^']+)'/gm)) {
-    readSource(new URL(name, url).href)
-  }
-}
-readSource(ADDON)
-
-/** A realm without modules. */
 function createRealm() {
   const context = vm.createContext({ ...PLATFORM })
   const global = vm.runInContext('globalThis', context)
-  const run = (/** @type {string} */ text) => vm.runInContext(text, context)
-  global.$262 = host(global, run)
-  return { context, global, run }
-}
-
-/**
- * Loads rt.mjs and preemptify in a realm.
- *
- * @param {vm.Context} context
- * @returns {Promise<(url: string) => any>} returns the namespace of a module
- */
-async function loadModules(context) {
-  const modules = new Map()
-  const initializeImportMeta = (/** @type {any} */ meta, /** @type {any} */ { identifier }) => {
-    meta.url = identifier
-  }
-  for (const [url, { text, cachedData }] of sources) {
-    modules.set(url, new SourceTextModule(text, { identifier: url, context, cachedData, initializeImportMeta }))
-  }
-  const entry = modules.get(ADDON)
-  await entry.link((/** @type {string} */ name, /** @type {any} */ { identifier }) =>
-    modules.get(new URL(name, identifier).href))
-  await entry.evaluate()
-  return url => modules.get(url).namespace
+  const evaluate = (/** @type {string} */ text) => vm.runInContext(text, context)
+  global.$262 = host(global, evaluate)
+  return { context, global, evaluate }
 }
 
 /** Called with an error that no run has handled. @type {(outcome: string) => void} */
@@ -76,9 +37,9 @@ process.on('unhandledRejection', () => {}) // tests reject promises on purpose
  * @param {string} mode 'native', 'plain' or 'job' @param {boolean} isAsync @param {string[]} scripts
  * @returns {Promise<string>} 'passed', or the failure
  */
-async function run(mode, isAsync, scripts) {
-  const { context, global, run } = createRealm()
-  const load = mode === 'native' ? undefined : await loadModules(context)
+function run(mode, isAsync, scripts) {
+  const { context, global, evaluate } = createRealm()
+  const { support, rt } = mode === 'native' ? {} : modules.runInContext(context)
   return new Promise(resolve => {
     const timer = setTimeout(() => resolve('the test did not call $DONE'), TIMEOUT)
     const end = (/** @type {string} */ outcome) => {
@@ -88,11 +49,10 @@ async function run(mode, isAsync, scripts) {
     global.print = printer(end)
     fail = end
     const start = async () => {
-      if (load) global[Symbol.for('rt.mjs')] = load(RUNTIME).support
-      // Taken now, because tests replace built-in functions.
-      const spawn = mode === 'job' ? load?.(RT).rt.spawn.bind(load(RT).rt) : undefined
-      scripts.forEach(text => run(text))
-      if (spawn) await spawn(global.$program)
+      if (support) global[Symbol.for('rt.mjs')] = support
+      const spawn = rt?.spawn.bind(rt) // taken now, because tests replace built-in functions
+      scripts.forEach(text => evaluate(text))
+      if (mode === 'job') await spawn(global.$program)
       else global.$program()
       if (!isAsync) end('passed')
     }
