@@ -29,7 +29,7 @@ try {
     globalThis[Symbol.for('rt.mjs')] = support
     scripts.map(text => preemptify.source(text, { type: 'script' })).forEach(text => runScript(text))
   }
-  if (mode === 'job') await spawn(globalThis.$program)
+  if (mode === 'job') await spawn([globalThis, '$program'])
   else globalThis.$program()
   if (!isAsync) end('passed')
   else process.on('beforeExit', () => end('the test did not call $DONE'))

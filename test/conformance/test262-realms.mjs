@@ -52,7 +52,7 @@ function run(mode, isAsync, scripts) {
       if (support) global[Symbol.for('rt.mjs')] = support
       const spawn = rt?.spawn.bind(rt) // taken now, because tests replace built-in functions
       scripts.forEach(text => evaluate(text))
-      if (mode === 'job') await spawn(global.$program)
+      if (mode === 'job') await spawn([global, '$program'])
       else global.$program()
       if (!isAsync) end('passed')
     }
