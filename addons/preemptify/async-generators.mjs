@@ -7,7 +7,7 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { capability, continued, fulfilled, isCall, outermost, rejected, startAsync } from './asynchronous.mjs'
+import { capability, continued, isCall, outermost, startAsync } from './asynchronous.mjs'
 import { give, lengthOf, put } from './builtins.mjs'
 import { familyOf } from './family.mjs'
 import {
@@ -15,7 +15,8 @@ import {
   next, reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
   throwInNext
 } from './primordials.mjs'
-import { beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
+import { Failure, beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
+/** @import { Answers, Capability } from './asynchronous.mjs' */
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
 
@@ -58,6 +59,14 @@ function* producing(generator, method, value) {
   }
 }
 
+/**
+ * The outcome of a request that is known when its first part ends is no promise, so that it takes no microtask:
+ * a step, or a Failure.
+ *
+ * @type {Answers}
+ */
+const STEPS = { fulfilled: step => step, rejected: error => new Failure(error) }
+
 /** The twin of an async generator, its function, and the family of the job that has called it. */
 class Requests {
   /** @param {any} generator @param {any} fn @param {Family} family */
@@ -67,48 +76,50 @@ class Requests {
     this.family = family
     /** How many requests of twins have not been answered. */
     this.open = 0
-    /** The answer to the request that comes next. @type {Promise<Step> | null} */
+    /** The answer to the request that comes next. @type {any} */
     this.prepared = null
+    /**
+     * Puts the request whose first part runs into the native queue. Otherwise it gets there when its outcome is
+     * known, which saves a microtask.
+     *
+     * @type {(() => void) | null}
+     */
+    this.enqueue = null
     this.isDone = false
   }
 
   /**
    * Begins the next request as a call of the caller.
    *
-   * @param {any} value @returns {any} the answer, a promise; `budget` where the first part is suspended
+   * @param {any} value @returns {any} the answer; `budget` where the first part is suspended
    */
   begin(value) {
-    return startAsync(producing(this.generator, next, value), this.fn)
+    return startAsync(producing(this.generator, next, value), this.fn, STEPS)
   }
 
   /**
    * Serves one request. Up to the first point, await or value, the twin runs on the stack of the caller.
    *
-   * @param {any} method @param {any} value @returns {Promise<Step>}
+   * @param {any} method @param {any} value @returns {any} a Step, or a promise of a Step
    */
-  async serve(method, value) {
+  serve(method, value) {
     const { prepared } = this
     this.prepared = null
-    try {
-      const step = await (prepared ?? this.#start(producing(this.generator, method, value)))
-      this.isDone = step.done
-      return step
-    } catch (error) {
-      this.isDone = true
-      throw error
-    }
+    const answer = prepared ?? this.#start(producing(this.generator, method, value))
+    if (answer instanceof Failure) throw answer.error
+    return answer
   }
 
-  /** @param {any} request @returns {Promise<Step>} */
+  /** @param {any} request @returns {any} a Step, a Failure, or a promise of a Step */
   #start(request) {
     if (callerJob() === null) return this.#later(request)
     let step
     try {
       step = apply(next, request, NO_ARGUMENTS)
     } catch (error) {
-      return rejected(error)
+      return new Failure(error)
     }
-    if (step.done) return fulfilled(step.value)
+    if (step.done) return step.value
     if (step.value !== undefined && !isCall(step.value)) return continued([request], step.value, this.fn)
     return this.#later(resumed(new Suspended(request, step)))
   }
@@ -138,26 +149,30 @@ function* resumed(call) {
  * @returns {AsyncGenerator<any, any, any>}
  */
 async function* shell(requests, method, value) {
-  let step = await requests.serve(method, value)
-  while (!step.done) {
-    let isReturned = true
-    try {
-      value = yield step.value
-      method = next
-      isReturned = false
-    } catch (error) {
-      value = error
-      method = throwInNext
-      isReturned = false
-    } finally {
-      if (isReturned) {
-        const result = yield* shell(requests, returnFromNext, RETURNED)
-        if (result !== RETURNED) return result
+  try {
+    for (;;) {
+      let step = requests.serve(method, value)
+      if (step instanceof engine.Promise) step = await step
+      if (step.done) return step.value
+      let isReturned = true
+      try {
+        value = yield step.value
+        method = next
+        isReturned = false
+      } catch (error) {
+        value = error
+        method = throwInNext
+        isReturned = false
+      } finally {
+        if (isReturned) {
+          const result = yield* shell(requests, returnFromNext, RETURNED)
+          if (result !== RETURNED) return result
+        }
       }
     }
-    step = await requests.serve(method, value)
+  } finally {
+    requests.isDone = true
   }
-  return step.value
 }
 
 /** @type {WeakMap<AsyncGenerator, Requests>} */
@@ -181,21 +196,59 @@ const asyncGenerators = /* @__PURE__ */ getPrototypeOf(shell.prototype)
 const nextEntry = own => /** @this {any} @param {any} value */ function (value) {
   const requests = callerJob() === null ? undefined : requestsOf.get(this)
   if (requests === undefined) return apply(own, this, [value])
-  const { isDone, open } = requests
+  const request = () => apply(own, this, [value])
+  if (requests.isDone || requests.open > 0) return queued(requests, request) // other requests come first
+  /** @type {Promise<any> | null} */
+  let promise = null
+  /** @type {Capability | null} */
+  let outcome = null
   requests.open++
-  /** @param {Promise<Step> | null} prepared */
-  const request = prepared => {
-    requests.prepared = prepared
-    const answer = apply(own, this, [value])
-    const close = () => { requests.open-- }
-    thenOf(answer, close, close)
-    return answer
+  requests.enqueue = () => {
+    outcome = capability()
+    requests.enqueue = null
+    requests.prepared = outcome.promise
+    promise = closing(requests, request())
   }
-  if (isDone || open > 0) return request(null) // other requests come first
+  /** @param {any} prepared */
+  const answer = prepared => {
+    if (outcome === null) {
+      requests.enqueue = null
+      requests.prepared = prepared
+      return closing(requests, request())
+    }
+    if (prepared instanceof Failure) outcome.reject(prepared.error)
+    else outcome.resolve(prepared)
+    return promise
+  }
   const prepared = requests.begin(value)
-  if (prepared !== budget) return request(prepared)
-  append(pending, requesting(suspended(), request))
+  if (prepared !== budget) return answer(prepared)
+  append(pending, requesting(suspended(), answer))
   return budget
+}
+
+/** @param {any} own the built-in `throw` or `return` of async generators */
+const endEntry = own => /** @this {any} @param {any} value */ function (value) {
+  const requests = callerJob() === null ? undefined : requestsOf.get(this)
+  const request = () => apply(own, this, [value])
+  return requests === undefined ? request() : queued(requests, request)
+}
+
+/**
+ * Puts a request into the native queue, after the request whose first part makes it.
+ *
+ * @param {Requests} requests @param {() => any} request @returns {Promise<any>}
+ */
+function queued(requests, request) {
+  requests.enqueue?.()
+  requests.open++
+  return closing(requests, request())
+}
+
+/** @param {Requests} requests @param {Promise<any>} promise the answer to one of them */
+function closing(requests, promise) {
+  const close = () => { requests.open-- }
+  thenOf(promise, close, close)
+  return promise
 }
 
 /** @param {any} call @param {(prepared: any) => any} request @returns {Generator<any, any, any>} */
@@ -317,6 +370,8 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
 /** Gives the built-in functions that use async iterators their twins. Some engines lack `Array.fromAsync`. */
 export function stampAsyncIteration() {
   give(asyncGenerators, 'next', nextEntry)
+  give(asyncGenerators, 'throw', endEntry)
+  give(asyncGenerators, 'return', endEntry)
   give(engine.Array, 'fromAsync', own => /** @this {any} @param {any[]} args */ function (...args) {
     return callerJob() === null ? apply(own, this, args) : startAsync(fromAsync(this, bare(args)), own)
   })

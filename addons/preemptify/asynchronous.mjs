@@ -49,6 +49,16 @@ export function rejected(error) {
   return promise
 }
 
+/**
+ * How the caller of an asynchronous call gets an outcome that is known when the first part ends.
+ *
+ * @typedef {object} Answers
+ * @property {(value: any) => any} fulfilled
+ * @property {(error: any) => any} rejected
+ */
+/** The caller gets a promise. @type {Answers} */
+const PROMISES = { fulfilled, rejected }
+
 /** Whether a yielded value is a call, and not an await or a point. @param {any} value */
 export const isCall = value => isBefore(generatorPrototype, value)
 
@@ -76,10 +86,10 @@ beginners.async = (twin, fn) => asyncEntry(generatorOf(twin, fn), fn)
 /**
  * Starts an async function on the call stack.
  *
- * @param {any} generator the twin @param {any} fn
+ * @param {any} generator the twin @param {any} fn @param {Answers} [answers]
  * @returns {any} the promise of the function; `budget` if the first part is suspended
  */
-export function startAsync(generator, fn) {
+export function startAsync(generator, fn, answers = PROMISES) {
   if (counts.room > 0 && budget.left > 1) {
     const free = counts.room--
     let step
@@ -87,24 +97,24 @@ export function startAsync(generator, fn) {
       step = apply(next, generator, NO_ARGUMENTS)
     } catch (error) {
       counts.room = free
-      return rejected(error)
+      return answers.rejected(error)
     }
     counts.room = free
-    if (step.done) return fulfilled(step.value)
+    if (step.done) return answers.fulfilled(step.value)
     if (step.value !== undefined && !isCall(step.value)) return continued([generator], step.value, fn)
     generator = new Suspended(generator, step)
   }
-  append(pending, firstPart(generator, fn))
+  append(pending, firstPart(generator, fn, answers))
   return budget
 }
 
 /**
  * Runs an async function up to its first `await`, as a call of its caller.
  *
- * @param {any} call the twin, started or not @param {any} fn
- * @returns {Generator<any, Promise<any>, any>} returns the promise of the function
+ * @param {any} call the twin, started or not @param {any} fn @param {Answers} answers
+ * @returns {Generator<any, any, any>} returns the promise of the function
  */
-function* firstPart(call, fn) {
+function* firstPart(call, fn, { fulfilled, rejected }) {
   /** Generators of the function and of calls in it, outermost first. @type {any[]} */
   const calls = []
   /** The error by which the caller is cancelled. @type {{ error: any } | null} */

@@ -102,6 +102,16 @@ const PROGRAMS = {
   'requests of async generators queue':
     'async function* count() { for (let i = 0; i < 5; i++) { work(i); log("at", i); yield i } } const g = count(); ' +
       'const all = [g.next(), g.next(), g.return(9), g.next()]; log("asked"); return (await Promise.all(all)).map(s => [s.value, s.done])',
+  'an async generator that makes requests of itself':
+    'async function* list() { it.throw(new RangeError("x")).catch(e => log(e.message)); work(1); it.next().then(s => log(s.done)); yield 1; yield 2 } ' +
+      'const it = list(); log((await it.next()).value); log((await it.next()).done)',
+  'for await takes the microtasks of native code':
+    'const tick = n => { log("tick", n); return n > 0 && Promise.resolve(n - 1).then(tick) }; ' +
+      'async function* down(n) { for (; n > 0; n--) yield Promise.resolve(n) } ' +
+      'const all = (async () => { for await (const x of down(3)) log(x) })(); await tick(8); await all',
+  'finally calls then of the promise of its callback':
+    'const p = Promise.resolve(1); p.then = function (f, ...more) { log("then", f.length, f.name, more.length); return Promise.prototype.then.call(this, f, ...more) }; ' +
+      'return Promise.resolve(7).finally(() => { work(1); return p })',
   'return in an async generator is awaited':
     'async function* list() { try { work(1); return Promise.reject(new RangeError("x")) } catch (e) { yield e.message; return load(2) } } ' +
       'const g = list(); return [await g.next(), await g.next(), await g.next()].map(s => [s.value, s.done])',
