@@ -163,11 +163,12 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     if (name === 'map') ({ 0: result, 1: write } = arrayFor(object, length))
     else if (name === 'filter') ({ 0: result, 1: write } = arrayFor(object, 0))
   } else if (name === 'map') {
-    result = apply(engine.slice, object, NO_ARGUMENTS) // TypedArraySpeciesCreate; what is copied is written over
+    // TypedArraySpeciesCreate. The copied elements are overwritten.
+    result = apply(engine.mapTyped, alike(object), [(/** @type {any} */ element) => element])
   } else if (name === 'filter') {
     result = []
     write = add
-    like = apply(engine.toReversed, object, NO_ARGUMENTS)
+    like = alike(object)
   }
   const visit = {
     name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
@@ -183,6 +184,17 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
   if (how === ENDED) return visit.result
   append(pending, begun(goOn(visit, how)))
   return budget
+}
+
+/**
+ * A typed array of the same type and length, whose built-in methods make arrays of the class of `object`.
+ *
+ * @param {any} object a typed array @returns {any}
+ */
+function alike(object) {
+  const like = apply(engine.toReversed, object, NO_ARGUMENTS)
+  const constructor = { __proto__: null, get: () => object.constructor }
+  return defineProperty(like, 'constructor', /** @type {any} */ (constructor))
 }
 
 /**
@@ -226,8 +238,7 @@ function visitOn(visit) {
   if (visit.isEmpty) throw new TypeError('Reduce of empty array with no initial value')
   const { like, count, result } = visit
   if (like === undefined) return ENDED
-  // TypedArraySpeciesCreate for so many, by the engine's own: it is given something else of the same class.
-  defineProperty(like, 'constructor', { get: () => object.constructor })
+  // TypedArraySpeciesCreate for the elements that were kept.
   visit.result = apply(engine.filter, like, [(/** @type {any} */ _, /** @type {number} */ index) => index < count])
   apply(engine.fill, visit.result, [result])
   return ENDED

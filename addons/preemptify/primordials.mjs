@@ -259,7 +259,7 @@ function engineParts() {
     Floats: Float64Array,
     sort: Array.prototype.sort,
     sortTyped: prototype.sort,
-    slice: prototype.slice,
+    mapTyped: prototype.map,
     filter: prototype.filter,
     fill: prototype.set,
     toReversed: prototype.toReversed,

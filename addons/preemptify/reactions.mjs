@@ -13,7 +13,7 @@ import { makers } from './construct.mjs'
 import { familyOf } from './family.mjs'
 import {
   NO_ARGUMENTS, adopt, append, apply, bare, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
-  isObject, realm, reflectConstruct, symbolSpecies, thenOf
+  isObject, realm, reflectConstruct, symbolSpecies
 } from './primordials.mjs'
 import { begun, callerJob, entryOf, pending, recordOf, stamp, suspended } from './run.mjs'
 
@@ -79,9 +79,10 @@ const finallyEntry = own => /** @this {any} @param {any} onEnded */ function (on
  * @param {any} onEnded @param {(outcome: any) => any} settle
  */
 function ending(onEnded, settle) {
+  // The program can replace `then` of the promise, as built-in code allows.
   const settled = (/** @type {any} */ result, /** @type {any} */ outcome) =>
-    thenOf(adopt(result), () => settle(outcome))
-  const fn = (/** @type {any} */ outcome) => settled(onEnded(), outcome)
+    /** @type {any} */ (adopt(result)).then(() => settle(outcome))
+  const fn = unnamed(outcome => settled(onEnded(), outcome))
   if (recordOf(onEnded) !== undefined) {
     stamp(fn, /** @param {any} outcome @returns {Generator<any, any, any>} */ function* (outcome) {
       const result = entryOf(onEnded)()
@@ -90,6 +91,9 @@ function ending(onEnded, settle) {
   }
   return fn
 }
+
+/** Keeps a function without a name, as built-in functions are. @param {(outcome: any) => any} fn */
+const unnamed = fn => fn
 
 /** `new Promise(executor)`. @param {any[]} args @param {any} target new.target */
 function promiseOf(args, target) {
