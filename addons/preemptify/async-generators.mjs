@@ -60,8 +60,8 @@ function* producing(generator, method, value) {
 }
 
 /**
- * The outcome of a request that is known when its first part ends is no promise, so that it takes no microtask:
- * a step, or a Failure.
+ * The outcome of a request that is known when its first part ends is a step or a Failure. A promise would take
+ * another microtask.
  *
  * @type {Answers}
  */
@@ -79,8 +79,8 @@ class Requests {
     /** The answer to the request that comes next. @type {any} */
     this.prepared = null
     /**
-     * Puts the request whose first part runs into the native queue. Otherwise it gets there when its outcome is
-     * known, which saves a microtask.
+     * Puts the request whose first part runs into the native queue. Otherwise the request gets there when its
+     * outcome is known, which saves a microtask.
      *
      * @type {(() => void) | null}
      */

@@ -15,7 +15,7 @@ import {
   pastParentheses, range, replace, seek
 } from './edits.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { append, find, join, keysOf, listOf, pick } from './primordials.mjs'
+import { append, find, join, keysOf, listOf, matches, pick } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
 /** @import { CallSite, Draft } from './calls.mjs' */
@@ -53,7 +53,25 @@ export function planTwin(draft, { node, facts, calls }) {
     planCollected(draft, facts.spreads, body)
     planCollected(draft, facts.calls, body)
   }
+  planArguments(draft, facts)
   planBeginning(draft, node)
+}
+
+/**
+ * Declares another variable in place of `var arguments`, which declares nothing new. WebKit makes a variable of
+ * it in generators, without the arguments object.
+ *
+ * @param {Draft} draft @param {Facts} facts
+ */
+function planArguments(draft, { scopes }) {
+  pick(scopes, ({ variables: { arguments: variable } }) => {
+    if (variable?.kind !== 'var') return
+    pick(variable.declarations, ({ start, end, parent }) => {
+      if (parent.type !== 'VariableDeclarator' || matches(/^For(?:In|Of)/, parent.parent.parent.type)) return
+      if (parent.init) insert(draft, start, EXPRESSION_EDGE, end, `${draft.our}V=`)
+      else replace(draft, start, end, `${draft.our}V`)
+    })
+  })
 }
 
 /**
