@@ -90,7 +90,7 @@ async function lineOf(file, outcomeInRealms) {
   if (!values.apart) {
     const { native, rewritten } = await outcomeInRealms(file)
     if (rewritten === 'passed') return { file, result: 'equal', reason: '' }
-    if (native.startsWith('SyntaxError')) return { file, result: 'left out', reason: `native: ${native}` }
+    if (isCertain(native)) return { file, result: 'left out', reason: `native: ${native}` }
   }
   const native = await runApart('native', file)
   if (native !== 'passed') return { file, result: 'left out', reason: `native: ${native}` }
@@ -99,6 +99,17 @@ async function lineOf(file, outcomeInRealms) {
     if (found !== 'passed') return { file, result: 'differs', reason: `${mode}: ${found}` }
   }
   return { file, result: 'equal', reason: '' }
+}
+
+/**
+ * Whether a native run fails in each realm in the same way: by its syntax, by an import, which scripts without
+ * a loader cannot make, or by a missing built-in object.
+ *
+ * @param {string} failure @returns {boolean}
+ */
+function isCertain(failure) {
+  const [, name] = failure.match(/^ReferenceError: ([A-Z]\w*) is not defined$/) ?? []
+  return /^SyntaxError|dynamic import callback/.test(failure) || name !== undefined && !(name in globalThis)
 }
 
 /** Runs the tests of one lane in processes with realms; see test262-realms.mjs. */
