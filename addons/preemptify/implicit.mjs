@@ -50,6 +50,8 @@ const ITERATES = /* @__PURE__ */ new RegExp('^(?:Object\\.fromEntries|Array\\.fr
   'Promise\\.(?:all(?:Settled)?|any|race)|Weak(?:Map|Set)|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array)$')
 /** Built-in functions that make accessors of the methods `get` and `set` in their arguments. */
 const DEFINES = /^(?:(?:Object|Reflect)\.defineProperty|Object\.(?:defineProperties|create))$/
+/** Methods of pages that call listeners before they return. In Node, the listeners are preemptible. */
+const DISPATCHES = /^(?:dispatchEvent|click)$/
 /** Names of global objects that belong to the language or to the platform. */
 const PLATFORM = /* @__PURE__ */ new RegExp('^(?:undefined|NaN|Infinity|Math|JSON|Reflect|Intl|Atomics|' +
   'console|performance|crypto|window|self|globalThis|document|navigator|location|history|screen|process|' +
@@ -158,6 +160,8 @@ function addBuiltIn(findings, call) {
   const name = builtInName(call.callee)
   const { arguments: given } = call
   const { 0: first, 1: second } = given
+  const method = isMember(call.callee) ? keyOf(call.callee) : name
+  if (matches(DISPATCHES, method)) addOperation(findings, call, `listeners that ${method} calls in a page`, false)
   if (name === '') return
   if (matches(/^Proxy(?:\.revocable)?$/, name)) {
     const isKnown = second && addMembers(findings, second, key => `the trap ${key} of a proxy`)

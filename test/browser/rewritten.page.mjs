@@ -295,6 +295,7 @@ const inOnePiece = {
   'an accessor': 'const o = { get n() { return work(N) } }; export const main = () => o.n',
   'a class that a function declares': 'export function main() { class A { constructor(n) { this.n = work(n) } } return new A(N).n }',
   'an iterator written by hand': 'const o = { [Symbol.iterator]() { let n = 0; return { next: () => ({ done: n++ > 0, value: work(N) }) } } }; export function main() { let s = 0; for (const x of o) s += x; return s }',
+  'a listener of an EventTarget': 'const t = new EventTarget(); t.addEventListener("x", () => { t.n = work(N) }); export function main() { t.dispatchEvent(new Event("x")); return t.n }',
   'a trap of a proxy': 'const o = new Proxy({}, { get: () => work(N) }); export const main = () => o.n'
 }
 

@@ -134,6 +134,15 @@ function other(text, f) { return JSON.parse(text, f) }`), [
   ])
 })
 
+reports('report names methods that call listeners in a page', () => {
+  const reason = 'possibly listeners that dispatchEvent calls in a page'
+  assert.equal(told(`export function fire(target, event) { return target.dispatchEvent(event) || dispatchEvent(event) }
+export function press() { document.body.click() }`), [
+    `1:8 fire: ${reason}`,
+    '2:8 press: possibly listeners that click calls in a page'
+  ])
+})
+
 reports('report names the properties and operations of objects from elsewhere', () => {
   const elsewhere = 'possibly accessors or proxies from elsewhere'
   assert.equal(told(`import { shape } from './shape.mjs'
