@@ -3461,7 +3461,8 @@ function callUser(core, kind, callback, ...args) {
 function stall(core, job, ms) {
   core.stats.stalls++
   if (core.observers !== null) emit(core, 'stall', job, { ms })
-  for (const notify of core.stallListeners) notify(job, ms)
+  const { stallListeners } = core
+  for (let i = 0; i < stallListeners.length; i++) stallListeners[i](job, ms)
   /** @type {string | undefined} */
   let advice
   if (adviceFor !== null) callUser(core, 'onStall', () => { advice = adviceFor?.(functionOf(job.work)) })
@@ -4775,7 +4776,7 @@ export function defaultHost() {
 function lazily(make) {
   /** @type {F | undefined} */
   let made
-  return /** @type {F} */ ((...args) => (made ??= make())(...args))
+  return /** @type {F} */ ((...args) => Reflect.apply(made ??= make(), undefined, args))
 }
 
 /** @param {any} platform the global object @returns {Host} */

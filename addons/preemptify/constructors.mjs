@@ -87,8 +87,10 @@ export const takesTarget = ({ usesNewTarget, isDerived }) => usesNewTarget && !i
 
 /** Replaces `new.target` in a twin. @param {Draft} draft @param {Facts} facts */
 export function planTarget(draft, { words, isDerived }) {
-  pick(words, ({ meta, start, end }) => {
-    if (meta?.name === 'new') replace(draft, start, end, isDerived ? `${draft.our}G.target` : `${draft.our}G`)
+  const target = isDerived ? `${draft.our}G.target` : `${draft.our}G`
+  pick(words, ({ meta, start, end, parent }) => {
+    // Deleting a value has no effect; deleting a variable is an error in strict code.
+    if (meta?.name === 'new') replace(draft, start, end, parent.operator === 'delete' ? `(0,${target})` : target)
   })
 }
 
