@@ -60,8 +60,8 @@ function* producing(generator, method, value) {
 }
 
 /**
- * The outcome of a request that is known when its first part ends is a step or a Failure. A promise would take
- * another microtask.
+ * The outcome of a request that is known when its first part ends is a step or a Failure. A promise would
+ * take another microtask.
  *
  * @type {Answers}
  */

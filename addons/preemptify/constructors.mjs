@@ -90,7 +90,8 @@ export function planTarget(draft, { words, isDerived }) {
   const target = isDerived ? `${draft.our}G.target` : `${draft.our}G`
   pick(words, ({ meta, start, end, parent }) => {
     // Deleting a value has no effect; deleting a variable is an error in strict code.
-    if (meta?.name === 'new') replace(draft, start, end, parent.operator === 'delete' ? `(0,${target})` : target)
+    if (meta?.name !== 'new') return
+    replace(draft, start, end, parent.operator === 'delete' ? `(0,${target})` : target)
   })
 }
 

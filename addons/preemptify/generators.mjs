@@ -58,8 +58,8 @@ export function planTwin(draft, { node, facts, calls }) {
 }
 
 /**
- * Declares another variable in place of `var arguments`, which declares nothing new. WebKit makes a variable of
- * it in generators, without the arguments object.
+ * Declares another variable in place of `var arguments`, which declares nothing new. WebKit makes a variable
+ * of it in generators, without the arguments object.
  *
  * @param {Draft} draft @param {Facts} facts
  */

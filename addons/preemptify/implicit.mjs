@@ -161,7 +161,9 @@ function addBuiltIn(findings, call) {
   const { arguments: given } = call
   const { 0: first, 1: second } = given
   const method = isMember(call.callee) ? keyOf(call.callee) : name
-  if (matches(DISPATCHES, method)) addOperation(findings, call, `listeners that ${method} calls in a page`, false)
+  if (matches(DISPATCHES, method)) {
+    addOperation(findings, call, `listeners that ${method} calls in a page`, false)
+  }
   if (name === '') return
   if (matches(/^Proxy(?:\.revocable)?$/, name)) {
     const isKnown = second && addMembers(findings, second, key => `the trap ${key} of a proxy`)
