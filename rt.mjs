@@ -43,6 +43,12 @@
  * @module rt
  */
 
+// Read once: modules also see what a script of the page declares later, for example by `class Map`.
+const {
+  Array, Error, JSON, Map, Math, Number, Object, Promise, RangeError, Reflect, Set, String, Symbol, TypeError,
+  WeakMap, WeakSet
+} = globalThis
+
 // -------------------------------------------------------------------------------------- 1 policies and ranks
 
 /**

@@ -13,7 +13,7 @@ import { familyOf } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, bare, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject,
   next, reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
-  throwInNext
+  throwInNext, toObject
 } from './primordials.mjs'
 import { Failure, beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
 /** @import { Answers, Capability } from './asynchronous.mjs' */
@@ -338,7 +338,7 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
   const make = isConstructor(Class) ? () => reflectConstruct(Class, NO_ARGUMENTS) : () => []
   const isAsync = (items[symbolAsyncIterator] ?? undefined) !== undefined
   if (!isAsync && (items[symbolIterator] ?? undefined) === undefined) {
-    const list = Object(items)
+    const list = toObject(items)
     const length = lengthOf(list)
     const result = isConstructor(Class) ? reflectConstruct(Class, [length]) : new engine.Array(length)
     for (let i = 0; i < length; i++) {

@@ -83,6 +83,7 @@ export const symbolIterator = Symbol.iterator
 export const symbolSpecies = Symbol.species
 export const symbolAsyncIterator = Symbol.asyncIterator
 export const symbolReplace = Symbol.replace
+export const symbolToStringTag = Symbol.toStringTag
 /** The global object, even if a script declares a variable `globalThis`. @type {any} */
 export const realm = globalThis
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
@@ -107,8 +108,9 @@ export function listOf(marks) {
   return list
 }
 
+const patterns = /* @__PURE__ */ its(RegExp, 'prototype')
 /** `test` is the quicker, and calls whatever is `exec` then. */
-const isQuick = () => getOwnPropertyDescriptor(RegExp.prototype, 'exec')?.value === patternExec
+const isQuick = () => getOwnPropertyDescriptor(patterns, 'exec')?.value === patternExec
 let quick = true
 
 /** Looks again whether `test` calls the built-in `exec`. Each phase does so before it uses patterns. */
@@ -290,4 +292,4 @@ export function find(list, isWanted) {
 }
 
 /** @param {any} fn */
-export const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
+export const isAsync = fn => fn?.[symbolToStringTag] === 'AsyncFunction'

@@ -167,6 +167,9 @@ const scripts = {
   'a script that declares let Reflect and const Symbol': [
     'let Reflect = "reflect"; const Symbol = "symbol"; function main() { return step(Reflect) + Symbol }'
   ],
+  'a script that declares const Object, class Map and let Promise': [
+    'const Object = 1; class Map {} let Promise, Array = 2, Math, Set; function main() { return step(Object) + Array + typeof new Map() }'
+  ],
   'messages of calls of values that are no functions': [
     `${MESSAGE}function main(missing, o = { p: {} }) {
       return [messageOf(() => { step(0); return missing(1) }, 'missing is not'), messageOf(() => { step(0); return o.p.none(1) }, 'o.p.none is not')]

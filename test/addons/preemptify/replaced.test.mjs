@@ -206,6 +206,17 @@ for (const holder of ['Array.prototype', 'Object.prototype']) {
   })
 }
 
+replaced('a script can declare the names of built-in objects by const, let and class', () => {
+  const { take, preemptify, runtime, made, ...aside } = realm()
+  take(`const Object = 1, Array = 2, Reflect = 3, Symbol = 4, RegExp = 5
+    let Promise, Math, JSON, String, Number, Function, Error, WeakMap, WeakSet, Uint8Array
+    class Map {}
+    class Set {}`)
+  for (const [program, make] of Object.entries(made)) {
+    assert.equal(drive(make(preemptify, runtime)(programs[program][1]), aside), answers[program], program)
+  }
+})
+
 /** What they give where nothing is replaced. */
 const answers = {}
 replaced.before(() => {
