@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
-  NO_ARGUMENTS, append, create, cut, find, matches, pick, stringify, takeLast
+  NO_ARGUMENTS, append, create, cut, emptySet, find, matches, pick, stringify, takeLast
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
@@ -620,10 +620,14 @@ const UNKNOWN = /* @__PURE__ */ Object.freeze({ plan: null })
  * @returns {{ plan: Plan | null } | null} the constructor; UNKNOWN; null if only built-in constructors run
  */
 export function constructorFor(callee) {
+  const seen = emptySet()
   while (callee) {
-    if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return null
-    if (!isClass(callee.variable)) return UNKNOWN
-    const node = callee.variable.declarations[0].parent
+    const { type, variable } = callee
+    if (type === 'Identifier' && isGlobal(callee, QUICK)) return null
+    // `class A extends A` throws when it is evaluated.
+    if (!isClass(variable) || seen.has(variable)) return UNKNOWN
+    seen.add(variable)
+    const node = variable.declarations[0].parent
     const own = constructorOf(node)
     if (own) return own
     callee = node.superClass
