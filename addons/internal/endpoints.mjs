@@ -41,7 +41,11 @@ export class Transport {
     this.endpoint = endpoint
     this.way = way
     this.kind = platformKindOf(endpoint)
-    this.isEventTarget = has('addEventListener')
+    /**
+     * Whether listeners get events. `on` comes first, because it hands over the message itself: no object of
+     * the DOM has it, `ws` has both, and for socket.io `addEventListener` is another name of `on`.
+     */
+    this.isEventTarget = !has('on')
     /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
     /**
@@ -61,7 +65,7 @@ export class Transport {
     this.#sent = error => { if (error) link.gone('nothing can be sent', error) }
     this.add('message', event => link.receive(isEventTarget ? event?.data : event))
     this.add('messageerror', () => link.closeUnreadable())
-    this.add('close', () => gone('closed'))
+    this.add('close', event => gone(closedWith(isEventTarget ? event?.code : event)))
     if (isEventTarget) {
       // An error without a message: its script could not be loaded. Other errors do not end a worker.
       if (this.kind === 'Worker') {
@@ -86,6 +90,7 @@ export class Transport {
 
   unlisten() {
     for (const end of this.#endings.splice(0)) end()
+    if (this.kind === 'MessagePort') drain(this.endpoint)
   }
 
   /** @param {any} message @param {any[]} transfer */
@@ -96,6 +101,30 @@ export class Transport {
     else if (this.isProcess) endpoint.send(message, this.#sent)
     else endpoint[/** @type {string} */ (this.way)](message)
   }
+}
+
+/**
+ * Drops the frames that are on their way when a link ends. A port of Node without a listener keeps such
+ * frames in its queue, and while the queue is not empty, the port does not notice that its peer closes. Ports
+ * of browsers drop the frames as well.
+ *
+ * @param {any} port
+ */
+function drain(port) {
+  if (typeof port.listenerCount !== 'function' || port.listenerCount('message') > 0) return
+  const drop = () => {}
+  port.on('message', drop)
+  const stop = () => { port.off('message', drop) }
+  extend.markInternal(stop)
+  setTimeout(stop, DRAIN)
+}
+/** How long a port without a link drops messages, ms. A frame takes less than one. */
+const DRAIN = 50
+
+/** @param {unknown} code the code of a 'close' event, if the endpoint is a WebSocket */
+function closedWith(code) {
+  if (typeof code !== 'number' || code < 1000) return 'closed'
+  return `closed with code ${code}${code === 1009 ? ', message too big' : ''}`
 }
 
 /** Endpoints whose other side can die without an event here, in browsers. */
