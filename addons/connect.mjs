@@ -88,8 +88,8 @@ const { WaitQueue, check, here } = extend
  * @template [T=unknown]
  * @param {any} endpoint an endpoint, or a function that returns the next one, a promise of it, or null if
  *   there is none now
- * @param {string} name at most 1000 characters
- * @param {SessionOptions} [options] for the first channel of the endpoint or function; later ones share them
+ * @param {string} name the name of the channel, at most 1000 characters
+ * @param {SessionOptions} [options] options of the endpoint or function; its first channel sets them
  * @returns {ExternalChannel<T>} the same channel as before, if one of this name is open
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
@@ -181,7 +181,7 @@ const SEND = { transfer: anArray, signal: check.signal }
 
 // ------------------------------------------------------------------------------------------ channels: wires
 
-/** Sends a message to the peer: it takes time, so it goes out when it is entered. */
+/** Sends a message to the peer. The answer takes time, so the message leaves when the wait starts. */
 class ExternalSend extends End {
   /** @param {ExternalChannel<any>} channel @param {any} message @param {any[] | undefined} transfer */
   constructor(channel, message, transfer) {
@@ -221,9 +221,10 @@ class ExternalReceive extends End {
 }
 
 /**
- * One end of a channel between threads, processes or machines. It is used like any other channel, with these
- * differences: what one end sends, receivers at the other end get, so that both may send; `offer` succeeds
- * when all that was sent before has been received, and then its message waits at the other end.
+ * One end of a channel between threads, processes or machines, for jobs of this thread. Two things differ
+ * from a local channel. Receivers get the messages of the other end, so that both ends can send. `offer`
+ * succeeds if all earlier messages have been received and the line is up; its message then waits at the
+ * other end.
  *
  * @template [T=unknown]
  * @extends {Channel<T>}
@@ -231,36 +232,38 @@ class ExternalReceive extends End {
 class ExternalChannel extends Channel {
   /** @internal */
   id = randomId()
-  /** @internal the other end; 0 as long as it has not been heard */
+  /** @internal the number of the other end; 0 until its HELLO arrives */
   peer = 0
   /** @internal the lock that the other end's thread holds */
   life = ''
-  /** Whether the other end has been heard since. */
+  /** Whether the other end has answered the HELLO of this end. */
   #isAnswered = false
 
   // Out:
   /** Sends of choices, which must not go out before they are decided. */
   #guards = new WaitQueue()
-  /** Whether a guard was the last to go. */
+  /** Whether the last message came from a guard. */
   #wasGuard = false
+  /** Number of messages sent. */
   #sent = 0
   /**
-   * While the last of that is out; null in it when nobody waits for the answer.
+   * The message that is out. `send` is null if no job waits for the answer.
    *
    * @type {{ send: ExternalSend | null } | null}
    */
   #flight = null
   #isAsking = false
-  /** Whether somebody waits at the other end. */
+  /** Whether a receiver waits at the other end, as far as this end knows. */
   #isWanted = false
 
   // In:
+  /** Number of messages that have arrived. */
   #received = 0
-  /** The last of that, while nobody has come for it. @type {{ message: any, kept: boolean } | null} */
+  /** The message that waits for a receiver. @type {{ message: any, kept: boolean } | null} */
   #held = null
-  /** Whether the other end asks what is wanted. */
+  /** Whether the other end wants WANT frames. */
   #isAsked = false
-  /** What it has been told. */
+  /** The content of the last WANT or DONE. */
   #saidWanted = false
 
   /** @internal @param {Link} link @param {string} name */
@@ -273,18 +276,19 @@ class ExternalChannel extends Channel {
   get length() { return this.#held?.kept ? 1 : 0 }
   /** @internal */
   get isExternal() { return true }
-  /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
+  /** Number of frames at this endpoint that were malformed or did not fit. They have changed nothing. */
   get rejected() { return this.link.rejected }
 
   /**
    * @param {T} message a value that structured clone accepts. If the endpoint can transfer objects,
    *   buffers of 64 KiB and more and objects that cannot be copied are transferred, also elements and
    *   properties of the message. The sender loses them.
-   * @param {{ transfer?: any[], signal?: AbortSignal }} [options] `transfer`: exactly what to transfer; `[]`
-   *   copies. `signal`: ends the wait
-   * @returns {Awaitable<void>} over when it has been received; fails with a ChannelError when the other side
-   *   closes or dies before, with a DataCloneError when it cannot be cloned
-   * @throws {TypeError} when `transfer` is no array
+   * @param {{ transfer?: any[], signal?: AbortSignal }} [options] `transfer`: the objects to transfer
+   *   instead; `[]` copies all. `signal`: ends the wait
+   * @returns {Awaitable<void>} fulfilled when the peer has received the message. Fails with a ChannelError
+   *   if the peer closes or ends before, with a DataCloneError if the message cannot be cloned, with a
+   *   RangeError if the message is larger than the peer accepts
+   * @throws {TypeError} if `transfer` is not an array
    */
   send(message, options = {}) {
     const { transfer, signal } = check.options(options, SEND)
@@ -302,7 +306,7 @@ class ExternalChannel extends Channel {
   /** @internal whether a message would leave now */
   get isConnected() { return this.peer !== 0 && this.link.isUp }
 
-  /** @internal @param {number} to who has said hello; 0 when nobody has */
+  /** @internal @param {number} to the end that has said hello; 0: any end of this name */
   hello(to) {
     const { link } = this
     link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe(), link.maxPayload])
@@ -335,7 +339,7 @@ class ExternalChannel extends Channel {
     }
   }
 
-  /** @internal @param {any[]} frame addressed to it @returns {boolean} whether it was one that could come */
+  /** @internal @param {any[]} frame addressed to it @returns {boolean} whether the frame fits */
   handle([, , kind, , number, flag, content]) {
     if (this.peer === 0 && kind !== REFUSE) return false
     switch (kind) {
@@ -430,7 +434,7 @@ class ExternalChannel extends Channel {
     return true
   }
 
-  /** @internal whether a branch of a choice commits if it is entered now @returns {boolean} */
+  /** @internal whether a branch of a choice commits if it starts to wait now @returns {boolean} */
   get mayCommit() {
     return this.closing === null && this.#flight === null && this.isConnected && this.#isWanted
   }
@@ -460,7 +464,7 @@ class ExternalChannel extends Channel {
       this.#held = { message, kept }
       return true
     }
-    // First of all the answer, which somebody waits for.
+    // The answer comes first, because a sender waits for it.
     this.#finish()
     receive.wake(message)
     return true
@@ -482,7 +486,7 @@ class ExternalChannel extends Channel {
     this.#tell(WANT, isWanted)
   }
 
-  /** @returns {any} what is held */
+  /** @returns {any} the held message, or NOTHING */
   next() {
     if (this.#held === null) return NOTHING
     const { message } = this.#held
@@ -492,7 +496,7 @@ class ExternalChannel extends Channel {
   }
 
   poll() {
-    // Who polls will do so again: a choice at the other end may send to it.
+    // A job that polls will poll again, so a choice at the other end may send to it.
     if (this.#held === null && this.closing === null) this.announce(true)
     return super.poll()
   }
@@ -589,7 +593,7 @@ class Link {
   life = null
   rejected = 0
 
-  /** @param {object} key what the link is found by @param {any} carrier @param {SessionOptions} options */
+  /** @param {object} key the key of the link @param {any} carrier @param {SessionOptions} options */
   constructor(key, carrier, options) {
     const { maxPayload = MAX_FRAME, timeout = 60_000 } = options
     links.set(key, this)
@@ -712,7 +716,8 @@ class Link {
     }
   }
   /**
-   * @param {any[]} frame with a message @param {any[]} [transfer] by default what is large
+   * @param {any[]} frame a frame with a message
+   * @param {any[]} [transfer] default: large buffers, and objects that cannot be copied
    * @throws {DOMException | RangeError | Error} if the message cannot be cloned or is too large; nothing
    *   is sent
    */

@@ -18,8 +18,7 @@ import { extend } from '../../rt.mjs'
 import { NONE, kindOf } from './bytes.mjs'
 
 /**
- * An endpoint, whatever its shape: anything that has `postMessage`, `send` or `emit`, and `addEventListener`
- * or `on`.
+ * Wraps an endpoint of any shape: with `postMessage`, `send` or `emit`, and with `addEventListener` or `on`.
  */
 export class Transport {
   /** @type {(() => void)[]} */
@@ -46,11 +45,11 @@ export class Transport {
      * the DOM has it, `ws` has both, and for socket.io `addEventListener` is another name of `on`.
      */
     this.isEventTarget = !has('on')
-    /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
+    /** Whether it is a process of Node: without a callback, `send` throws its errors later. */
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
     /**
-     * Whether nobody tells when the other side has died, so that a lock must. Locks of another process are
-     * out of sight.
+     * Whether the platform reports nothing when the peer ends, so that a lock must. Locks of another process
+     * are invisible.
      */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
   }
@@ -141,11 +140,11 @@ export function platformKindOf(object) {
 // ------------------------------------------------------------------------------------------------- transfer
 
 /**
- * Has `act` transfer what it is told to, or what pays. Some buffers cannot be, as that of a
- * WebAssembly.Memory.
+ * Calls `act` with the objects to transfer: the given ones, or those that are expensive or impossible to
+ * copy. Some buffers cannot be transferred, for example of a WebAssembly.Memory.
  *
  * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => any} act
- * @returns {any} what that returns
+ * @returns {any} the result of `act`
  */
 export function transferring(values, given, act) {
   const chosen = given ?? transferablesIn(values)
@@ -184,16 +183,16 @@ function transferableIn(value) {
 /** Buffers of this size and more are transferred rather than copied, bytes. */
 const LARGE = 2 ** 16
 
-/** What is worth nothing, or nothing as yet, where it is left behind. */
+/** Kinds of objects that are useless in the thread of their sender. */
 const ALWAYS_TRANSFERRED = /* @__PURE__ */ new Set([
   'MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream', 'WritableStream', 'TransformStream',
   'RTCDataChannel', 'MediaStreamTrack'
 ])
 
-/** Whose elements or properties are looked at, too. */
+/** Kinds of values whose elements or properties can be transferred. */
 const HAVE_PARTS = /* @__PURE__ */ new Set(['Array', 'Object'])
 
-/** What may be transferred, and cloned as well. */
+/** Kinds of objects that can be transferred or cloned. */
 export const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
 
 /** @param {string} name @param {unknown} value @throws {TypeError} if it is no array */
