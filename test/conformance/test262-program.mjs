@@ -11,7 +11,8 @@ const headOf = text => text.match(/\/\*---([^]*?)---\*\//)?.[1] ?? ''
 
 /** @param {string} head @param {string} key @returns {string[]} the entries of a list in the YAML */
 function listed(head, key) {
-  const [, inline, lines] = head.match(new RegExp(`^${key}:(?: *\\[(.*?)\\]|((?:\\r?\\n +- .*)+))`, 'm')) ?? []
+  const list = new RegExp(`^${key}:(?: *\\[(.*?)\\]|((?:\\r?\\n +- .*)+))`, 'm')
+  const [, inline, lines] = head.match(list) ?? []
   const names = (inline ?? lines?.replace(/\r?\n +- /g, ',') ?? '').split(',')
   return names.map(name => name.trim()).filter(Boolean)
 }

@@ -1,8 +1,8 @@
 /**
  * Runs tests of test262 with a fresh realm for each run, many in one process: see test262.mjs.
  *
- * Each realm has its own built-in objects and its own copy of rt.mjs and preemptify, a script that is compiled
- * once. Messages: the path of a test in; its Outcome out.
+ * Each realm has its own built-in objects and its own copy of rt.mjs and preemptify, a script that is
+ * compiled once. Messages: the path of a test in; its Outcome out.
  */
 import vm from 'node:vm'
 import { preemptify } from '../../addons/preemptify.mjs'
@@ -93,6 +93,7 @@ async function outcomeOf(file) {
 }
 
 process.on('message', async file => {
-  const outcome = await outcomeOf(`${file}`).catch(error => ({ native: 'passed', rewritten: describe(error) }))
-  process.send?.(outcome)
+  /** @returns {Outcome} */
+  const failed = (/** @type {unknown} */ error) => ({ native: 'passed', rewritten: describe(error) })
+  process.send?.(await outcomeOf(`${file}`).catch(failed))
 })

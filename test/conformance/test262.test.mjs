@@ -26,7 +26,11 @@ flags: [onlyStrict]
 assert((function () { return this })() === undefined)`
 }
 
-/** Calls `use` with a function that runs the runner over FILES and returns what it prints. @param {any} use */
+/**
+ * Calls `use` with a function that runs the runner over FILES and returns its output.
+ *
+ * @param {(run: (...options: string[]) => string) => void} use
+ */
 function withCheckout(use) {
   const checkout = mkdtempSync(join(tmpdir(), 'test262-'))
   try {
