@@ -1635,12 +1635,19 @@ class Settlement extends Waitable {
 }
 
 /**
+ * Maximum number of thenables that resolve with each other, so that a thenable that resolves with itself
+ * fails by an error.
+ */
+const MAX_THENABLES = 1000
+
+/**
  * Follows a thenable as a promise does, but synchronously if it calls back synchronously.
  *
  * @param {any} value @param {() => boolean} isWaited whether the outcome still counts
  * @param {(isFulfilled: boolean, outcome: any) => void} settled
+ * @param {number} [depth] the number of thenables that have resolved with this value
  */
-function follow(value, isWaited, settled) {
+function follow(value, isWaited, settled, depth = 0) {
   let hasCalled = false
   const once = (/** @type {(outcome: any) => void} */ act) => (/** @type {any} */ outcome) => {
     if (hasCalled || !isWaited()) return
@@ -1649,8 +1656,11 @@ function follow(value, isWaited, settled) {
   }
   const fail = once(error => settled(false, error))
   try {
-    if (isThenable(value)) value.then(once(result => follow(result, isWaited, settled)), fail)
-    else settled(true, value)
+    if (!isThenable(value)) return settled(true, value)
+    if (depth >= MAX_THENABLES) {
+      throw new RangeError(`more than ${MAX_THENABLES} thenables have resolved with each other`)
+    }
+    value.then(once(result => follow(result, isWaited, settled, depth + 1)), fail)
   } catch (error) {
     fail(error)
   }
