@@ -4782,7 +4782,7 @@ function makeHost(platform) {
     post: lazily(() => setImmediate ? immediatePost(setImmediate)
       : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden)
         : channelPost(platform)),
-    after: lazily(() => setImmediate
+    after: lazily(() => setImmediate || !platform.MessageChannel
       ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
     // The time stamps of events count from the epoch or from the time origin of their page or frame.
     eventTime(event) {
@@ -4819,7 +4819,7 @@ const immediatePost = setImmediate => fn => setImmediate(markInternal(fn))
 /** @param {any} setTimeout @param {any} clearTimeout @returns {Host['after']} */
 const timerAfter = (setTimeout, clearTimeout) => (ms, fn, { ref }) => {
   const timer = setTimeout(markInternal(fn), Math.min(Math.max(0, Math.ceil(ms)), MAX_DELAY))
-  if (!ref) timer.unref()
+  if (!ref) timer.unref?.() // pages have no such method
   return () => clearTimeout(timer)
 }
 
@@ -4872,9 +4872,15 @@ function preciseAfter(platform, now, hidden) {
   }
 }
 
-/** @param {any} platform @returns {(fn: () => void) => void} */
+/**
+ * Posts by messages, which no browser delays; by timers in test environments that have no MessageChannel.
+ *
+ * @param {any} platform @returns {(fn: () => void) => void}
+ */
 function channelPost(platform) {
-  const { port1, port2 } = new platform.MessageChannel()
+  const { MessageChannel, setTimeout } = platform
+  if (!MessageChannel) return fn => setTimeout(markInternal(fn), 0)
+  const { port1, port2 } = new MessageChannel()
   /** @type {(() => void)[]} */
   const posted = []
   port1.onmessage = markInternal(() => /** @type {() => void} */ (posted.shift())())
