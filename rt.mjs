@@ -2422,6 +2422,7 @@ function runRound(core, length = core.round, due = Infinity, only = null) {
   core.fireFrom = -Infinity
   core.busyBefore = core.stats.busy
   core.hasRun = false
+  core.equalReadings = 0
   let isAsync = false
   try {
     fireDue(core)
@@ -2558,11 +2559,17 @@ function rotate(core, job) {
 }
 
 /**
+ * Budgets in a row with equal readings of the clock, after which a round ends. A clock that was set back, or
+ * replaced by fake timers, stands still; a round that ends by time alone would then block the event loop.
+ */
+const MAX_EQUAL_READINGS = 1000
+
+/**
  * @param {Core} core @param {boolean} isPart whether the round is part of an event, which is not over before
  */
 function isRoundOver(core, isPart = false) {
   const { time, running } = core
-  if (time >= core.roundEnds || core.paused) return true
+  if (time >= core.roundEnds || core.paused || core.equalReadings >= MAX_EQUAL_READINGS) return true
   if (isPart) return false
   // Within 1 ms of the start of a slice or round, the host is not asked: each round makes progress.
   const used = running === null ? 0 : running.cost - running.extras.sliceStart
@@ -3338,11 +3345,11 @@ function nodesOf({ first, heads }) {
 /** `core.granted` of a budget that was cut short, and therefore tells nothing about the price of points. */
 const CUT_SHORT = -1
 
-/** @param {Core} core @returns {number} the clock, which never runs backwards here */
+/** @param {Core} core @returns {number} the clock, which never runs backwards here, nor to Infinity */
 function readClock(core) {
   const time = core.host.now()
   core.hasNotified = false
-  return core.time = time > core.time ? time : core.time
+  return core.time = time > core.time && time < Infinity ? time : core.time
 }
 
 /**
@@ -3362,6 +3369,7 @@ function endBudget(core, job, result) {
   stats.yields += received
   received = 0
   if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
+  core.equalReadings = elapsed > 0 ? 0 : core.equalReadings + 1
   if (elapsed > 0 && elapsed < core.resolution) core.resolution = elapsed
   if (result < DONE) learn(core, job)
   if (core.lent !== null) bill(core, job, core.lent)
@@ -4216,6 +4224,8 @@ class Core extends Settings {
     this.roundEnds = 0
     this.busyBefore = 0
     this.hasRun = false
+    /** Budgets of this round since the clock moved. */
+    this.equalReadings = 0
     /** The time from which due entries fire. */
     this.fireFrom = -Infinity
 

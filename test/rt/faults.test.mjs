@@ -141,3 +141,84 @@ faults('a policy that always throws is told once a round, and jobs run in the or
 })
 
 faults.run()
+
+// ---------------------------------------------------------------------------------------------------- clocks
+
+const clocks = suite('clocks')
+const MANY = 1e7
+
+/** Whether the event loop gets a turn before an endless job stops by itself. @returns {Promise<boolean>} */
+async function leavesEventLoopATurn({ host, scheduler }) {
+  let hasTurned = false
+  const job = scheduler.spawn(function* () {
+    for (let n = 0; n < MANY && !hasTurned; n++) yield
+    return hasTurned
+  })
+  host.post(() => { hasTurned = true })
+  host.run()
+  return job
+}
+
+for (const budget of [1, 10, 'auto']) {
+  clocks(`a clock that stands still does not block the event loop (budget ${budget})`, async () => {
+    const host = virtualHost({ start: 5 })
+    assert.ok(await leavesEventLoopATurn({ host, scheduler: new Scheduler({ host, budget }) }))
+  })
+}
+
+clocks('a clock that is set back does not block the event loop', async () => {
+  const host = virtualHost({ start: 1e6 })
+  let skew = 0
+  const { now } = host
+  const scheduler = new Scheduler({ host: { ...host, now: () => now() + skew }, budget: 1 })
+  scheduler.spawn(function* () { yield })
+  host.run()
+  skew = -1000
+  assert.ok(await leavesEventLoopATurn({ host, scheduler }))
+})
+
+clocks('a round of async jobs ends while the clock stands still', async () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1 })
+  let hasTurned = false
+  const job = scheduler.spawn(async () => {
+    const { current } = scheduler
+    for (let n = 0; n < 3000 && !hasTurned; n++) await current.yield()
+    return hasTurned
+  })
+  const done = job.then(result => result)
+  host.post(() => { hasTurned = true })
+  await host.drain()
+  assert.is(await done, true)
+})
+
+clocks('equal readings are counted from the last movement of the clock', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1, round: Infinity, slice: Infinity })
+  scheduler.spawn(function* () {
+    for (let n = 0; n < 10_000; n++) {
+      if (n % 900 === 0) host.advance(1)
+      yield
+    }
+  })
+  host.run()
+  assert.is(scheduler.stats().rounds, 1)
+})
+
+for (const reading of [Infinity, NaN, -Infinity]) {
+  clocks(`a reading of ${reading} is ignored`, () => {
+    const host = virtualHost({ start: 10 })
+    const { now } = host
+    let isWrong = false
+    const scheduler = new Scheduler({ host: { ...host, now: () => isWrong ? reading : now() }, budget: 1 })
+    scheduler.now()
+    isWrong = true
+    assert.is(scheduler.now(), 10)
+    isWrong = false
+    const job = scheduler.spawn(function* () { yield new extend.Sleep(5, true) })
+    host.run()
+    assert.equal([job.state, job.finished], ['done', 15])
+  })
+}
+
+clocks.run()
