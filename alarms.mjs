@@ -48,7 +48,7 @@ import { Job, Scheduler, Task, extend } from './rt.mjs'
 /** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Keys, ResultOf } from './rt.mjs' */
 /** @import { Taking, TaskOptions, Yieldable } from './rt.mjs' */
 
-const { Sleep, WaitQueue, Waitable, Waiter, check, here } = extend
+const { Sleep, WaitQueue, Waitable, Waiter, check, here, labelOf, membersOf, nameOf } = extend
 const { parameters: TASK } = check
 const { among, callable, duration, flag, interval, notNegative, number, text, wrongType } = check
 const { options: checked, scheduler: schedulerOption, signal: signalOption } = check
@@ -377,7 +377,7 @@ export class Alarm extends Handle {
       else this.#entry?.set(following)
       work(time)
     }
-    fire.of = work.of ?? work.name
+    fire.of = labelOf(work)
     return fire
   }
 
@@ -518,7 +518,7 @@ export function every(period, work, options = {}) {
     return --left > 0 ? time : undefined
   }
   const fire = () => activate(cycle.latest)
-  fire.of = activate.of ?? activate.name
+  fire.of = labelOf(activate)
   return new Alarm(scheduler, cycle.time, fire, next, options)
 }
 
@@ -1326,7 +1326,8 @@ export class EventHandler extends Handle {
       this.raised.push({ args: [picked === undefined ? event : picked], release })
       this.deliver()
     }
-    hear.of = before?.name === 'before' ? '' : before?.name
+    const name = before && nameOf(before)
+    hear.of = name === 'before' ? '' : name
     const removeListener = addHandler(target, type, capture, passive, event => {
       if (once) this.#subscription?.cancel()
       runAfter(event, scheduler)

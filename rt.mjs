@@ -596,7 +596,7 @@ export class Task {
   constructor(work, options) {
     if (typeof work === 'function') {
       this.run = work
-      this.name = work.name
+      this.name = nameOf(work)
     } else {
       const isOptions = options === undefined && typeof work === 'object' && work !== null
       if (options !== undefined || new.target === Task) {
@@ -1016,7 +1016,7 @@ function createJob(core, work, generator, args, release) {
 
 /** @param {any} work @returns {string} */
 function nameOfWork(work) {
-  if (typeof work === 'function' || work instanceof Task) return work.name
+  if (typeof work === 'function' || work instanceof Task) return nameOf(work)
   return Array.isArray(work) ? String(work[1]) : ''
 }
 
@@ -3447,7 +3447,7 @@ function callUser(core, kind, callback, ...args) {
   const ms = readClock(core) - start
   if (core.inRound) stats.busy = busy + ms // includes the callbacks that it called
   if (ms <= core.slice) return
-  const { of: name = callback.name } = callback
+  const name = labelOf(callback)
   const by = { name: name && name !== kind ? `${kind} ${name}` : kind }
   stats.stalls++
   if (core.observers !== null) emit(core, 'stall', null, { ms, by })
@@ -4511,6 +4511,39 @@ export class DeadlockError extends Error {
 const hasOwn = Object.hasOwn
 
 /**
+ * Makes a table without a prototype, because a page can add properties to Object.prototype.
+ *
+ * @template T @param {string[]} names @param {(name: string) => T} valueOf @returns {Record<string, T>}
+ */
+function tableOf(names, valueOf) {
+  const table = Object.create(null)
+  names.forEach(name => { table[name] = valueOf(name) })
+  return table
+}
+
+/**
+ * The descriptor of a method. It inherits nothing: `get` on Object.prototype would make it invalid.
+ *
+ * @param {Function} value @returns {any}
+ */
+function methodOf(value) {
+  return { __proto__: null, value, writable: true, configurable: true }
+}
+
+/**
+ * The members of a set as an array. These modules take no iterators of built-in objects, because a page can
+ * delete or replace `Array.prototype[Symbol.iterator]`.
+ *
+ * @template T @param {Set<T>} set @returns {T[]}
+ */
+function membersOf(set) {
+  /** @type {T[]} */
+  const members = []
+  set.forEach(member => { members.push(member) })
+  return members
+}
+
+/**
  * A check returns the value, or throws an error that names the parameter and the value.
  *
  * @typedef {(name: string, value: any) => any} Check
@@ -4540,6 +4573,26 @@ function readIn(value, read) {
   } catch {
     return null
   }
+}
+
+/**
+ * The name of a function or task; '' if the name is not a string or cannot be read.
+ *
+ * @param {any} named @returns {string}
+ */
+function nameOf(named) {
+  const name = readIn(named, one => one.name)
+  return typeof name === 'string' ? name : ''
+}
+
+/**
+ * The name of a callback in reports: its property `of`, else its own name.
+ *
+ * @param {any} callback @returns {string}
+ */
+function labelOf(callback) {
+  const label = readIn(callback, one => one.of)
+  return typeof label === 'string' ? label : nameOf(callback)
 }
 
 /** @param {string} name @param {string} wanted @param {unknown} value */
@@ -5109,7 +5162,7 @@ const check = /* @__PURE__ */ Object.freeze({
  *   a lock             Waitable, WaitQueue (its owners inherit), Waiter, section
  *   a reservation      protocol, group, at(..., { replenishment: true }), groupOf, reservationOf
  *   an event source    at, Sleep, spawn, nextPeriod, ended, hold, event, callUser, onAbort
- *   every module       check, here, emit, preemptible, keepShape
+ *   every module       check, here, emit, preemptible, keepShape, nameOf, labelOf, methodOf, membersOf
  *
  * Four members are for one addon each: `tasks` (scheduler.mjs), `elsewhere` (workers.mjs), `page` (adopt.mjs)
  * and `code` (preemptify.mjs).
@@ -5299,6 +5352,14 @@ export const extend = /* @__PURE__ */ Object.freeze({
   markInternal,
   /** The function that a job runs for a function. @param {any} fn @returns {any} */
   preemptible: fn => twinOf(fn),
+  /** The name of a function or task; '' if the name is not a string or cannot be read. */
+  nameOf,
+  /** The name of a callback in reports: its property `of`, else its own name. */
+  labelOf,
+  /** The descriptor of a method, for Object.defineProperty. It inherits nothing from Object.prototype. */
+  methodOf,
+  /** The members of a set as an array, without an iterator. */
+  membersOf,
   /** Adds a maker of objects whose hidden classes must be kept. @param {() => object} make */
   keepShape: make => { shapeMakers.push(make) },
 

@@ -1,7 +1,8 @@
 // Code of users that the scheduler calls may do anything: observers act, policies throw.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, edf, extend } from '../../rt.mjs'
+import { after, every } from '../../alarms.mjs'
+import { Scheduler, Task, edf, extend } from '../../rt.mjs'
 import { Lock } from '../support/mailbox.mjs'
 import { HOSTS } from '../support/platform-host.mjs'
 import { forSeeds } from '../support/seeded.mjs'
@@ -222,3 +223,67 @@ for (const reading of [Infinity, NaN, -Infinity]) {
 }
 
 clocks.run()
+
+// ----------------------------------------------------------------------------------------- names of functions
+
+const names = suite('names')
+
+const unusual = {
+  'a symbol': { value: Symbol('name') },
+  'a number': { value: 5 },
+  'a getter that throws': { get() { throw new Error('the getter of the page') } }
+}
+const named = (/** @type {PropertyDescriptor} */ descriptor, /** @type {any} */ fn) =>
+  Object.defineProperty(fn, 'name', descriptor)
+
+for (const [title, descriptor] of Object.entries(unusual)) {
+  const quiet = () => {
+    const host = virtualHost()
+    return { host, scheduler: new Scheduler({ host, budget: 1, onError() {} }) }
+  }
+
+  names(`miss: 'abort' cancels a job whose function has ${title} as its name`, async () => {
+    const { host, scheduler } = quiet()
+    const work = named(descriptor, function* () { yield new extend.Sleep(100, true) })
+    const task = new Task(work, { deadline: 5, miss: 'abort' })
+    const jobs = [scheduler.spawn(work, { deadline: 5, miss: 'abort' }), scheduler.spawn(task)]
+    host.run()
+    for (const job of jobs) {
+      assert.is(job.state, 'cancelled')
+      assert.match(String(await job.catch(error => error)), /^DeadlineError: job \d missed its deadline, 5 ms/)
+    }
+  })
+
+  names(`a job whose function has ${title} as its name waits under a custom policy`, () => {
+    const host = virtualHost()
+    const policy = { name: 'own', compare: () => 0, level: () => 0 }
+    const scheduler = new Scheduler({ host, policy, onError() {} })
+    const lock = new Lock()
+    scheduler.spawn(function* () {
+      yield lock.lock()
+      yield new extend.Sleep(3, true)
+      lock.unlock()
+    })
+    const job = scheduler.spawn(named(descriptor, function* () {
+      yield lock.lock()
+      lock.unlock()
+      return 'locked'
+    }))
+    host.run()
+    return job.then(result => assert.is(result, 'locked'))
+  })
+
+  names(`an alarm whose callback has ${title} as its name fires, and its stall is reported`, () => {
+    const { host, scheduler } = quiet()
+    const stalls = []
+    scheduler.configure({ onStall: by => stalls.push(by.name) })
+    const work = named(descriptor, () => host.advance(10))
+    extend.at(scheduler, 3, work)
+    const alarms = [after(4, work, { scheduler }), every(5, work, { scheduler, count: 1 })]
+    host.run()
+    assert.equal(stalls, ['alarm', 'alarm', 'alarm'])
+    assert.equal(alarms.map(({ time }) => time), [undefined, undefined])
+  })
+}
+
+names.run()
