@@ -321,10 +321,12 @@ export const percent = part => `${Math.round(part * 1e4) / 100} %`
 
 /** The processor has not that much left. */
 export class AdmissionError extends Error {
+  // A field: an assignment would fail where Error.prototype is frozen.
+  name = 'AdmissionError'
+
   /** @param {string} message @param {Policy} policy @param {Sums} sums */
   constructor(message, policy, sums) {
     super(`${message} (${sums.test}, ${policy.name}, share ${sums.share})`)
-    this.name = 'AdmissionError'
     this.sums = Object.freeze(sums)
     this.utilization = sums.utilization
     this.demand = sums.demand
