@@ -67,7 +67,7 @@ export const Handle = /* @__PURE__ */ (() => {
   class Handle {}
   const { dispose } = /** @type {any} */ (Symbol) // undefined in engines without explicit resource management
   const value = /** @this {any} */ function () { this.cancel() }
-  if (dispose) Object.defineProperty(Handle.prototype, dispose, { value, writable: true, configurable: true })
+  if (dispose) Object.defineProperty(Handle.prototype, dispose, extend.methodOf(value))
   return Handle
 })()
 
@@ -142,7 +142,7 @@ const excessOption = /* @__PURE__ */ among('queue', 'skip', 'latest', 'restart')
  * @param {Record<string, (name: string, value: any) => unknown>[]} tables
  * @returns {Record<string, (name: string, value: any) => unknown>}
  */
-const tableOf = (...tables) => Object.assign({}, ...tables)
+const tableOf = (...tables) => tables.reduce((all, table) => Object.assign(all, table), Object.create(null))
 
 // ------------------------------------------------------------------------------------ 1 jobs of one source
 
@@ -157,8 +157,12 @@ const RELEASE = /* @__PURE__ */ tableOf(TASK, { excess: excessOption })
 
 /** Returns the parameters of a task that are set. @internal @param {any} source @returns {TaskOptions} */
 export function parametersOf(source) {
-  const all = Object.keys(TASK).map(name => [name, source[name]])
-  return Object.fromEntries(all.filter(([, value]) => value !== undefined))
+  /** @type {any} */
+  const parameters = {}
+  Object.keys(TASK).forEach(name => {
+    if (source[name] !== undefined) parameters[name] = source[name]
+  })
+  return parameters
 }
 
 /**
@@ -201,7 +205,7 @@ export class JobSource {
     const options = { ...this.given, ...own }
     if (task.deadline === Infinity) options.deadline ??= deadline
     const { line, scheduler } = this
-    if (line === null) return scheduler.spawn(task, options, ...args)
+    if (line === null) return extend.spawn(scheduler, task, options, args)
     if (line.mustSkip) return null
     return line.latest = extend.spawn(scheduler, task, options, args, job => line.admit(job, args))
   }
@@ -1072,7 +1076,8 @@ const listenerCounts = new Map()
 function countListeners(type, change) {
   const count = (listenerCounts.get(type) ?? 0) + change
   listenerCounts.set(type, count)
-  for (const listener of [armLastListener, onLastListener]) extend.markInternal(listener)
+  extend.markInternal(armLastListener)
+  extend.markInternal(onLastListener)
   if (count > 0) globalThis.addEventListener?.(type, armLastListener, { capture: true, passive: true })
   else globalThis.removeEventListener?.(type, armLastListener, { capture: true })
 }
@@ -1105,7 +1110,7 @@ function runAfter(event, scheduler) {
 /**
  * Waits for a microtask, because code that dispatches an event continues afterwards.
  *
- * @param {Iterable<Scheduler>} schedulers
+ * @param {Set<Scheduler> | Scheduler[]} schedulers
  */
 function runInMicrotask(schedulers) {
   queueMicrotask(() => extend.event(() => {}, schedulers))
@@ -1129,10 +1134,11 @@ function addHandler(target, type, capture, passive, handler) {
   const key = `${type} ${capture} ${passive}`
   let listener = known.get(key)
   if (listener === undefined) {
+    /** @type {Set<(event: any) => void>} */
     const handlers = new Set()
     const notify = (/** @type {any} */ event) => {
       // The rule of the DOM: handlers that were added or removed during this event do not get it.
-      for (const handler of [...handlers]) if (handlers.has(handler)) handler(event)
+      membersOf(handlers).forEach(handler => { if (handlers.has(handler)) handler(event) })
     }
     countListeners(type, 1)
     extend.markInternal(notify)
@@ -1306,10 +1312,10 @@ export class EventHandler extends Handle {
 
   /** Loses the waiting events. */
   drop() {
-    for (const queue of [this.raised, this.delivered]) {
-      this.dropped += queue.size
-      while (queue.size > 0) queue.shift()
-    }
+    const { raised, delivered } = this
+    this.dropped += raised.size + delivered.size
+    while (raised.size > 0) raised.shift()
+    while (delivered.size > 0) delivered.shift()
     this.source.line?.clear()
     this.isCancelled = true
     this.settled()
@@ -1595,7 +1601,7 @@ export class AsyncEvent {
     source.scheduler = scheduler
     const isDirect = source.parameter('reservation') !== undefined || source.line !== null
     const handler = { source, isDirect, isCancelled: false, keys: keysOf(source) }
-    this.#arrange([...this.#handlers, handler])
+    this.#arrange(this.#handlers.concat(handler))
     return new Subscription(undefined, () => {
       handler.isCancelled = true
       source.line?.clear()
@@ -1608,7 +1614,7 @@ export class AsyncEvent {
     const { policy } = this.#scheduler
     if (policy !== this.#policy) {
       this.#policy = policy
-      for (const handler of this.#handlers) handler.keys = keysOf(handler.source)
+      this.#handlers.forEach(handler => { handler.keys = keysOf(handler.source) })
       this.#arrange(this.#handlers)
     }
     this.#pass(this.#handlers, 0, this.#scheduler.now(), args)
@@ -1657,7 +1663,7 @@ export class AsyncEvent {
       if (next < handlers.length) extend.at(this.#scheduler, release, passOn)
       return apply(extend.preemptible(task.run), task, args)
     }
-    const job = source.release({ release }, args, Object.create(task, { run: { value: run } }))
+    const job = source.release({ release }, args, Object.create(task, { run: extend.methodOf(run) }))
     extend.ended(/** @type {Job} */ (job), passOn)
   }
 }

@@ -484,12 +484,14 @@ const PARAMETERS = {
 }
 const PARAMETER_NAMES = /* @__PURE__ */ Object.keys(PARAMETERS)
 /** @type {any} */
-const DEFAULTS = /* @__PURE__ */ Object.fromEntries(PARAMETER_NAMES.map(
-  name => [name, /** @type {any} */ (PARAMETERS)[name][1]]))
-const TASK_OPTIONS = /* @__PURE__ */ Object.fromEntries(PARAMETER_NAMES.map(name => [name, unchecked]))
+const DEFAULTS = {
+  .../* @__PURE__ */ tableOf(PARAMETER_NAMES, name => /** @type {any} */ (PARAMETERS)[name][1])
+}
+/** @type {Record<string, Check>} */
+const TASK_OPTIONS = /* @__PURE__ */ tableOf(PARAMETER_NAMES, () => unchecked)
 const SPAWN_OPTIONS = { ...TASK_OPTIONS, release: unchecked, signal: unchecked }
 /** @type {any} */
-const NO_OPTIONS = Object.freeze({})
+const NO_OPTIONS = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ tableOf([], unchecked))
 
 /**
  * The checked parameters of a job.
@@ -606,15 +608,14 @@ export class Task {
       this.name = this.constructor.name
       options = work
     }
-    // Fields would hide the accessors of a derived class.
-    for (const name of PARAMETER_NAMES) {
-      if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
-    }
-    if (options !== undefined) {
-      knownOptions(options, TASK_OPTIONS)
-      for (const name of PARAMETER_NAMES) {
-        if (options[name] !== undefined) /** @type {any} */ (this)[name] = options[name]
-      }
+    if (options !== undefined) knownOptions(options, TASK_OPTIONS)
+    for (let i = 0; i < PARAMETER_NAMES.length; i++) {
+      const name = PARAMETER_NAMES[i]
+      // Fields would hide the accessors of a derived class.
+      const isInherited = name in new.target.prototype && !(name in Object.prototype)
+      if (isInherited) delete (/** @type {any} */ (this)[name])
+      const value = options?.[name]
+      if (value !== undefined) /** @type {any} */ (this)[name] = value
     }
     parametersOf(this, null)
   }
@@ -638,7 +639,7 @@ export class Task {
    * @throws {TypeError | RangeError} if a parameter has become invalid
    */
   release(...args) {
-    return /** @type {any} */ (here(this)).spawn(this, undefined, ...args)
+    return /** @type {any} */ (spawn(coreOf(here(this)), this, undefined, args))
   }
 }
 
@@ -999,9 +1000,8 @@ export class Job {
     // Engines without explicit resource management have no such symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
-      Object.defineProperty(this.prototype, dispose, {
-        value: /** @this {Job} */ function () { this.cancel() }, writable: true, configurable: true
-      })
+      const end = /** @this {Job} */ function () { this.cancel() }
+      Object.defineProperty(this.prototype, dispose, methodOf(end))
     }
   }
 }
@@ -1145,7 +1145,8 @@ class Crowd extends Waiter {
   woken(waitable) {
     this.wait = null
     // A member that is woken can end the waits of others.
-    for (const member of this.members) if (waitOf(member) === waitable) member.woken(waitable)
+    const { members } = this
+    for (let i = 0; i < members.length; i++) if (waitOf(members[i]) === waitable) members[i].woken(waitable)
   }
 
   refresh() {
@@ -1256,9 +1257,7 @@ class Waitable {
   commit() {
     const { waiter } = this
     const waiters = waiter instanceof Crowd ? waiter.members : [waiter]
-    for (const { combinator } of waiters.map(asWaiter)) {
-      combinator?.committed(this)
-    }
+    waiters.map(asWaiter).forEach(({ combinator }) => combinator?.committed(this))
   }
   /** A member has committed. @param {Waitable} _member */
   committed(_member) {
@@ -1532,7 +1531,11 @@ class WaitQueue extends Queue {
     if (job !== null) this.#own(job)
   }
   /** @returns {(Job | null)[]} */
-  get owners() { return this.holders === null ? [this.holder] : [this.holder, ...this.holders] }
+  get owners() {
+    /** @type {(Job | null)[]} */
+    const owners = [this.holder]
+    return this.holders === null ? owners : owners.concat(membersOf(this.holders))
+  }
   /** Adds a further owner. @param {Job} job */
   addOwner(job) {
     this.holders ??= new Set()
@@ -1805,12 +1808,17 @@ const hasWaiters = ({ size }) => size > 0
 function cycleOf(waiting, waitable) {
   if (!waiting.extras.owned.some(hasWaiters)) return null
   /** For each job found, a job that waits for it. @type {Map<Job, Job>} */
-  const waiters = new Map([[waiting, waiting]])
-  for (const job of waiters.keys()) {
-    const awaited = job === waiting ? waitable : job.extras.wait
-    for (const owner of awaited?.owners() ?? []) {
+  const waiters = new Map()
+  const found = [waiting]
+  for (let i = 0; i < found.length; i++) {
+    const job = found[i]
+    const owners = (job === waiting ? waitable : job.extras.wait)?.owners() ?? []
+    for (let j = 0; j < owners.length; j++) {
+      const owner = owners[j]
       if (owner === waiting) return deadlock(waiters, waiting, job)
-      if (owner !== null && !waiters.has(owner)) waiters.set(owner, job)
+      if (owner === null || waiters.has(owner)) continue
+      waiters.set(owner, job)
+      found.push(owner)
     }
   }
   return null
@@ -1820,9 +1828,9 @@ function cycleOf(waiting, waitable) {
 function deadlock(waiters, waiting, last) {
   const jobs = [waiting]
   for (let job = last; job !== waiting; job = /** @type {Job} */ (waiters.get(job))) jobs.unshift(job)
-  const names = [waiting, ...jobs].map(({ name }) => name)
+  const names = [waiting].concat(jobs).map(({ name }) => name)
   const shown = names.length <= 12 ? names
-    : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
+    : names.slice(0, 6).concat(`${names.length - 12} more`, names.slice(-6))
   return new DeadlockError(`deadlock: ${shown.join(' waits for ')}`, jobs)
 }
 
@@ -2604,7 +2612,7 @@ function endRound(core) {
 function answerIdlers(core) {
   if (core.live > 0) return core.findDeadlock === null ? undefined : reportDeadlock(core, core.findDeadlock)
   if (core.stats.jobs !== core.shapedJobs) keepShapes(core)
-  if (core.idlers.length > 0) for (const { resolve } of core.idlers.splice(0)) resolve()
+  if (core.idlers.length > 0) core.idlers.splice(0).forEach(({ resolve }) => resolve())
 }
 
 /** @param {Core} core a core with jobs @param {(live: number) => unknown} find */
@@ -2615,7 +2623,7 @@ function reportDeadlock(core, find) {
   if (error === null) return
   const idlers = core.idlers.splice(0)
   if (isNew && (core.onError !== undefined || idlers.length === 0)) report(core, error, null)
-  for (const { reject } of idlers) reject(error)
+  idlers.forEach(({ reject }) => reject(error))
 }
 
 /** Whether no code outside of jobs, and no entry of the timeline, can make a job ready. @param {Core} core */
@@ -2637,8 +2645,9 @@ function isQuiet(core) {
 function keepShapes(core) {
   const job = createJob(core, undefined, null, NO_ARGUMENTS, core.time)
   core.shapedJobs = --core.stats.jobs
-  core.shapes = [job, new Extras(), new BudgetTuner(), new Entry(core, 0, null, null, false), new WaitQueue(),
-    ...shapeMakers.map(make => make())]
+  core.shapes = shapeMakers.map(make => make())
+  const entry = new Entry(core, 0, null, null, false)
+  core.shapes.push(job, new Extras(), new BudgetTuner(), entry, new WaitQueue())
 }
 /** Makes objects of hot classes of other modules. @type {(() => object)[]} */
 const shapeMakers = []
@@ -2775,7 +2784,7 @@ function generatorOf(work) {
  * @throws {TypeError} if it is not an object and the name of a method
  */
 function methodPair(pair) {
-  const [object, name] = pair
+  const { 0: object, 1: name } = pair
   const isObject = typeof object === 'object' && object !== null || typeof object === 'function'
   if (pair.length !== 2) throw wrongType('work', WORK, pair)
   if (!isObject) throw wrongType(`work[0], whose method is ${String(name)},`, 'an object', object)
@@ -2861,13 +2870,13 @@ function attach(job, uses, reservation) {
   if (reservation?.level !== undefined) extras.level = reservation.level // resources compute ceilings by it
   const attached = []
   try {
-    for (const hook of uses) {
-      hook.attach(job, scheduler)
-      attached.push(hook)
+    for (let i = 0; i < uses.length; i++) {
+      uses[i].attach(job, scheduler)
+      attached.push(uses[i])
     }
     extras.group = reservation?.groupFor(job, scheduler) ?? null
   } catch (error) {
-    for (const hook of attached) hook.detach(job)
+    attached.forEach(hook => hook.detach(job))
     throw error
   }
 }
@@ -2998,8 +3007,8 @@ function changeKeys(job, release, deadline, priority) {
   if (!isPending) return own === rank ? undefined : moveOwnRank(job, own)
   const resources = extras.parameters.uses ?? []
   const declareAgain = () => {
-    for (const resource of resources) resource.detach(job)
-    for (const resource of resources) resource.attach(job, job.core.scheduler)
+    resources.forEach(resource => resource.detach(job))
+    resources.forEach(resource => resource.attach(job, job.core.scheduler))
   }
   job.rank = rank
   try {
@@ -3104,8 +3113,9 @@ function release(job, extras) {
     extras.group = null
     group.detach(job)
   }
-  for (const resource of parameters.uses ?? []) resource.detach(job)
-  for (const queue of extras.owned.slice()) if (queue !== joiners) queue.orphan(job)
+  parameters.uses?.forEach(resource => resource.detach(job))
+  const owned = extras.owned.slice()
+  for (let i = 0; i < owned.length; i++) if (owned[i] !== joiners) owned[i].orphan(job)
   if (joiners === null) return
   for (let join = joiners.shift(); join !== null; join = joiners.shift()) {
     if (job.status === DONE) join.wake(job.input)
@@ -3121,7 +3131,9 @@ function release(job, extras) {
  */
 function reportFailures(core) {
   if (core.failures.length === 0) return
-  for (const job of core.failures.splice(0)) {
+  const failures = core.failures.splice(0)
+  for (let i = 0; i < failures.length; i++) {
+    const job = failures[i]
     if (job.extras.isHandled || job.deferred !== null) continue
     if (core.onError !== undefined || core.host.report !== undefined) {
       callUser(core, 'onError', () => report(core, job.input, job))
@@ -3183,7 +3195,10 @@ function openSection(job, level) {
 /** @param {Core} core */
 function raiseCeilings({ sections }) {
   let ceiling = -Infinity
-  for (const section of sections) section.ceiling = ceiling = Math.max(ceiling, section.level)
+  for (let i = 0; i < sections.length; i++) {
+    ceiling = Math.max(ceiling, sections[i].level)
+    sections[i].ceiling = ceiling
+  }
 }
 
 // Reservations
@@ -3295,7 +3310,7 @@ class Group {
     // Jobs that inherit were not depleted.
     const returning = isObserved && wasOut ? nodesOf(this.jobs) : null
     // Jobs that inherit leave the queue before the group is depleted, and return after that.
-    for (const job of [...this.dependents]) updateRank(job)
+    membersOf(this.dependents).forEach(updateRank)
     this.isOut = keys === null
     this.refreshFirst()
     const { first } = this.jobs
@@ -3309,11 +3324,11 @@ class Group {
   #notify(jobs) {
     const { core } = this
     readClock(core)
-    for (const job of jobs) {
-      if (job === core.running || job.queue !== this.jobs) continue
+    jobs.forEach(job => {
+      if (job === core.running || job.queue !== this.jobs) return
       if (this.isOut) emitDepletion(job)
       else emit(core, 'wake', job)
-    }
+    })
   }
 
   /** @param {Job} job @param {number} time */
@@ -3333,9 +3348,10 @@ class Group {
 
 /** @template {Node} N @param {Queue<N>} queue @returns {N[]} the nodes, unordered */
 function nodesOf({ first, heads }) {
+  /** @type {N[]} */
   const nodes = []
-  for (const head of first === null ? heads : [first, ...heads]) {
-    for (let node = head; node !== null; node = node.after) nodes.push(node)
+  for (let i = -1; i < heads.length; i++) {
+    for (let node = i < 0 ? first : heads[i]; node !== null; node = node.after) nodes.push(node)
   }
   return nodes
 }
@@ -3434,12 +3450,19 @@ function notifyHandlers(core, event, job) {
  * @param {any[]} args
  */
 function callUser(core, kind, callback, ...args) {
-  if (callback === undefined) return
+  if (callback !== undefined) applyUser(core, kind, callback, args)
+}
+
+/**
+ * @param {Core} core @param {string} kind @param {((...args: any[]) => void) & { of?: string }} callback
+ * @param {any[]} args
+ */
+function applyUser(core, kind, callback, args) {
   if (!core.inRound || core.hasNotified) readClock(core)
   const { time: start, stats } = core
   const { busy } = stats
   try {
-    callback(...args)
+    apply(callback, undefined, args)
   } catch (error) {
     report(core, error, null)
   }
@@ -3462,7 +3485,7 @@ function callUser(core, kind, callback, ...args) {
 function stall(core, job, ms) {
   core.stats.stalls++
   if (core.observers !== null) emit(core, 'stall', job, { ms })
-  for (const notify of core.stallListeners) notify(job, ms)
+  core.stallListeners.forEach(notify => notify(job, ms))
   /** @type {string | undefined} */
   let advice
   if (adviceFor !== null) callUser(core, 'onStall', () => { advice = adviceFor?.(functionOf(job.work)) })
@@ -3472,9 +3495,10 @@ function stall(core, job, ms) {
 
 /** @param {Core} core @param {unknown} error @param {Job | null} job */
 function report(core, error, job) {
-  for (const handler of [core.onError, core.host.report, reportToPlatform]) {
+  const handlers = [core.onError, core.host.report, reportToPlatform]
+  for (let i = 0; i < handlers.length; i++) {
     try {
-      if (handler !== undefined) return void handler(error, job)
+      if (handlers[i] !== undefined) return void handlers[i]?.(error, job)
     } catch (another) {
       error = another
     }
@@ -3494,9 +3518,10 @@ function report(core, error, job) {
 function emit(core, type, job, more) {
   core.hasNotified = true
   const record = { type, time: core.time, job, ...more }
-  for (const observer of core.observers ?? []) { // an observer may remove the others
+  const observers = core.observers ?? [] // never changed in place: an observer may remove the others
+  for (let i = 0; i < observers.length; i++) {
     try {
-      observer(record)
+      observers[i](record)
     } catch (error) {
       report(core, error, null)
     }
@@ -4299,9 +4324,9 @@ function settingsOf(options, present) {
   knownOptions(options, SETTINGS)
   /** @type {any} */
   const settings = {}
-  for (const name in SETTINGS) {
+  Object.keys(SETTINGS).forEach(name => {
     settings[name] = options[name] === undefined ? present[name] : SETTINGS[name](name, options[name])
-  }
+  })
   settings.host ??= defaultHost()
   return settings
 }
@@ -4454,7 +4479,7 @@ export class Scheduler {
     callable('fn', fn)
     const core = this.#core
     const observer = (/** @type {TraceRecord} */ record) => fn(record) // unique, however often `fn` is given
-    core.observers = [...core.observers ?? [], observer]
+    core.observers = core.observers === null ? [observer] : core.observers.concat(observer)
     return () => {
       const others = core.observers?.filter(other => other !== observer) ?? []
       core.observers = others.length === 0 ? null : others
@@ -4692,7 +4717,9 @@ function knownOptions(value, checks, of = 'options') {
  */
 function optionsOf(value, checks) {
   const options = knownOptions(value, checks)
-  for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
+  for (const name in checks) {
+    if (options[name] !== undefined && hasOwn(checks, name)) checks[name](name, options[name])
+  }
   return options
 }
 
@@ -4707,8 +4734,9 @@ function policyOf(name, value) {
 /** @param {string} name @param {any} value @param {string[]} required @param {string[]} optional */
 function withMethods(name, value, required, optional) {
   record(name, value)
-  for (const method of required) callable(`${name}.${method}`, value[method])
-  for (const method of optional) if (value[method] !== undefined) callable(`${name}.${method}`, value[method])
+  required.forEach(method => callable(`${name}.${method}`, value[method]))
+  const given = optional.filter(method => value[method] !== undefined)
+  given.forEach(method => callable(`${name}.${method}`, value[method]))
   return value
 }
 
@@ -4731,11 +4759,13 @@ function abortSignal(name, value) {
 /** @type {Check} */
 function resourceHooks(name, value) {
   if (!Array.isArray(value)) throw wrongType(name, 'an array of Resources', value)
-  return Array.from(value, resource => {
-    const hook = readIn(resource, one => one[protocol])
-    if (!hook) throw wrongType(name, 'an array of Resources', resource)
-    return hook
-  })
+  const hooks = []
+  for (let i = 0; i < value.length; i++) {
+    const hook = readIn(value[i], one => one[protocol])
+    if (!hook) throw wrongType(name, 'an array of Resources', value[i])
+    hooks.push(hook)
+  }
+  return hooks
 }
 /** @type {Check} */
 function reservationHook(name, value) {
@@ -4758,7 +4788,7 @@ function onAbort(signal, fn) {
   if (subscription === undefined) {
     /** @type {Set<(reason: unknown) => void>} */
     const calls = new Set()
-    const listener = markInternal(() => { for (const call of [...calls]) call(signal.reason) })
+    const listener = markInternal(() => membersOf(calls).forEach(call => call(signal.reason)))
     subscription = { calls, listener }
     subscriptions.set(signal, subscription)
   }
@@ -4829,7 +4859,7 @@ export function defaultHost() {
 function lazily(make) {
   /** @type {F | undefined} */
   let made
-  return /** @type {F} */ ((...args) => (made ??= make())(...args))
+  return /** @type {F} */ ((...args) => apply(made ??= make(), undefined, args))
 }
 
 /** @param {any} platform the global object @returns {Host} */
@@ -4999,7 +5029,7 @@ function frameInterval(tried = 0) {
     const longer = Math.max(gap, before)
     if (gap < 100) before = gap
     if (gap < 100 && longer > 4) latest[count++ % FRAMES_SEEN] = longer
-    const interval = Math.min(...latest)
+    const interval = latest.reduce((least, other) => Math.min(least, other))
     shortest = Math.min(shortest, interval)
     return count % FRAMES_SEEN < tried ? shortest : interval
   }
@@ -5056,7 +5086,7 @@ function pacedPost(platform, scheduler, now, hidden) {
   }
   const releaseHeld = markInternal(() => {
     platform.clearTimeout(fallback)
-    for (const turn of held.splice(0)) post(turn)
+    held.splice(0).forEach(post)
   })
   const onFrame = markInternal((/** @type {number} */ frame) => {
     interval = intervalAfter(frame - shown)
@@ -5148,7 +5178,7 @@ const check = /* @__PURE__ */ Object.freeze({
   number, positive, notNegative, finite, duration: DURATION, interval: INTERVAL, points,
   callable, flag, text, array, record,
   among: oneOf, elsewhere: unchecked,
-  unchecked: (/** @type {string[]} */ ...names) => Object.fromEntries(names.map(name => [name, unchecked])),
+  unchecked: (/** @type {string[]} */ ...names) => tableOf(names, () => unchecked), tableOf,
   signal: abortSignal, scheduler: schedulerOption, policy: policyOf,
   options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator,
   /** The names of TaskOptions, as checks. */
@@ -5206,7 +5236,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * or return a waitable that the job waits for before it starts. The waitable must settle with `args`.
    *
    * @param {Scheduler} scheduler @param {any} work @param {any} options @param {any[]} args
-   * @param {Admission} admit
+   * @param {Admission} [admit]
    * @returns {Job}
    */
   spawn: (scheduler, work, options, args, admit) => spawn(coreOf(scheduler), work, options, args, admit),
@@ -5235,7 +5265,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * right after it, without another task, which a browser could put off until the next frame. Nothing else
    * may be on the stack.
    *
-   * @param {() => void} fn @param {Iterable<Scheduler>} [schedulers]
+   * @param {() => void} fn @param {Scheduler[] | Set<Scheduler>} [schedulers]
    */
   event(fn, schedulers = []) {
     if (following !== null || rounds > 0) return fn()
@@ -5243,10 +5273,10 @@ export const extend = /* @__PURE__ */ Object.freeze({
     const cores = following = new Set()
     try {
       fn()
-      for (const scheduler of schedulers) coreOf(scheduler).loop.requestTurn()
+      schedulers.forEach((/** @type {Scheduler} */ scheduler) => coreOf(scheduler).loop.requestTurn())
     } finally {
       following = null
-      for (const core of cores) core.loop.follow()
+      cores.forEach(core => core.loop.follow())
     }
   },
 
@@ -5277,7 +5307,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * @param {Scheduler} scheduler @param {string} kind
    * @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
    */
-  callUser: (scheduler, kind, fn, ...args) => callUser(coreOf(scheduler), kind, fn, ...args),
+  callUser: (scheduler, kind, fn, ...args) => applyUser(coreOf(scheduler), kind, fn, args),
 
   /**
    * Opens a critical section of a job. Until it closes, only jobs of a larger level than `level` preempt the

@@ -223,7 +223,7 @@ class Watch extends Supply {
  */
 function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
-  if (waitAsync !== undefined) return waitAsync(...wait)
+  if (waitAsync !== undefined) return waitAsync.apply(Atomics, wait)
   const source = 'onmessage = ({ data }) => postMessage(Atomics.wait(...data))'
   const url = URL.createObjectURL(new Blob([source]))
   const worker = new Worker(url)
@@ -318,7 +318,7 @@ class Permits extends Watch {
   }
   listen() {
     super.listen()
-    if (listening.has(this)) for (const permit of this.#all) watchFor(permit >> 1)
+    if (listening.has(this)) this.#all.forEach(permit => watchFor(permit >> 1))
   }
 }
 
@@ -335,7 +335,7 @@ function watchFor(owner) {
   watched.add(owner)
   whenEnded(owner, () => {
     watched.delete(owner)
-    for (const watch of listening) watch.takeBack(owner)
+    extend.membersOf(listening).forEach(watch => watch.takeBack(owner))
   })
 }
 
@@ -554,7 +554,7 @@ class Memory {
     /** Here, and not joined. */
     this.isMade = buffer === undefined
     if (this.isMade) this.words.set([layout, bytes, count])
-    const [kind, size, number] = this.words
+    const { 0: kind, 1: size, 2: number } = this.words
     this.bytes = size
     this.count = number
     this.stride = strideOf(size)
