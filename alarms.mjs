@@ -56,6 +56,12 @@ const { options: checked, scheduler: schedulerOption, signal: signalOption } = c
 /** The error of `timeout`. */
 export class TimeoutError extends Error {
   name = 'TimeoutError'
+
+  // Not the default constructor: see DeadlineError in rt.mjs.
+  /** @param {string} [message] @param {ErrorOptions} [options] */
+  constructor(message, options) {
+    super(message, options)
+  }
 }
 
 /**
@@ -67,7 +73,7 @@ export const Handle = /* @__PURE__ */ (() => {
   class Handle {}
   const { dispose } = /** @type {any} */ (Symbol) // undefined in engines without explicit resource management
   const value = /** @this {any} */ function () { this.cancel() }
-  if (dispose) Object.defineProperty(Handle.prototype, dispose, extend.methodOf(value))
+  if (dispose) Object.defineProperty(Handle.prototype, dispose, extend.hiddenProperty(value))
   return Handle
 })()
 
@@ -917,7 +923,12 @@ export function periodic(task, options = {}) {
 }
 
 /** Waits for the start of the next period. */
-class PeriodStart extends Sleep {}
+class PeriodStart extends Sleep {
+  /** @param {number} time @param {{ scheduler: Scheduler }} options @param {() => void} ring */
+  constructor(time, options, ring) {
+    super(time, false, options, ring)
+  }
+}
 
 /** @returns {Generator<any, number, any>} */
 function* passPeriod() {
@@ -933,7 +944,7 @@ function* passPeriod() {
     yield
     throw reason // in a critical section, which defers the cancellation
   }
-  const start = new PeriodStart(finished, false, { scheduler }, () => {
+  const start = new PeriodStart(finished, { scheduler }, () => {
     // In the dispatcher, after the last budget has been charged to the period that ends.
     const index = tracker.indexAfter(finished)
     const time = tracker.timeOf(index)
@@ -1663,7 +1674,7 @@ export class AsyncEvent {
       if (next < handlers.length) extend.at(this.#scheduler, release, passOn)
       return apply(extend.preemptible(task.run), task, args)
     }
-    const job = source.release({ release }, args, Object.create(task, { run: extend.methodOf(run) }))
+    const job = source.release({ release }, args, Object.create(task, { run: extend.hiddenProperty(run) }))
     extend.ended(/** @type {Job} */ (job), passOn)
   }
 }

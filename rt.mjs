@@ -1001,7 +1001,7 @@ export class Job {
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
       const end = /** @this {Job} */ function () { this.cancel() }
-      Object.defineProperty(this.prototype, dispose, methodOf(end))
+      Object.defineProperty(this.prototype, dispose, hiddenProperty(end))
     }
   }
 }
@@ -1367,7 +1367,12 @@ class Waitable {
     return isThenable(value) ? new Settlement(value) : null
   }
 }
-Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
+// Members that most waitables do not have: a page can add properties of these names to Object.prototype.
+const OPTIONAL_MEMBERS = ['call', 'shownState', 'cancel', 'rekeyed', 'thenable', 'unsubscribe', 'name']
+OPTIONAL_MEMBERS.concat('signal').forEach(name => {
+  const value = name === 'signal' ? null : undefined
+  Object.defineProperty(/** @type {any} */ (Waitable.prototype), name, hiddenProperty(value))
+})
 
 /**
  * Optional members of waitables.
@@ -4518,6 +4523,12 @@ function here(options) {
 /** The reason with which a job with `miss: 'abort'` is cancelled at its deadline. */
 export class DeadlineError extends Error {
   name = 'DeadlineError'
+
+  // Classes here have no default constructors: in V8 11 those take the iterator of Array.prototype.
+  /** @param {string} [message] @param {ErrorOptions} [options] */
+  constructor(message, options) {
+    super(message, options)
+  }
 }
 
 /** Jobs wait for each other in a cycle. */
@@ -4547,11 +4558,11 @@ function tableOf(names, valueOf) {
 }
 
 /**
- * The descriptor of a method. It inherits nothing: `get` on Object.prototype would make it invalid.
+ * The descriptor of a property. It inherits nothing: `get` on Object.prototype would make it invalid.
  *
- * @param {Function} value @returns {any}
+ * @param {any} value @returns {any}
  */
-function methodOf(value) {
+function hiddenProperty(value) {
   return { __proto__: null, value, writable: true, configurable: true }
 }
 
@@ -5192,7 +5203,7 @@ const check = /* @__PURE__ */ Object.freeze({
  *   a lock             Waitable, WaitQueue (its owners inherit), Waiter, section
  *   a reservation      protocol, group, at(..., { replenishment: true }), groupOf, reservationOf
  *   an event source    at, Sleep, spawn, nextPeriod, ended, hold, event, callUser, onAbort
- *   every module       check, here, emit, preemptible, keepShape, nameOf, labelOf, methodOf, membersOf
+ *   every module       check, here, emit, preemptible, keepShape, nameOf, labelOf, hiddenProperty, membersOf
  *
  * Four members are for one addon each: `tasks` (scheduler.mjs), `elsewhere` (workers.mjs), `page` (adopt.mjs)
  * and `code` (preemptify.mjs).
@@ -5386,8 +5397,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   nameOf,
   /** The name of a callback in reports: its property `of`, else its own name. */
   labelOf,
-  /** The descriptor of a method, for Object.defineProperty. It inherits nothing from Object.prototype. */
-  methodOf,
+  /** A descriptor for Object.defineProperty. It inherits nothing from Object.prototype. */
+  hiddenProperty,
   /** The members of a set as an array, without an iterator. */
   membersOf,
   /** Adds a maker of objects whose hidden classes must be kept. @param {() => object} make */

@@ -100,6 +100,12 @@ export class ChannelError extends Error {
 /** The error of releasing a lock that the caller does not hold, and of using a resource that is in use. */
 export class OwnershipError extends Error {
   name = 'OwnershipError'
+
+  // Not the default constructor: see DeadlineError in rt.mjs.
+  /** @param {string} [message] @param {ErrorOptions} [options] */
+  constructor(message, options) {
+    super(message, options)
+  }
 }
 
 /**
@@ -685,6 +691,10 @@ function enabledOf(listed) {
 
 /** Waits for a time; settled immediately if the time has passed. */
 class Time extends Sleep {
+  /** @param {number} time @param {boolean} isRelative @param {CallOptions | undefined} options */
+  constructor(time, isRelative, options) {
+    super(time, isRelative, options)
+  }
   get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
   get mayBlock() { return this.time > -Infinity }
   /** @param {Job | null} job */
@@ -1557,6 +1567,10 @@ class Arrival extends Waitable {
 class All extends Group {
   unsettled = 0
 
+  /** @param {string} kind @param {Waitable[]} members */
+  constructor(kind, members) {
+    super(kind, members)
+  }
   get mayBlock() { return this.members.length > 0 }
   owners() {
     return this.members.flatMap(member => member.owners())

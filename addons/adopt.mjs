@@ -150,12 +150,17 @@ export function adopt(target = globalThis, options = {}) {
  * @template {new (...args: any[]) => any} C @param {C} Class @returns {C}
  */
 function hardened(Class) {
-  class Hardened extends Class {}
+  class Hardened extends Class {
+    /** @param {any[]} args none: the default constructor would take the iterator of Array.prototype */
+    constructor(...args) {
+      super(args[0])
+    }
+  }
   const { prototype } = Class
   Reflect.ownKeys(prototype).forEach(key => {
     Object.defineProperty(Hardened.prototype, key, descriptorOf(prototype, key))
   })
-  return Hardened
+  return /** @type {any} */ (Hardened)
 }
 
 const OwnMap = /* @__PURE__ */ hardened(Map)

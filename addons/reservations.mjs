@@ -55,6 +55,9 @@ const positiveFraction = /* @__PURE__ */ number('a number > 0 and <= 1', value =
 
 /** What reservations of both kinds have. */
 class Reserved extends Handle {
+  constructor() {
+    super()
+  }
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor. */
@@ -469,6 +472,14 @@ class IoAccount extends Account {
   /** For how many of its busy jobs each. @type {Map<Account, number>} */
   #served = new Map()
 
+  /**
+   * @param {Scheduler} scheduler @param {any} server @param {Claim} claim @param {Depleted} depleted
+   * @param {boolean} isRankedByDeadline
+   */
+  constructor(scheduler, server, claim, depleted, isRankedByDeadline) {
+    super(scheduler, server, claim, depleted, isRankedByDeadline)
+  }
+
   /** Its jobs work for `main`: what the scheduler attaches them by. @param {Account} main */
   delegateOf(main) {
     const level = this.claim.period < Infinity ? this.level : main.level
@@ -627,6 +638,11 @@ class Refilled extends Server {
   #owed = 0
   #asOf = 0
 
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
+
   /** Whether what is left of a refill counts from the end of what was used. */
   get isMoving() { return false }
 
@@ -749,6 +765,11 @@ class Refilled extends Server {
  * none is premature.
  */
 class Sporadic extends Refilled {
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
+
   get isMoving() { return true }
 
   /** @param {number} began */
@@ -778,6 +799,11 @@ class Sporadic extends Refilled {
 class Deferrable extends Refilled {
   /** The starts of its periods. */
   cycle = new Cycle(this.began, this.period)
+
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
 
   /** @param {number} time @returns {number} the first start after it */
   startAfter(time) { return this.cycle.timeOf(this.cycle.indexAt(time) + 1) }
@@ -811,6 +837,11 @@ class Polling extends Deferrable {
   /** The reading of the clock at which that poll was noticed. */
   #polled = -Infinity
   next = this.cycle.timeOf(1)
+
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
 
   /** It polls whether or not its capacity is there. */
   get isExpecting() { return true }
@@ -847,6 +878,11 @@ class Polling extends Deferrable {
  * the deadlines inside.
  */
 class ConstantBandwidth extends Server {
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
+
   get next() { return this.isDepleted ? this.deadline : Infinity }
 
   /** @param {number} time @param {number} _since */

@@ -144,6 +144,10 @@ class OutsideTurn extends Turn {
   /** @type {any} */
   #timer
 
+  /** @param {Supply} supply @param {string} name @param {boolean} [isForSection] */
+  constructor(supply, name, isForSection) {
+    super(supply, name, isForSection)
+  }
   get isExternal() { return true }
   enter() {
     super.enter()
@@ -569,6 +573,14 @@ class Memory {
 class Store extends Memory {
   octets = new Uint8Array(this.buffer)
   doubles = new Float64Array(this.buffer)
+
+  /**
+   * @param {number} layout @param {number} count @param {number} bytes
+   * @param {SharedArrayBuffer | undefined} buffer
+   */
+  constructor(layout, count, bytes, buffer) {
+    super(layout, count, bytes, buffer)
+  }
 
   /**
    * @param {number} index the slot, which no other thread uses during the call @param {any} value

@@ -833,6 +833,11 @@ class Line extends Transport {
   /** @type {any[]} */
   #transfer = []
 
+  /** @param {any} endpoint */
+  constructor(endpoint) {
+    super(endpoint)
+  }
+
   /**
    * @param {string} kind @param {any[]} content @param {any[]} [transfer]
    * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread,
