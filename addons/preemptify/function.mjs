@@ -20,7 +20,7 @@ import {
   NO_SOURCE, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
   emptyMap, emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, pick, realm, reflectGet, reflectSet, shielded, sourceOf, startsWith, stringify,
+  listOf, matches, ownKeys, pick, reflectGet, reflectSet, shielded, sourceOf, startsWith, stringify,
   takeLast, withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
@@ -356,11 +356,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
 }
 
-/** The reason for which evaluation fails. */
-const forbidden = () => realm.document === undefined && realm.process?.versions?.node !== undefined
-  ? 'Node forbids eval (--disallow-code-generation-from-strings)'
-  : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
-    "require-trusted-types-for 'script')"
+/** The reasons for which evaluation can fail. */
+const FORBIDDEN = "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
+  "require-trusted-types-for 'script'), or Node does (--disallow-code-generation-from-strings)"
 
 /** The name of a function; '' if the name is not a string or cannot be read. */
 const nameIn = extend.nameOf
@@ -883,7 +881,7 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
       if (!isInvalid && !(error instanceof EvalError)) throw error
       throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
         ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
-        : `${forbidden()}; write a generator with a yield`}`, { cause: error })
+        : `${FORBIDDEN}; write a generator with a yield`}`, { cause: error })
     }
   }
   const make = attempt()

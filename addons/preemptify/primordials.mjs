@@ -108,7 +108,8 @@ export function listOf(marks) {
 /** The properties of Object.prototype by the specification. */
 const STANDARD = [
   'constructor', 'hasOwnProperty', 'isPrototypeOf', 'propertyIsEnumerable', 'toString', 'valueOf',
-  'toLocaleString', '__proto__', '__defineGetter__', '__defineSetter__', '__lookupGetter__', '__lookupSetter__'
+  'toLocaleString', '__proto__', '__defineGetter__', '__defineSetter__', '__lookupGetter__',
+  '__lookupSetter__'
 ]
 
 /**
@@ -121,7 +122,8 @@ const STANDARD = [
  */
 export function shielded(fn, args) {
   const { prototype } = toObject
-  const added = pick(ownKeys(prototype), key => find(STANDARD, name => name === key) === undefined)
+  const isAdded = (/** @type {PropertyKey} */ key) => find(STANDARD, name => name === key) === undefined
+  const added = pick(ownKeys(prototype), isAdded)
   if (added.length === 0 || !isExtensible(prototype)) return apply(fn, undefined, args)
   /** @type {any} */
   const descriptors = create(null)
