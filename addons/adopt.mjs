@@ -799,12 +799,12 @@ function adoptHandlers(realm) {
             /** @type {any[]} */
             const keys = []
             listeners.forEach((_, key) => keys.push(key))
-            // It comes after the listeners before it that have been added again.
+            // The handler moves after the earlier listeners that have been added again.
             if (keys[0] !== null) apply(set, at, [null])
             apply(set, at, [handler])
           }
           apply(native, self, [entry])
-          // It is called in the place of the handler before.
+          // The new handler is called in the place of the old one.
           calls.pending(listeners, null).forEach(call => { call.invocation.fn = handler })
           listeners.set(null, entry) // in its place, too
         }

@@ -979,7 +979,7 @@ function closeAll(objects) {
 /**
  * Rejects arguments that cannot be cloned, and instances of classes that a worker would get as empty objects.
  *
- * @param {string} name of the work @param {any[]} args @param {any[]} [transfer]
+ * @param {string} name the name of the work @param {any[]} args @param {any[]} [transfer]
  * @throws {DOMException} DataCloneError
  */
 function checkArguments(name, args, transfer = NONE) {
@@ -1001,7 +1001,7 @@ function isLost(value) {
   try {
     return Object.getPrototypeOf(Object.getPrototypeOf(structuredClone(value))) === null
   } catch {
-    return false // the platform names what it cannot clone
+    return false // the error of the platform names the value
   }
 }
 
@@ -1024,7 +1024,7 @@ function portable(error, depth = 4) {
 }
 
 /**
- * @param {any} sent by `portable` @returns {any}
+ * @param {any} sent an error as `portable` returns it @returns {any}
  * @throws {TypeError} if `portable` cannot have made it
  */
 function restored(sent) {

@@ -17,7 +17,7 @@ if (!(minutes > 0)) throw new RangeError(`MINUTES must be a number > 0, got ${pr
 const SAMPLES = 30
 /** The first part of the samples warms up: code is compiled, and caches fill. */
 const WARM_UP = 1 / 3
-/** Growth of the heap that is no leak, MB: what the engine compiles late. A leak of 100 bytes a round is more. */
+/** Maximum growth of the heap after the warm-up, MB: the engine compiles some code late. */
 const ALLOWED = 1
 
 const errors = []

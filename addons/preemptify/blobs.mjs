@@ -73,7 +73,7 @@ export function readModule(text, url) {
   }
 }
 
-/** @param {string} text @returns {any} its tree, with names */
+/** @param {string} text @returns {any} the tree of the text, with resolved names */
 function parsed(text) {
   const tree = read(text, 'module')
   names(tree)

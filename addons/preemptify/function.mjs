@@ -373,7 +373,7 @@ function keyOf(fn) {
   return name === '"__proto__"' ? `[${name}]` : name
 }
 
-/** @param {string} name @returns {string} for a URL, which cannot hold half of a surrogate pair */
+/** @param {string} name @returns {string} a part of a URL, which cannot hold half of a surrogate pair */
 function urlPartOf(name) {
   try {
     return encodeURIComponent(name)

@@ -56,7 +56,7 @@ export function sourceOfModule(text, options = {}) {
   return shielded(rewriteSource, [text, options])
 }
 
-/** @param {string} text @param {any} options of `sourceOfModule` */
+/** @param {string} text @param {any} options the options of `sourceOfModule` */
 function rewriteSource(text, options) {
   const { type = 'module', runtime = './addons/preemptify/runtime.mjs', url } = optionsOf(options, SOURCE_OPTIONS)
   if (typeof text !== 'string') throw wrongType('text', 'a string', text)

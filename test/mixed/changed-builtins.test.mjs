@@ -55,7 +55,7 @@ const removals = {
 }
 for (const [title, change] of Object.entries(removals)) {
   for (const when of ['before', 'after']) {
-    iterators(`every export of one thread works without those of ${title}, deleted ${when} the import`, async () => {
+    iterators(`exports of one thread work without iterators of ${title} (${when} the import)`, async () => {
       assert.equal(await failuresAfter(change, when, LOCAL), [])
     })
   }

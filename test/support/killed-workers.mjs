@@ -46,7 +46,7 @@ const KINDS = {
     const { port1, port2 } = new MessageChannel()
     const line = connect(port1, 'progress')
     let last = 0
-    // A prefix of 1, 2, 3, ... arrives, whatever happens to the thread.
+    // A prefix of 1, 2, 3, ... arrives, also from a thread that is terminated.
     const heard = (async () => {
       try {
         for await (const step of line) assert.is(step, ++last)

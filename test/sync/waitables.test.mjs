@@ -1,4 +1,4 @@
-/** What every waitable has in common: `{ signal }`, `catch` and `finally`; and `using`. */
+/** The common part of all waitables: `{ signal }`, `catch` and `finally`. The disposal of handles by `using`. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AsyncEvent, after, at, events, every, frames, on, periodic, sleep, timeout, until } from '../../alarms.mjs'
