@@ -70,14 +70,16 @@ export const edf = Object.freeze({
   name: 'edf',
   compare: (a, b) => a.absoluteDeadline === b.absoluteDeadline ? b.priority - a.priority
     : a.absoluteDeadline - b.absoluteDeadline,
-  level: task => -task.deadline
+  level: task => -task.deadline,
+  priority: undefined // not one of Object.prototype
 })
 
 /** Fixed priority: the larger priority first. @type {Policy} */
 export const fp = Object.freeze({
   name: 'fp',
   compare: (a, b) => b.priority - a.priority,
-  level: task => task.priority
+  level: task => task.priority,
+  priority: undefined
 })
 
 /**

@@ -1189,7 +1189,10 @@ export class Turn extends Waitable {
 export class Supply {
   /** @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
   constructor(hooks, queue = new WaitQueue()) {
-    this.hooks = hooks
+    const own = (/** @type {'prepare' | 'contend'} */ name) =>
+      Object.hasOwn(hooks, name) ? hooks[name] : undefined
+    /** @type {SupplyHooks} */
+    this.hooks = { give: hooks.give, prepare: own('prepare'), contend: own('contend') }
     this.queue = queue
   }
   /** Takes a thing, if there is one. */
@@ -1427,7 +1430,8 @@ export class Mutex {
   }
   /** The owner of an uncontended mutex ends without notice. */
   #noticeEnd = () => {
-    if (this.#holder?.finished !== undefined) this.#pass(true)
+    const holder = this.#holder
+    if (holder instanceof Job && holder.finished !== undefined) this.#pass(true)
   }
 }
 

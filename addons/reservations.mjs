@@ -1156,12 +1156,11 @@ class Commitments {
   /**
    * Adds claims, or changes them.
    *
-   * @param {[object, Claim][]} added
-   * @param {{ share?: number, guarantees?: boolean }} [options]
+   * @param {[object, Claim][]} added @param {number} [share] @param {boolean} [guarantees]
    * @returns {Sums}
    * @throws {AdmissionError} if this is more than there is; nothing has changed then
    */
-  commit(added, { share = this.share, guarantees = this.guarantees } = {}) {
+  commit(added, share = this.share, guarantees = this.guarantees) {
     const before = added.map(({ 0: claimant }) => this.#claims.get(claimant))
     this.#set(added)
     try {
@@ -1320,7 +1319,7 @@ export function admit(set, options = {}) {
   }
   const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
   const committed = commitmentsOf(scheduler)
-  const sums = committed.commit(claims, { share, guarantees: true })
+  const sums = committed.commit(claims, share, true)
   const tasks = claims.map(({ 0: claimant }) => claimant).filter(claimant => {
     if (!(claimant instanceof Account)) return true
     claimant.isPromised = true

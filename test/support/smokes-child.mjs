@@ -3,7 +3,9 @@
 import { INTERNAL, load, run, smokesOf } from './smokes.mjs'
 
 const { 2: change, 3: when, 4: modules } = process.argv
-const { stdout } = process // Node makes it by built-ins of the realm
+// Node makes some of its globals at their first use, by built-ins of the realm.
+const { stdout } = process
+Object.getOwnPropertyNames(globalThis).forEach(name => void globalThis[name])
 const apply = new Function(change)
 if (when === 'before') apply()
 const all = await load(modules?.split(','))

@@ -114,15 +114,16 @@ export function smokesOf(all) {
       expect(await job.catch(error => error instanceof all.DeadlineError), true)
     },
     async DeadlockError() {
-      const a = new all.Mutex({ name: 'a' }), b = new all.Mutex({ name: 'b' })
+      const a = new all.Mutex({ name: 'a' }), b = new all.Mutex({ name: 'b' }), met = new all.Barrier(2)
       const cross = (first, second) => function* () {
         yield first.use(function* () {
-          yield all.sleep(2)
+          yield met.wait()
           yield second.use(() => {})
         })
       }
-      const one = rt.spawn(cross(a, b)), other = rt.spawn(cross(b, a))
-      const first = await one.catch(error => error), second = await other.catch(error => error)
+      const one = rt.spawn(cross(a, b)).catch(error => error)
+      const other = rt.spawn(cross(b, a)).catch(error => error)
+      const first = await one, second = await other
       expect(first instanceof all.DeadlockError || second instanceof all.DeadlockError, true)
     },
     defaultHost: () => new Promise(resolve => all.defaultHost().post(resolve)),
