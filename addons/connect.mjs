@@ -5,43 +5,46 @@
  *   connect(() => endpoint, name)   a channel that outlives its endpoints: over a session
  *   accept(endpoint, work)          the passive side of sessions
  *
- * Words:
- * - frame: a message of the protocol, an array. The comment at VERSION explains the protocol
- * - wire: one end of an external channel, an ExternalChannel. It has a peer, the other end
- * - link: the wires of one endpoint
- * - session: a link over one endpoint after another. It numbers its frames, and keeps them until they are
- *   acknowledged
- * - treatment: how an endpoint changes messages: it clones them, takes bytes, or takes text
- * - flight, held: the message that is out, and the message that no receiver has come for yet
+ *   send -> wire -> link -> [session ->] transport -> endpoint ~~~ endpoint -> transport -> ... -> receive
  *
- *   send -> wire -> link -> transport -> endpoint ~~~ endpoint -> transport -> link -> wire -> receive
+ * Words:
+ * - wire: one end of an external channel, an ExternalChannel. Its peer is the other end
+ * - link: the wires of one endpoint. It finds the wire of a frame, and says which names there are
+ * - session: an endpoint that lasts longer than the endpoints below it (internal/sessions.mjs)
+ * - transport: turns frames into messages of an endpoint, and back (internal/frames.mjs)
+ * - flight, held: the message that is out, and the message that waits for a receiver
  *
  * Invariants:
  * 1. Each wire has at most one message out. Its sender resumes when a receiver at the peer got the message.
  * 2. A choice sends a message only after it is decided, so none of its other guards can commit any more.
- * 3. A frame that does not fit changes nothing; `rejected` counts it.
- * 4. Over a session, each frame arrives exactly once and in order, however many endpoints are cut.
- * 5. When the peer ends, every waiting operation fails with a ChannelError.
+ * 3. A choice commits to a send only while the line is up, so its timeout ends it while the line is down.
+ * 4. A frame that does not fit changes nothing; `rejected` counts it.
+ * 5. Over a session, each frame arrives exactly once and in order, however many endpoints are cut.
+ * 6. When the peer ends, every waiting operation fails with a ChannelError.
  *
  * @module connect
  */
 
 import { extend } from '../rt.mjs'
 import { Channel, ChannelError, End, NOTHING, withSignal } from '../sync.mjs'
+import { NONE, isCount } from './internal/bytes.mjs'
+import { anArray, transferring } from './internal/endpoints.mjs'
 import {
-  NONE, bytesOf, decoding, encoded, isBytes, isCount, joined, kindOf, unpacked
-} from './internal/bytes.mjs'
-import { Transport, anArray, transferring } from './internal/endpoints.mjs'
+  ASK, CLOSE, CLONES, DATA, DONE, FrameTransport, HELLO, MAX_FRAME, MESSAGE_AT, REFUSE, UNREADABLE, VERSION,
+  WANT, WITHDRAW, probe
+} from './internal/frames.mjs'
+import { SESSION, Session } from './internal/sessions.mjs'
 import { PROTOCOL, isLife, lifeOfThread, randomId, whenReleased } from './internal/threads.mjs'
-/** @import { Awaitable, Scheduler } from '../rt.mjs' */
+/** @import { Awaitable } from '../rt.mjs' */
 /** @import { WaitOptions } from '../sync.mjs' */
+/** @typedef {import('./internal/sessions.mjs').SessionOptions} SessionOptions */
 
 const { WaitQueue, check, here } = extend
 
 /**
- * A channel to another thread, process or machine: both sides connect the same name over their ends of one
- * endpoint, in any order, as many names as they like. The rendezvous is kept: a send is over when the message
- * has been received at the other side. `choice` works on both ends.
+ * Returns a channel to another thread, process or machine. Both sides connect the same name over their
+ * ends of one endpoint, in any order, and as many names as they like. A send is over when the peer has
+ * received the message. `choice` works at both ends.
  *
  * ```js
  * // page                                             // worker.mjs
@@ -53,41 +56,46 @@ const { WaitQueue, check, here } = extend
  * })
  * ```
  *
- * The endpoint: a Worker, the global scope of one, a MessagePort, a BroadcastChannel (two ends per name), a
- * WebSocket, an RTCDataChannel, one of Node's workers, ports, child processes or cluster workers, `process`,
- * a socket of socket.io; anything with `postMessage`, `send` or `emit`, and with `addEventListener` or `on`.
- * It stays yours: other messages pass by, and it is not closed. The `binaryType` of a socket is set to
- * 'arraybuffer'. Between Node's processes `serialization: 'advanced'` spares binary messages the way through
- * text. An open channel listens to its endpoint, which keeps Node alive as listening does; closing the last
- * one ends that.
+ * The endpoint is a Worker, the global scope of one, a MessagePort, a BroadcastChannel (two ends per name), a
+ * WebSocket of the platform or of `ws`, an RTCDataChannel, a worker, port, child process or cluster worker of
+ * Node, `process`, a socket of socket.io, or anything with `postMessage`, `send` or `emit`, and with
+ * `addEventListener` or `on`. The endpoint stays yours: other messages pass by, and it is not closed. The
+ * `binaryType` of a socket is set to 'arraybuffer'. Between processes of Node, `serialization: 'advanced'`
+ * avoids base64. An open channel listens to its endpoint, which keeps Node alive as every listener does.
  *
- * When the other side closes, ends or crashes, whatever waits fails with a ChannelError, at both ends. That a
- * worker, a port's other side or a page has ended is known from a Web Lock that each thread holds, since
- * browsers send no event for it; so not in pages without a secure context, nor across origins. Node sends
- * events; but none for a BroadcastChannel. A peer that hangs is no dead one: use a timeout.
+ * A name that the peer never connects is no error: operations on it wait. Use `timeout` to give up.
  *
- * A function as the endpoint makes a channel that outlives it: when one ends, or is silent, the function
- * opens the next, after a pause that grows. What was sent and not received is sent again, so every message
- * arrives once and in order, whatever is cut; `send` and `close` just take longer. Such endpoints are not
- * yours: they are closed when they are replaced, and after the last channel. The other side has such a
- * function too, or `accept`s what is opened. Channels fail when the other side is silent for `timeout` (the
- * `reason` is 'timeout') or does not know the session, since it was started anew ('restarted').
+ * When the peer closes, ends or crashes, all waiting operations fail with a ChannelError, at both ends.
+ * Browsers fire no event when the thread of a worker, a port or a page ends, so each thread holds a Web Lock.
+ * Pages without a secure context and other origins have no such locks. Node fires events, except for a
+ * BroadcastChannel. A peer that hangs has not ended: use `timeout`.
+ *
+ * If the endpoint is a function, the channel outlives its endpoints. When one ends or is silent, the
+ * function opens the next one, after a pause that grows. Each message arrives once and in order, whatever
+ * is cut; `send` and `close` take longer. The session closes these endpoints when it replaces them, and
+ * after the last channel. The peer has such a function as well, or calls `accept`.
  *
  * ```js
  * const lines = connect(() => new WebSocket(url), 'lines')
  * ```
  *
+ * Channels of a session fail if there is no progress for `timeout` (the `reason` is 'timeout', the `cause`
+ * the last error of an endpoint or of the function), or if the peer was started anew ('restarted'). A
+ * message that no endpoint can carry fails in the same way. `connect` throws an error that shows a mistake
+ * in the function, for example a misspelt name. The line can fail just after a choice has chosen a send:
+ * use `timeout(ms, choice(...))` for a strict limit.
+ *
  * @template [T=unknown]
- * @param {any} endpoint or a function that returns the next one, a promise of it, or null when there is none
- *   now
- * @param {string} name up to 1000 characters
- * @param {SessionOptions} [options] of the first channel over a function
- * @returns {ExternalChannel<T>} the same one while it is open
- * @throws {TypeError | RangeError} naming the parameter
+ * @param {any} endpoint an endpoint, or a function that returns the next one, a promise of it, or null if
+ *   there is none now
+ * @param {string} name the name of the channel, at most 1000 characters
+ * @param {SessionOptions} [options] options of the endpoint or function; its first channel sets them
+ * @returns {ExternalChannel<T>} the same channel as before, if one of this name is open
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function connect(endpoint, name, options = {}) {
   check.text('name', name)
-  if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
+  if (name.length > MAX_NAME) throw check.outOfRange('name', `at most ${MAX_NAME} characters long`, name)
   check.options(options, SESSION)
   const known = links.get(endpoint)
   const link = known === undefined || known.isFree ? linkOver(endpoint, options) : known
@@ -95,112 +103,85 @@ export function connect(endpoint, name, options = {}) {
 }
 
 /**
- * The side that does not open endpoints: finds out which session an endpoint belongs to, by the first it
- * says. One that goes on gets it; with one that begins `work` is called.
+ * Finds the session that an endpoint belongs to, by its first message, for the side that does not open
+ * endpoints. A known session gets the endpoint as its next line. For a new session, `work` is called.
  *
  * ```js
  * server.on('connection', socket => accept(socket, session => hub.join(connect(session, 'say'))))
  * ```
  *
- * Who knows the random number of a session, of 52 bits, can take it over: carry it over what others cannot
- * read.
+ * Before that, the peer can send 64 KiB, and must say something within three heartbeats. A peer that knows
+ * the random number of a session, of 52 bits, can take the session over: use connections that others
+ * cannot read.
  *
- * @param {any} endpoint as those of `connect`; it is closed when another one takes its place, or the session
- *   ends
- * @param {(session: any) => void} work gets an endpoint for `connect`, which lasts as long as the session; of
- *   a side that keeps none, `endpoint` itself
+ * @param {any} endpoint an endpoint as for `connect`; closed when another endpoint takes its place, or the
+ *   session ends
+ * @param {(session: any) => void} work called with an endpoint for `connect` that lasts as long as the
+ *   session. Its `close()` and `[Symbol.dispose]()` close all channels. If the peer has no session, `work`
+ *   gets `endpoint` itself
  * @param {SessionOptions} [options]
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function accept(endpoint, work, options = {}) {
   check.callable('work', work)
   check.options(options, SESSION)
-  const transport = new FrameTransport(endpoint)
-  new Session(null, options, work).use(transport)
+  const line = new FrameTransport(endpoint)
+  new Session(null, options, work).use(line)
 }
 
-const SESSION = { timeout: check.positive, heartbeat: check.interval, retry: check.interval, scheduler: check.scheduler }
-
-/**
- * @param {any} endpoint or a function that opens it @param {SessionOptions} options
- * @throws {TypeError | RangeError}
- */
+/** @param {any} endpoint or a function that opens it @param {SessionOptions} options @returns {Link} */
 function linkOver(endpoint, options) {
-  if (typeof endpoint !== 'function') return new Link(endpoint, new FrameTransport(endpoint))
+  if (endpoint instanceof Session) return new Link(endpoint, endpoint, options)
+  if (typeof endpoint !== 'function') return new Link(endpoint, new FrameTransport(endpoint), options)
   const session = new Session(endpoint, options)
-  session.dial()
-  if (session.refusal !== null) throw session.refusal
-  return session
+  session.start()
+  return new Link(endpoint, session, options)
 }
 
+/** Maximum length of a name, characters. */
+const MAX_NAME = 1000
 const SEND = { transfer: anArray, signal: check.signal }
 
 // --------------------------------------------------------------------------------------------- the protocol
 
 /**
- * The protocol between two ends of a channel. The directions are independent: receivers at one end get the
- * messages of the other end. A frame is an array. Its first three elements, and all elements of HELLO, are
- * the same in every version:
+ * The frames between two ends of a channel. A conversation:
  *
- *   ['rt.mjs', version, HELLO, to, from, name, life, probe]  to 0: any end of that name; else an answer
+ *   A: HELLO -> B: HELLO -> A: DATA 1 -> (a receiver arrives at B) -> B: DONE 1        a send
+ *   A: ASK -> (a receiver arrives at B) -> B: WANT true -> A: DATA 2 -> B: DONE 2      a choice
+ *   A: DATA 3 -> (the sender is cancelled) -> A: WITHDRAW 3 -> B: DONE 3               a withdrawal
+ *
+ * The directions are independent: receivers at one end get the messages of the other end. All elements of
+ * HELLO but the last one are the same in every version:
+ *
+ *   ['rt.mjs', version, HELLO, to, from, name, life, probe, maxPayload]
+ *                                                            to 0: any end of that name; else an answer
  *   ['rt.mjs', version, DATA, to, number, kept, message]     kept: 1 if offered, so never withdrawn
- *   ['rt.mjs', version, DONE, to, number, wanted, problem]   it has been received, or withdrawn
- *   ['rt.mjs', version, WITHDRAW, to, number]                drop it, if it has not been received
+ *   ['rt.mjs', version, DONE, to, number, wanted, problem]   the message was received, or withdrawn
+ *   ['rt.mjs', version, WITHDRAW, to, number]                drop the message, if it has not been received
  *   ['rt.mjs', version, ASK, to]                             from now on send WANT
  *   ['rt.mjs', version, WANT, to, wanted]                    whether a receiver waits
  *   ['rt.mjs', version, CLOSE, to, from, given, reason]      given: 1 if there is a reason
  *   ['rt.mjs', version, REFUSE, to]                          the name is taken
  *
- * `version` is a byte, `to` and `from` are random numbers that ends choose when they are made, `number`
- * counts the messages of one direction from 1. `life` names a Web Lock that the sender's thread holds as long
- * as it lives; `probe` shows by what becomes of it how the endpoint treats messages.
+ * `to` and `from` are random numbers that ends choose when they are made, `number` counts the messages of one
+ * direction from 1. `life` names a Web Lock that the sender's thread holds as long as it lives.
  *
  * Rendezvous: a message is sent immediately and held at the other end until a job receives it. Then DONE
  * resumes the sender. Each direction has at most one such message, which is the backpressure.
  *
  * A choice must not send before it is decided. So the guards of an end ASK, and a guard commits when the
- * other end has answered that a receiver waits. Then the message is sent, the choice drops its other guards,
- * and DONE settles it. If that receiver has left since, the next receiver gets the message.
+ * other end has answered that a receiver waits. Then the message is sent, the choice drops its other
+ * guards, and DONE settles it. If that receiver has left since, the next receiver gets the message.
  *
- * Who abandons a send whose message is out, by cancellation or timeout, cannot know whether it arrives: the
- * WITHDRAW may come too late. It is received once or not at all; and so it is for who closes a channel whose
- * message is out.
- *
- * Frames that do not fit, of another kind, number or addressee than could have come, change nothing;
- * `channel.rejected` counts them. Messages on the same endpoint that are no frames are left to others.
- *
- * An endpoint that clones what it carries gets frames as they are. Any other one gets their bytes
- * (internal/bytes.mjs) after 'rt.mjs', the version, and a byte that is 0: all in one message while they are
- * few, else each buffer in messages of its own; as a text in base64 where bytes do not survive. Which of
- * these it is shows at the HELLO, which goes out as it is but to sockets. The first message tells how long
- * those are that follow; one of another length ends the frame, and is looked at by itself.
+ * A sender that is cancelled while its message is out cannot know whether the message arrives: the
+ * WITHDRAW may come too late. The message is received once or not at all. The same holds if a channel is
+ * closed while its message is out.
  */
-const VERSION = 1
-
-const HELLO = 1
-const DATA = 2
-const DONE = 3
-const WITHDRAW = 4
-const ASK = 5
-const WANT = 6
-const CLOSE = 7
-const REFUSE = 8
-// Of sessions.
-const JOIN = 9
-const NEXT = 10
-const HEARD = 11
-const OVER = 12
-/** What shows how an endpoint treats frames. */
-const GREETINGS = [HELLO, JOIN]
-
-/** Where a frame that has a message has it. */
-const MESSAGE_AT = 6
-/** Stands for a message that could not be read, or a kind. */
-const UNREADABLE = /* @__PURE__ */ Symbol('unreadable')
 
 // ------------------------------------------------------------------------------------------ channels: wires
 
-/** Sends a message to the peer: it takes time, so it goes out when it is entered. */
+/** Sends a message to the peer. The answer takes time, so the message leaves when the wait starts. */
 class ExternalSend extends End {
   /** @param {ExternalChannel<any>} channel @param {any} message @param {any[] | undefined} transfer */
   constructor(channel, message, transfer) {
@@ -240,9 +221,10 @@ class ExternalReceive extends End {
 }
 
 /**
- * One end of a channel between threads, processes or machines. It is used like any other channel, with these
- * differences: what one end sends, receivers at the other end get, so that both may send; `offer` succeeds
- * when all that was sent before has been received, and then its message waits at the other end.
+ * One end of a channel between threads, processes or machines, for jobs of this thread. Two things differ
+ * from a local channel. Receivers get the messages of the other end, so that both ends can send. `offer`
+ * succeeds if all earlier messages have been received and the line is up; its message then waits at the
+ * other end.
  *
  * @template [T=unknown]
  * @extends {Channel<T>}
@@ -250,36 +232,38 @@ class ExternalReceive extends End {
 class ExternalChannel extends Channel {
   /** @internal */
   id = randomId()
-  /** @internal the other end; 0 as long as it has not been heard */
+  /** @internal the number of the other end; 0 until its HELLO arrives */
   peer = 0
   /** @internal the lock that the other end's thread holds */
   life = ''
-  /** Whether the other end has been heard since. */
+  /** Whether the other end has answered the HELLO of this end. */
   #isAnswered = false
 
   // Out:
   /** Sends of choices, which must not go out before they are decided. */
   #guards = new WaitQueue()
-  /** Whether a guard was the last to go. */
+  /** Whether the last message came from a guard. */
   #wasGuard = false
+  /** Number of messages sent. */
   #sent = 0
   /**
-   * While the last of that is out; null in it when nobody waits for the answer.
+   * The message that is out. `send` is null if no job waits for the answer.
    *
    * @type {{ send: ExternalSend | null } | null}
    */
   #flight = null
   #isAsking = false
-  /** Whether somebody waits at the other end. */
+  /** Whether a receiver waits at the other end, as far as this end knows. */
   #isWanted = false
 
   // In:
+  /** Number of messages that have arrived. */
   #received = 0
-  /** The last of that, while nobody has come for it. @type {{ message: any, kept: boolean } | null} */
+  /** The message that waits for a receiver. @type {{ message: any, kept: boolean } | null} */
   #held = null
-  /** Whether the other end asks what is wanted. */
+  /** Whether the other end wants WANT frames. */
   #isAsked = false
-  /** What it has been told. */
+  /** The content of the last WANT or DONE. */
   #saidWanted = false
 
   /** @internal @param {Link} link @param {string} name */
@@ -292,18 +276,19 @@ class ExternalChannel extends Channel {
   get length() { return this.#held?.kept ? 1 : 0 }
   /** @internal */
   get isExternal() { return true }
-  /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
+  /** Number of frames at this endpoint that were malformed or did not fit. They have changed nothing. */
   get rejected() { return this.link.rejected }
 
   /**
-   * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
-   *   transferred, are transferred where the endpoint can: the message itself, or its elements or properties.
-   *   The sender has them no more.
-   * @param {{ transfer?: any[], signal?: AbortSignal }} [options] `transfer`: exactly what to transfer; `[]`
-   *   copies. `signal`: ends the wait
-   * @returns {Awaitable<void>} over when it has been received; fails with a ChannelError when the other side
-   *   closes or dies before, with a DataCloneError when it cannot be cloned
-   * @throws {TypeError} when `transfer` is no array
+   * @param {T} message a value that structured clone accepts. If the endpoint can transfer objects,
+   *   buffers of 64 KiB and more and objects that cannot be copied are transferred, also elements and
+   *   properties of the message. The sender loses them.
+   * @param {{ transfer?: any[], signal?: AbortSignal }} [options] `transfer`: the objects to transfer
+   *   instead; `[]` copies all. `signal`: ends the wait
+   * @returns {Awaitable<void>} fulfilled when the peer has received the message. Fails with a ChannelError
+   *   if the peer closes or ends before, with a DataCloneError if the message cannot be cloned, with a
+   *   RangeError if the message is larger than the peer accepts
+   * @throws {TypeError} if `transfer` is not an array
    */
   send(message, options = {}) {
     const { transfer, signal } = check.options(options, SEND)
@@ -316,13 +301,15 @@ class ExternalChannel extends Channel {
     return withSignal(new ExternalReceive(this), options)
   }
 
-  /** @internal */
-  get isConnected() { return this.peer !== 0 && this.link.isOpen }
+  /** @internal whether the peer is known */
+  get isMet() { return this.peer !== 0 && this.link.isOpen }
+  /** @internal whether a message would leave now */
+  get isConnected() { return this.peer !== 0 && this.link.isUp }
 
-  /** @internal @param {number} to who has said hello; 0 when nobody has */
+  /** @internal @param {number} to the end that has said hello; 0: any end of this name */
   hello(to) {
     const { link } = this
-    link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe()])
+    link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe(), link.maxPayload])
   }
 
   /** @param {number} kind @param {...any} rest */
@@ -352,7 +339,7 @@ class ExternalChannel extends Channel {
     }
   }
 
-  /** @internal @param {any[]} frame addressed to it @returns {boolean} whether it was one that could come */
+  /** @internal @param {any[]} frame addressed to it @returns {boolean} whether the frame fits */
   handle([, , kind, , number, flag, content]) {
     if (this.peer === 0 && kind !== REFUSE) return false
     switch (kind) {
@@ -447,7 +434,7 @@ class ExternalChannel extends Channel {
     return true
   }
 
-  /** @internal whether a branch of a choice commits if it is entered now @returns {boolean} */
+  /** @internal whether a branch of a choice commits if it starts to wait now @returns {boolean} */
   get mayCommit() {
     return this.closing === null && this.#flight === null && this.isConnected && this.#isWanted
   }
@@ -477,7 +464,7 @@ class ExternalChannel extends Channel {
       this.#held = { message, kept }
       return true
     }
-    // First of all the answer, which somebody waits for.
+    // The answer comes first, because a sender waits for it.
     this.#finish()
     receive.wake(message)
     return true
@@ -499,7 +486,7 @@ class ExternalChannel extends Channel {
     this.#tell(WANT, isWanted)
   }
 
-  /** @returns {any} what is held */
+  /** @returns {any} the held message, or NOTHING */
   next() {
     if (this.#held === null) return NOTHING
     const { message } = this.#held
@@ -509,7 +496,7 @@ class ExternalChannel extends Channel {
   }
 
   poll() {
-    // Who polls will do so again: a choice at the other end may send to it.
+    // A job that polls will poll again, so a choice at the other end may send to it.
     if (this.#held === null && this.closing === null) this.announce(true)
     return super.poll()
   }
@@ -531,14 +518,14 @@ class ExternalChannel extends Channel {
     this.#tell(WITHDRAW, this.#sent)
   }
 
-  /** @param {unknown} reason @returns {boolean} */
+  /** @param {unknown} [reason] @returns {boolean} */
   close(reason) {
     if (this.closing !== null) return false
     const { link } = this
     // To 0 before it is connected: its hello may have been heard.
     const frame = [PROTOCOL, VERSION, CLOSE, this.peer, this.id]
     try {
-      if (reason === undefined || !this.isConnected) link.send([...frame, 0])
+      if (reason === undefined || !this.isMet) link.send([...frame, 0])
       else link.sendMessage([...frame, 1, reason])
     } catch {
       link.send([...frame, 0])
@@ -546,9 +533,11 @@ class ExternalChannel extends Channel {
     return super.close(reason)
   }
 
-  /** @internal @param {string} why @param {unknown} [reason] */
-  lose(why, reason) {
-    this.endWith(new ChannelError(`${this.name}: ${why}`, reason), true)
+  /** @internal @param {string} why @param {unknown} [reason] @param {unknown} [cause] default: the reason */
+  lose(why, reason, cause) {
+    const error = new ChannelError(`${this.name}: ${why}`, reason)
+    if (cause !== undefined) error.cause = cause
+    this.endWith(error, true)
   }
 
   /** @internal @param {ChannelError} error @param {boolean} hasFailed */
@@ -564,101 +553,81 @@ class ExternalChannel extends Channel {
     for (let guard = this.#guards.shift(); guard !== null; guard = this.#guards.shift()) guard.fail(error)
     super.endWith(error, hasFailed)
   }
+
+  static {
+    // Engines without explicit resource management have no such symbol.
+    const { dispose } = /** @type {any} */ (Symbol)
+    if (dispose) {
+      Object.defineProperty(this.prototype, dispose, {
+        value: /** @this {ExternalChannel<any>} */ function () { this.close() }, writable: true, configurable: true
+      })
+    }
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------- links
 
-/** Links by endpoint, by the function that opens theirs, or by themselves. @type {WeakMap<object, Link>} */
+/**
+ * Links by endpoint, by the function that opens the endpoints, or by session.
+ *
+ * @type {WeakMap<object, Link>}
+ */
 const links = /* @__PURE__ */ new WeakMap()
 
-const LONGEST_NAME = 1000
-
-/** Whether a frame is being posted: what endpoints without delay bring in the midst of that has to wait. */
-let posting = false
-
-/** A transport for frames, also over sockets. Workers, which post objects, use none. */
-class FrameTransport extends Transport {
-  /** @param {any} endpoint @throws {TypeError} when it is none */
-  constructor(endpoint) {
-    super(endpoint)
-    // An RTCDataChannel has null or undefined where it has no limit.
-    if (endpoint.ordered === false || typeof (endpoint.maxRetransmits ?? endpoint.maxPacketLifeTime) === 'number') {
-      throw check.wrongType('endpoint', 'ordered and reliable', endpoint)
-    }
-    this.isSocket = this.way === 'send' && ('binaryType' in endpoint || 'readyState' in endpoint)
-    /** The most bytes of a message. */
-    this.most = 'maxPacketLifeTime' in endpoint ? SHORT : Infinity
-  }
-
-  /** 0 while it connects, 1 when it is open, more when it is not any more. */
-  get state() {
-    const { readyState = 1 } = this.endpoint
-    return typeof readyState === 'number' ? readyState : ['connecting', 'open', 'closing', 'closed'].indexOf(readyState)
-  }
-
-  /** @param {Link} link */
-  listen(link) {
-    // A Blob could only be read later, after frames that come after it.
-    if (this.isSocket && 'binaryType' in this.endpoint) this.endpoint.binaryType = 'arraybuffer'
-    this.add('open', () => link.open())
-    super.listen(link)
-  }
-}
-
-/** Carries the channels of one endpoint. */
+/** Carries the channels of one endpoint, which is a transport or a session. */
 class Link {
   /** @type {Map<string, ExternalChannel<any>>} */
   #byName = new Map()
   /** @type {Map<number, ExternalChannel<any>>} */
   #byId = new Map()
-  /** How many arrived while a frame was posted, and have not been looked at. */
-  #late = 0
-  /** Reads a frame of which messages are missing. @type {ReturnType<typeof decoding> | null} */
-  #reading = null
-  /** What ends the watch on a life. @type {Map<string, AbortController>} */
-  #watches = new Map()
+  /** Ends the watch on a thread, by its life. @type {Map<string, AbortController> | null} */
+  #watches = null
+  /** Fires when the next part of a frame is late. @type {{ cancel(): boolean } | null} */
+  #deadline = null
+  /** Whether frames can be posted. */
   isOpen = false
   isOver = false
-  /** Whether another link may take its place. */
+  /** Whether another link can take the place of this one. */
   isFree = false
-  /** @type {FrameTransport | null} */
-  transport = null
-  /** The life of this thread; null until that is known. @type {string | null} */
+  /** The life of this thread; null until it is known. @type {string | null} */
   life = null
-  /** How the endpoint treats frames; null until the other side has been heard. @type {string | null} */
-  treatment = null
   rejected = 0
 
-  /** @param {object | null} key what it is found by; null: itself @param {FrameTransport} [transport] */
-  constructor(key, transport) {
-    links.set(key ?? this, this)
-    if (transport) this.use(transport)
-  }
-
-  /** @param {FrameTransport} transport */
-  use(transport) {
-    this.transport = transport
-    this.treatment = transport.isSocket ? TAKES_BYTES : null
-    this.#reading = null
-    transport.listen(this)
-    if (transport.state > 1) this.gone('closed')
-    else if (transport.isSilent && this.life === null) lifeOfThread().then(life => this.open(life))
+  /** @param {object} key the key of the link @param {any} carrier @param {SessionOptions} options */
+  constructor(key, carrier, options) {
+    const { maxPayload = MAX_FRAME, timeout = 60_000 } = options
+    links.set(key, this)
+    /** @type {FrameTransport | Session} */
+    this.carrier = carrier
+    this.maxPayload = maxPayload
+    this.timeout = timeout
+    this.scheduler = here(options)
+    carrier.listen(this)
+    if (carrier.state > 1) this.gone('closed')
+    else if (carrier.isSilent) lifeOfThread().then(life => this.open(life))
     else this.open('')
   }
 
   get wires() { return [...this.#byName.values()] }
-  /** Whether more is out than is good. */
-  get isFull() { return false }
-  /** Whether a name may have more ends than two. */
-  get isBroadcast() { return this.transport?.kind === 'BroadcastChannel' }
+  get hasChannels() { return this.#byName.size > 0 }
+  /** Whether messages leave now: the line of a session can be down. */
+  get isUp() { return this.isOpen && this.carrier.isUp }
+  /** Whether frames that can wait should wait. */
+  get isFull() { return this.carrier.isFull }
+  get isBroadcast() { return this.carrier.isBroadcast }
 
   open(life = this.life) {
     this.life = life
-    if (this.isOpen || this.isOver || this.life === null || this.transport?.state !== 1) return
+    if (this.isOpen || this.isOver || life === null || this.carrier.state !== 1) return
     this.isOpen = true
+    for (const wire of this.wires) wire.hello(wire.peer)
+    this.resume()
+  }
+  /** The line of a session is up, or has room again. */
+  resume() {
     for (const wire of this.wires) {
-      wire.hello(wire.peer)
       wire.pump()
+      wire.announce()
     }
   }
 
@@ -670,7 +639,10 @@ class Link {
     this.#byName.set(name, wire)
     this.#byId.set(wire.id, wire)
     if (this.isOver) wire.lose('the other side has gone')
-    else wire.hello(0)
+    else {
+      if (this.carrier instanceof Session) this.carrier.keepOpen()
+      wire.hello(0)
+    }
     return wire
   }
 
@@ -678,156 +650,129 @@ class Link {
   forget(wire) {
     if (!this.#byId.delete(wire.id)) return
     this.#byName.delete(wire.name)
-    if (this.#byId.size === 0 && !this.isOver) this.close()
+    if (this.hasChannels || this.isOver) return
+    const { carrier } = this
+    if (!(carrier instanceof Session)) {
+      this.isFree = true
+      return this.#end()
+    }
+    this.isFree = carrier.source !== null
+    carrier.close()
   }
-
-  /** All channels have been closed. */
-  close() {
-    this.isFree = true
-    this.end()
-  }
-  end() {
+  #end() {
     this.isOver = true
-    this.transport?.unlisten()
-    for (const watch of this.#watches.values()) watch.abort()
+    this.#deadline?.cancel()
+    if (this.carrier instanceof FrameTransport) this.carrier.unlisten()
+    for (const watch of this.#watches?.values() ?? NONE) watch.abort()
+  }
+  closeChannels() {
+    for (const wire of this.wires) wire.close()
   }
 
-  /** A message could not be read. Nobody knows whose it was, so nobody may wait for its answer. */
+  /** A message could not be read. It does not reveal its channel, so each sender could wait for it forever. */
   closeUnreadable() {
     for (const wire of this.wires) wire.close(new ChannelError(`${wire.name}: a message could not be read`))
   }
 
-  /** The other side has ended or is out of reach. @param {string} why @param {unknown} [reason] */
+  /** The endpoint has ended. @param {string} why @param {unknown} [reason] */
   gone(why, reason) {
-    // It will not say so again; but sockets of socket.io connect again.
-    this.isFree ||= this.transport?.way === 'emit' || this.transport?.endpoint.connected === true
+    // An endpoint that has ended fires no event for a later link, unless it connects again.
+    this.isFree ||= this.carrier.reconnects
     this.fail(why, reason)
   }
-
-  /** @param {string} why @param {unknown} [reason] */
-  fail(why, reason) {
-    const { wires } = this
-    this.end()
-    for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason)
+  /** @param {string} why @param {unknown} [reason] @param {unknown} [cause] default: the reason */
+  fail(why, reason, cause) {
+    const { wires, carrier } = this
+    this.isFree ||= carrier instanceof Session && carrier.source !== null
+    this.#end()
+    for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason, cause)
   }
 
-  /** Fails the channels whose other ends live as long as a lock is held. @param {string} life */
+  /** Fails the channels of a thread when it has ended. @param {string} life the lock that it holds */
   watch(life) {
-    if (life === '' || life === this.life || this.#watches.has(life)) return
+    const watches = this.#watches ??= new Map()
+    if (life === '' || life === this.life || watches.has(life)) return
     const watch = new AbortController()
-    this.#watches.set(life, watch)
+    watches.set(life, watch)
     const ended = () => {
       if (!this.isBroadcast) return this.gone('its thread has ended')
       const lost = this.wires.filter(wire => wire.life === life)
       for (const wire of lost) wire.lose('the other side has gone (its thread has ended)')
     }
-    whenReleased(life, ended, { signal: watch.signal, mayBeForeign: this.transport?.kind === 'MessagePort' })
+    const mayBeForeign = this.carrier instanceof FrameTransport && this.carrier.kind === 'MessagePort'
+    whenReleased(life, ended, { signal: watch.signal, mayBeForeign })
   }
 
   // --- out
 
   /** @param {any[]} frame without a message */
   send(frame) {
-    // As soon as it is open, all of its ends say hello; before, nobody has heard of them.
+    // When the link opens, all its ends say hello. Before, no peer has heard of them.
     if (this.isOver || !this.isOpen) return
     try {
-      this.post(frame)
+      this.carrier.post(frame)
     } catch (error) {
       this.gone('nothing can be sent', error)
     }
   }
-
   /**
-   * @param {any[]} frame with a message
-   * @param {any[]} [transfer] by default what is large
-   * @throws {DOMException | Error} what the endpoint says to it, as that it cannot be cloned; nothing is sent
-   *   then
+   * @param {any[]} frame a frame with a message
+   * @param {any[]} [transfer] default: large buffers, and objects that cannot be copied
+   * @throws {DOMException | RangeError | Error} if the message cannot be cloned or is too large; nothing
+   *   is sent
    */
   sendMessage(frame, transfer) {
-    const mayTransfer = this.treatment === CLONES && !this.isBroadcast && this.transport?.way === 'postMessage'
-    transferring([frame[MESSAGE_AT]], mayTransfer ? transfer : NONE, chosen => this.post(frame, chosen))
-  }
-
-  /** @param {any[]} frame @param {any[]} [transfer] */
-  post(frame, transfer) {
-    const { treatment } = this
-    const transport = /** @type {FrameTransport} */ (this.transport)
-    // It may say so itself only later, and complain to the console of what is sent meanwhile.
-    if (transport.state > 1) return this.gone('closed')
-    const asItIs = treatment === null || treatment === CLONES || GREETINGS.includes(frame[2]) && !transport.isSocket
-    const outer = posting
-    posting = true
-    try {
-      if (asItIs) transport.post(frame, transfer)
-      else if (treatment === TAKES_TEXT) transport.post(toBase64(joined([...messagesOf(frame, Infinity)])))
-      else for (const message of messagesOf(frame, transport.most)) transport.post(message)
-    } finally {
-      posting = outer
-    }
+    const { carrier } = this
+    const mayTransfer = carrier instanceof FrameTransport && carrier.treatment === CLONES &&
+      carrier.way === 'postMessage' && !carrier.isBroadcast
+    const post = (/** @type {any[]} */ chosen) => carrier.post(frame, chosen)
+    transferring([frame[MESSAGE_AT]], mayTransfer ? transfer : NONE, post)
   }
 
   // --- in
 
-  /** @param {any} message */
-  receive(message) {
-    if (!posting && this.#late === 0) return extend.event(() => this.#take(message))
-    this.#late++
-    queueMicrotask(() => {
-      this.#late--
-      this.#take(message)
-    })
+  /** @param {any[]} frame */
+  receive(frame) {
+    if (!this.isOver && !this.#handle(frame)) this.reject()
+  }
+  /** A frame does not fit, or cannot be read. */
+  reject() {
+    this.rejected++
+  }
+  /** A part of a frame has arrived; `isLast` if the frame is complete. @param {boolean} isLast */
+  expectPart(isLast) {
+    const { scheduler, timeout } = this
+    this.#deadline?.cancel()
+    this.#deadline = null
+    if (isLast || timeout === Infinity) return
+    this.#deadline = extend.at(scheduler, scheduler.now() + timeout, () => {
+      const { carrier } = this
+      if (!(carrier instanceof FrameTransport) || !carrier.isIncomplete) return
+      carrier.dropIncomplete()
+      this.reject()
+    }, { ref: false })
   }
 
-  /** @param {any} message @returns {void} */
-  #take(message) {
-    if (this.isOver) return
-    const isRest = this.#reading !== null
-    let frame = null
-    try {
-      const bytes = bytesIn(message)
-      if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
-      else if (bytes !== null && (isRest || startsFrame(bytes))) frame = this.#decode(bytes)
-    } catch {
-      this.#reading = null
-      this.rejected++
-      if (isRest) return this.#take(message) // it may well be the next
-    }
-    if (frame !== null && !this.handle(frame)) this.rejected++
-  }
-
-  /**
-   * @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing
-   * @throws {Error} when it is none
-   */
-  #decode(bytes) {
-    const version = bytes[PREFIX.length - 2]
-    if (this.#reading === null && version !== VERSION) return [PROTOCOL, version, UNREADABLE]
-    const { most } = /** @type {FrameTransport} */ (this.transport)
-    this.#reading ??= decoding(bytes.subarray(PREFIX.length), most)
-    const { done, value } = this.#reading.next(bytes)
-    if (!done) return null
-    this.#reading = null
-    return frameOf(value)
-  }
-
-  /** @param {any[]} frame @returns {boolean} whether it was one that could come */
-  handle(frame) {
+  /** @param {any[]} frame @returns {boolean} whether the frame could come */
+  #handle(frame) {
     const [, version, kind, to, from] = frame
     if (kind === UNREADABLE) return this.#differ(version, this.wires, 0)
     if (!isCount(to)) return false
     if (kind === HELLO) return this.#hello(frame)
     if (version !== VERSION) return false
-    const wire = to === 0 && kind === CLOSE ? this.wires.find(({ peer }) => peer === from) : this.#byId.get(to)
-    // It may have ended meanwhile.
-    return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame)
+    const isByPeer = to === 0 && kind === CLOSE
+    const wire = isByPeer ? this.wires.find(({ peer }) => peer === from) : this.#byId.get(to)
+    // The end can have been closed while the frame was on its way.
+    return wire === undefined ? to !== 0 || isByPeer : wire.handle(frame)
   }
 
   /**
-   * The other side speaks another version, and is told of it.
+   * The peer speaks another version. A HELLO tells it so.
    *
-   * @param {number} version @param {ExternalChannel<any>[]} wires those that have been met speak ours
-   * @param {number | null} to whom
-   * @returns {boolean} whether that ends any
+   * @param {number} version
+   * @param {ExternalChannel<any>[]} wires a wire that has met its peer is left alone: they speak one version
+   * @param {number | null} to the end that gets the HELLO
+   * @returns {boolean} whether a channel ends
    */
   #differ(version, wires, to) {
     const lost = wires.filter(({ peer }) => peer === 0)
@@ -839,393 +784,20 @@ class Link {
   }
 
   /** @param {any[]} frame @returns {boolean} */
-  #hello([, version, , to, from, name, life, probed]) {
+  #hello([, version, , to, from, name, life, probed, peerLimit]) {
     if (!isCount(from) || from === 0) return false
     const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
     if (wire !== undefined && wire.name !== name) return false
     if (version !== VERSION) {
-      return isCount(version) && version <= 255 && wire !== undefined && this.#differ(version, [wire], to === 0 ? from : null)
+      if (!isCount(version) || version > 255 || wire === undefined) return false
+      return this.#differ(version, [wire], to === 0 ? from : null)
     }
     if (life !== '' && !isLife(life)) return false
-    // An emitter may say to us what we say to it.
+    // An emitter may deliver our own frames to us.
     if (this.#byId.has(from)) return true
-    this.treatment ??= treatmentBy(probed)
-    // Who is not here yet says hello when it comes.
+    if (this.carrier instanceof FrameTransport) this.carrier.greeted(probed, peerLimit, this.maxPayload)
+    // A name that is not connected here says hello when it is.
     wire?.meet(from, life, to !== 0)
     return true
   }
 }
-
-// ------------------------------------------------------------------------------------------------- sessions
-
-/**
- * A session is a link over one endpoint after another, and never ends by itself. It numbers frames; its own
- * are:
- *
- *   ['rt.mjs', version, JOIN, received, from, to, isAnswer, probe]  first over each endpoint, from both
- *   sides; to 0: not known yet ['rt.mjs', version, NEXT, received, number, 0, frame]           in bytes;
- *   numbered from 1, and kept until it has been received ['rt.mjs', version, HEARD, received, asks]
- *   asks: whether an answer is due ['rt.mjs', version, OVER, received]                             all
- *   channels have been closed, and everything has been received
- *
- * `received` is how many frames have arrived; `from` and `to` are random numbers that sessions choose when
- * they are made. Who gets a JOIN sends what has not been received. One from another session than before: that
- * side has been started anew.
- */
-
-/** After so many frames they are acknowledged, if nothing else says so. */
-const ACKNOWLEDGED = 16
-/** When so many are out, ends do not say any more what is wanted. */
-const FULL = 64
-
-/** Sessions that were accepted, by the numbers of the other sides. @type {Map<number, Session>} */
-const accepted = /* @__PURE__ */ new Map()
-
-/**
- * @typedef {object} SessionOptions times in ms
- * @property {number} [timeout] how long the other side may be silent before channels fail, > 0; default 60
- *   000
- * @property {number} [heartbeat] after so long without a word it is asked for one, and after one more the
- *   endpoint is given up; default 5000, at most a quarter of `timeout`
- * @property {number} [retry] the longest pause before the next endpoint; default 10 000. Pauses grow from 100
- *   by doubling, and half of each is random
- * @property {Scheduler} [scheduler] whose clock counts; default that of the running job, else `rt`
- */
-
-class Session extends Link {
-  id = randomId()
-  /** The other side; 0 as long as it has not been heard. */
-  peer = 0
-  isOpen = true
-  /** @type {string | null} */
-  life = ''
-  /** Why what it got is no endpoint. @type {unknown} */
-  refusal = null
-  #isJoined = false
-  #isClosing = false
-  #attempts = 0
-
-  /** Frames that may have to be sent again, from number `#acknowledged` + 1. @type {Uint8Array[]} */
-  #kept = []
-  #acknowledged = 0
-  #received = 0
-  #unacknowledged = 0
-
-  /** Heartbeats since the other side was heard, and since there is this endpoint or it was heard. */
-  #silence = 0
-  #quiet = 0
-  /** @type {{ cancel(): boolean }} */
-  #beats
-  /** @type {{ cancel(): boolean } | null} */
-  #pause = null
-
-  /**
-   * @param {(() => any) | null} source opens the next endpoint; null when the other side does
-   * @param {any} options SessionOptions
-   * @param {(session: any) => void} [joined] told when it is not one that there was
-   */
-  constructor(source, options, joined) {
-    const { timeout = 60_000, retry = 10_000 } = options
-    const heartbeat = Math.min(options.heartbeat ?? 5000, timeout / 4) // or it would be given up before it is asked
-    const scheduler = here(options)
-    super(source)
-    this.scheduler = scheduler
-    this.source = source
-    this.joined = joined
-    this.timeout = timeout
-    this.heartbeat = heartbeat
-    this.retry = retry
-    // While there is an endpoint, that is what keeps Node alive.
-    const next = () => extend.at(scheduler, scheduler.now() + heartbeat, () => {
-      this.#beats = next()
-      this.#beat()
-    }, { ref: false })
-    this.#beats = next()
-  }
-
-  // --- endpoints
-
-  /** Opens the next one. */
-  dial() {
-    this.#pause = null
-    const take = (/** @type {any} */ endpoint) => {
-      try {
-        if (endpoint === null) this.#again()
-        else this.use(new FrameTransport(endpoint))
-      } catch (error) {
-        this.refusal = error
-        this.fail('no endpoint', error)
-      }
-    }
-    let endpoint = null
-    try {
-      endpoint = this.source?.()
-    } catch {} // it is asked again
-    if (typeof endpoint?.then === 'function') endpoint.then(take, () => take(null))
-    else take(endpoint)
-  }
-
-  #again() {
-    const { scheduler, retry } = this
-    if (this.isOver || this.source === null || this.#pause !== null) return
-    const pause = Math.min(retry, 100 * 2 ** this.#attempts++) * (1 + Math.random()) / 2
-    this.#pause = extend.at(scheduler, scheduler.now() + pause, () => this.dial())
-  }
-
-  /** @param {FrameTransport} transport */
-  use(transport) {
-    this.#leave()
-    if (this.isOver) return shut(transport)
-    this.#quiet = 0
-    // One of Node that nobody hears throws it.
-    if (!transport.isEventTarget) transport.endpoint.on('error', () => {})
-    super.use(transport)
-  }
-  open() {
-    if (this.source !== null && this.transport?.state === 1) this.#greet(this.peer, false)
-  }
-  #leave() {
-    const { transport } = this
-    this.transport = null
-    this.#isJoined = false
-    if (transport !== null) shut(transport)
-  }
-  /** The endpoint has ended. */
-  gone() {
-    this.#leave()
-    if (this.source === null && this.peer === 0) this.end()
-    else this.#again()
-  }
-
-  #beat() {
-    const { timeout, heartbeat } = this
-    if (++this.#silence * heartbeat >= timeout) return this.fail(`silent for ${timeout} ms`, 'timeout')
-    if (this.transport !== null && ++this.#quiet > 2) this.gone()
-    else if (this.#quiet > 1 || this.#unacknowledged > 0) this.#say(HEARD, this.#quiet > 1)
-  }
-
-  close() {
-    this.#isClosing = true
-    this.isFree = this.source !== null
-    this.#say(HEARD, true)
-    this.#closeIfDone()
-  }
-  end() {
-    super.end()
-    this.isFree = this.source !== null
-    this.#leave()
-    this.#beats.cancel()
-    this.#pause?.cancel()
-    this.#kept = []
-    if (accepted.get(this.peer) === this) accepted.delete(this.peer)
-  }
-  #closeIfDone() {
-    if (!this.#isClosing || this.wires.length > 0 || this.#kept.length > 0 || this.isOver) return
-    this.#say(OVER)
-    this.end()
-  }
-
-  // --- frames
-
-  get isFull() { return this.#kept.length >= FULL }
-
-  /** @param {number} kind @param {...any} content */
-  #say(kind, ...content) {
-    if (this.transport === null || kind !== JOIN && !this.#isJoined) return
-    this.#unacknowledged = 0
-    try {
-      super.post([PROTOCOL, VERSION, kind, this.#received, ...content])
-    } catch {
-      this.gone()
-    }
-  }
-  /** @param {number} to @param {boolean} isAnswer */
-  #greet(to, isAnswer) {
-    this.#say(JOIN, this.id, to, isAnswer, probe())
-  }
-
-  /** @param {any[]} frame copied: its sender may change what it is made of */
-  post(frame) {
-    this.#kept.push(joined(encoded(frame)))
-    this.#sendKept(this.#kept.length - 1)
-  }
-  /** @param {number} from the place of the first */
-  #sendKept(from) {
-    const first = this.#acknowledged + from + 1
-    this.#kept.slice(from).forEach((frame, i) => this.#say(NEXT, first + i, 0, frame))
-  }
-
-  /** @returns {FrameTransport} what is no more its own */
-  #part() {
-    const transport = /** @type {FrameTransport} */ (this.transport)
-    transport.unlisten()
-    this.transport = null
-    this.end()
-    return transport
-  }
-  /** The other side keeps no session. */
-  #release() {
-    if (this.joined === undefined || this.peer !== 0) return this.fail('it keeps no session: its end is not one of `accept`')
-    this.joined(this.#part().endpoint)
-  }
-
-  /** @param {any[]} frame @returns {boolean} */
-  handle(frame) {
-    const [, version, kind, received, ...rest] = frame
-    if (version !== VERSION) this.fail(`of version ${check.describe(version)} of the protocol, this is version ${VERSION}`)
-    else if (!isCount(kind) || kind < JOIN) this.#release()
-    else if (!isCount(received)) this.gone()
-    else if (kind === JOIN) this.#join(received, rest)
-    else if (this.#isJoined && this.#acknowledge(received)) {
-      this.#closeIfDone()
-      if (kind === NEXT) return this.#next(rest)
-      if (kind === HEARD && rest[0] === true) this.#say(HEARD, false)
-      else if (kind === OVER) this.fail('closed')
-    }
-    return true
-  }
-
-  /** @param {number} received @param {any[]} rest @returns {void} */
-  #join(received, [from, to, isAnswer, probed]) {
-    if (!isCount(from) || from === 0 || !isCount(to)) return this.gone()
-    const known = accepted.get(from) ?? this
-    if (known !== this) {
-      known.use(this.#part())
-      return known.#join(received, [from, to, isAnswer, probed])
-    }
-    if (this.peer !== 0 && from !== this.peer) return this.fail('started anew', 'restarted')
-    this.treatment ??= treatmentBy(probed)
-    const isNew = this.peer === 0
-    if (to !== 0 && to !== this.id) {
-      // It takes this side for another, and learns by the answer that that is no more.
-      this.#greet(from, true)
-      return this.gone()
-    }
-    this.peer = from
-    const wasJoined = this.#isJoined
-    if (!this.#acknowledge(received)) return
-    // First of all, since an endpoint without delay may bring frames at once.
-    this.#isJoined = true
-    this.#attempts = 0
-    if (!isAnswer) this.#greet(from, true)
-    if (!wasJoined) this.#sendKept(0)
-    if (isNew && this.joined !== undefined) {
-      accepted.set(from, this)
-      this.joined(this)
-    }
-    if (this.#isClosing) this.#say(HEARD, true)
-    this.#closeIfDone()
-  }
-
-  /** @param {number} received @returns {boolean} whether it can be */
-  #acknowledge(received) {
-    if (received > this.#acknowledged + this.#kept.length) {
-      this.fail('started anew', 'restarted')
-      return false
-    }
-    this.#silence = this.#quiet = 0
-    const wasFull = this.isFull
-    this.#kept.splice(0, received - this.#acknowledged)
-    this.#acknowledged = Math.max(received, this.#acknowledged)
-    if (wasFull && !this.isFull) for (const wire of this.wires) wire.announce()
-    return true
-  }
-
-  /** @param {any[]} rest @returns {boolean} */
-  #next([number, , bytes]) {
-    if (isCount(number) && number <= this.#received) return true
-    if (number !== this.#received + 1 || !isBytes(bytes)) {
-      this.gone()
-      return false
-    }
-    this.#received++
-    if (++this.#unacknowledged >= ACKNOWLEDGED) this.#say(HEARD, false)
-    let frame
-    try {
-      frame = frameOf(/** @type {any} */ (decoding(bytesOf(bytes)).next().value))
-    } catch {
-      return false
-    }
-    return super.handle(frame)
-  }
-}
-
-/** Ends what was made for a session. @param {FrameTransport} transport */
-function shut(transport) {
-  const { endpoint } = transport
-  transport.unlisten()
-  if (endpoint === globalThis) return
-  try {
-    (endpoint.close ?? endpoint.terminate ?? endpoint.disconnect)?.call(endpoint)
-  } catch {
-    // It has ended.
-  }
-}
-
-// ---------------------------------------------------------------------------------- frames as bytes or text
-
-const PREFIX = /* @__PURE__ */ (() =>
-  Uint8Array.from([...Array.from(PROTOCOL, sign => sign.charCodeAt(0)), VERSION, 0]))()
-/** How its first bytes, and so the frame, begin in base64. */
-const TEXT_PREFIX = /* @__PURE__ */ btoa(PROTOCOL)
-
-// How an endpoint treats frames.
-const CLONES = 'clones'
-const TAKES_BYTES = 'takes bytes'
-const TAKES_TEXT = 'takes text'
-
-/** What shows, when it has arrived, how an endpoint treats messages. */
-const probe = () => [new Uint8Array(1), new Map()]
-
-/** @param {any} probed @returns {string} */
-function treatmentBy(probed) {
-  const [bytes, map] = Array.isArray(probed) ? probed : []
-  return kindOf(map) === 'Map' ? CLONES : isBytes(bytes) ? TAKES_BYTES : TAKES_TEXT
-}
-
-/**
- * Up to this a frame is one message: RTCDataChannels of all browsers take it, and to copy it costs 8 us, as a
- * message does (Node 20).
- */
-const SHORT = 2 ** 16
-
-/**
- * @param {any[]} frame @param {number} most bytes of a message
- * @returns {Generator<Uint8Array, void>} the messages that carry it
- */
-function* messagesOf(frame, most) {
-  const parts = [PREFIX, ...encoded(frame)]
-  const isShort = parts.reduce((sum, { length }) => sum + length, 0) <= SHORT
-  const messages = isShort ? [joined(parts)] : [joined(parts.splice(0, 3)), ...parts]
-  for (const message of messages) {
-    for (let at = 0; at < message.length; at += most) yield message.subarray(at, at + most)
-  }
-}
-
-/** @param {Uint8Array} bytes */
-function toBase64(bytes) {
-  let binary = ''
-  for (let i = 0; i < bytes.length; i += 0x2000) binary += String.fromCharCode(...bytes.subarray(i, i + 0x2000))
-  return btoa(binary)
-}
-
-/** @param {{ values: any[], buffers: Uint8Array[] }} decoded @returns {any[]} */
-function frameOf({ values: frame, buffers }) {
-  try {
-    frame[MESSAGE_AT] = unpacked(frame[MESSAGE_AT], buffers)
-  } catch {
-    frame[MESSAGE_AT] = UNREADABLE
-  }
-  return frame
-}
-
-/** @param {Uint8Array} bytes @returns {boolean} of whatever version */
-const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].every((_, i) => bytes[i] === PREFIX[i])
-
-/**
- * @param {any} message @returns {Uint8Array | null} what it says in bytes, or in base64; null: neither
- * @throws {DOMException}
- */
-const bytesIn = message => isBytes(message) ? bytesOf(message)
-  : typeof message !== 'string' || !message.startsWith(TEXT_PREFIX) ? null
-    : Uint8Array.from(atob(message), character => character.charCodeAt(0))

@@ -29,7 +29,7 @@
 
 import { extend } from '../rt.mjs'
 import { Mutex, Semaphore, Supply, Turn, withSignal } from '../sync.mjs'
-import { decoding, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
+import { decoded, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
 import { identified, thisThread, whenEnded } from './internal/threads.mjs'
 /** @import { Awaitable } from '../rt.mjs' */
 /** @import { PermitsMaker, SupplyHooks, WaitOptions } from '../sync.mjs' */
@@ -617,8 +617,8 @@ class Store extends Memory {
     if (kind === NUMBER) return this.doubles[(at + KIND) / 2]
     if (kind === UNDEFINED) return undefined
     const begin = (at + KIND) * 4
-    const { values, buffers } = /** @type {any} */ (decoding(this.octets.slice(begin, begin + kind)).next().value)
-    return unpacked(values[0], buffers)
+    const { values, take } = decoded(this.octets.slice(begin, begin + kind))
+    return unpacked(values[0], take)
   }
 }
 

@@ -52,7 +52,7 @@ process.exitCode = total.failed ? 1 : 0
 function find(directory) {
   return readdirSync(directory, { recursive: true })
     .map(name => relative(root, join(directory, name)).split(sep).join('/'))
-    .filter(file => file.endsWith('.test.mjs') && !file.startsWith('test/browser/'))
+    .filter(file => file.endsWith('.test.mjs') && !/^test\/browser\/|(^|\/)node_modules\//.test(file))
     .sort()
 }
 

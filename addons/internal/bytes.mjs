@@ -14,8 +14,10 @@
  *
  * Invariants:
  * 1. `unpacked` is the inverse of `packed`, for each value that structured clone and this file both accept.
- * 2. `decoding` accepts bytes from a stranger: it throws an Error for all bytes that `encoded` cannot have
+ * 2. `decoded` accepts bytes from a stranger: it throws an Error for all bytes that `encoded` cannot have
  *    made, runs no code of the sender, and changes no prototype.
+ * 3. Decoding takes linear time and memory: an announced buffer costs one number until an escape takes the
+ *    buffer, and each buffer is taken at most once.
  */
 
 import { extend } from '../../rt.mjs'
@@ -38,54 +40,53 @@ export function encoded(values) {
       throw error instanceof RangeError ? cannotClone(value) : error // a cycle, or too deep for the stack
     }
   })
-  const text = (encoder ??= new TextEncoder()).encode(JSON.stringify([...list, buffers.map(({ length }) => length)]))
+  list.push(buffers.map(({ length }) => length))
+  const text = (encoder ??= new TextEncoder()).encode(JSON.stringify(list))
   const { length } = text
   return [Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...buffers]
 }
 
 /**
- * Reads what `encoded` has made, beginning with its first message; then it asks for the next ones.
+ * Reads the bytes that `encoded` makes.
  *
- * @param {Uint8Array} bytes @param {number} [most] bytes of a message
- * @returns {Generator<void, { values: any[], buffers: Uint8Array[] }, Uint8Array>} values that are still
- *   packed
- * @throws {Error} when it is not what `encoded` makes
+ * @param {Uint8Array} bytes
+ * @returns {{ values: any[], take: TakeBuffer }} the values, still packed, and the buffers for `unpacked`
+ * @throws {Error} if `encoded` cannot have made the bytes
  */
-export function* decoding(bytes, most = Infinity) {
-  const begin = checkLength(4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true))
-  const head = bytes.length < begin ? joined([bytes, yield* part(begin - bytes.length, most)]) : bytes
-  const values = list(JSON.parse((decoder ??= new TextDecoder()).decode(head.subarray(4, begin))))
+export function decoded(bytes) {
+  const begin = 4 + new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true)
+  if (begin > bytes.length) throw new SyntaxError('the text is shorter than announced')
+  const values = list(JSON.parse((decoder ??= new TextDecoder()).decode(bytes.subarray(4, begin))))
   const lengths = list(values.pop())
+  const ends = new Float64Array(lengths.length)
   let end = begin
-  const buffers = lengths.map(length => head.subarray(end, end = checkLength(end + checkLength(length))))
-  if (head.length === begin) for (let i = 0; i < lengths.length; i++) buffers[i] = yield* part(lengths[i], most)
-  else if (head.length !== end) throw new SyntaxError('not as many bytes as announced')
-  return { values, buffers }
-}
-
-/** @param {number} length @param {number} most @returns {Generator<void, Uint8Array, Uint8Array>} */
-function* part(length, most) {
-  const chunks = []
-  for (let left = length; left > 0; left -= most) {
-    const chunk = yield
-    if (chunk.length !== Math.min(left, most)) throw new SyntaxError('not what was to follow')
-    chunks.push(chunk)
+  for (let i = 0; i < lengths.length; i++) {
+    if (!isCount(lengths[i])) throw new SyntaxError('the length of a buffer is not a count')
+    ends[i] = end += lengths[i]
   }
-  return joined(chunks)
+  if (end !== bytes.length) throw new SyntaxError(`${end} bytes are announced, ${bytes.length} have arrived`)
+  return {
+    values,
+    take(index) {
+      if (!isCount(index) || !(lengths[index] >= 0)) throw new SyntaxError('an escape has no buffer of its own')
+      const end = ends[index]
+      const length = lengths[index]
+      lengths[index] = TAKEN
+      return bytes.subarray(end - length, end)
+    }
+  }
 }
+/** Returns the bytes of a buffer by its index, once. @typedef {(index: any) => Uint8Array} TakeBuffer */
 
-/** @param {unknown} length which somebody announces */
-function checkLength(length) {
-  if (isCount(length) && length <= 2 ** 31) return length
-  throw new SyntaxError('not the length of what follows')
-}
+/** The length of a buffer that an escape has taken. */
+const TAKEN = -1
 
 // -------------------------------------------------------------------------------------------- packed values
 
 /** The only key of an escape. */
 const ESCAPE = '$'
 
-/** @param {any} value @param {Uint8Array[]} buffers @returns {any} what JSON can say */
+/** @param {any} value @param {Uint8Array[]} buffers @returns {any} a value that JSON can express */
 function packed(value, buffers) {
   const all = (/** @type {any[]} */ values) => Array.from(values, part => packed(part, buffers))
   const kind = packedKindOf(value)
@@ -98,7 +99,7 @@ function packed(value, buffers) {
   throw cannotClone(value)
 }
 
-/** @param {any} value @returns {string} 'JSON' where it is its own word for it */
+/** @param {any} value @returns {string} the kind; 'JSON' if JSON can express the value itself */
 function packedKindOf(value) {
   const type = typeof value
   if (type === 'string' || type === 'boolean' || value === null) return 'JSON'
@@ -112,24 +113,24 @@ function packedKindOf(value) {
 }
 
 /**
- * The inverse of `packed`; what was packed is used up.
+ * The inverse of `packed`. The packed value is reused, so it is lost.
  *
- * @param {any} value @param {Uint8Array[]} buffers of which the value takes hold
+ * @param {any} value @param {TakeBuffer} take returns the buffers, which may become parts of the result
  * @returns {any}
- * @throws {Error} when it is not what `packed` makes
+ * @throws {Error} if `packed` cannot have made the value
  */
-export function unpacked(value, buffers) {
+export function unpacked(value, take) {
   if (typeof value !== 'object' || value === null) return value
   if (!Object.hasOwn(value, ESCAPE)) {
     // An own __proto__, as JSON.parse makes it, is assigned to like any other own property.
-    for (const key of Object.keys(value)) value[key] = unpacked(value[key], buffers)
+    for (const key of Object.keys(value)) value[key] = unpacked(value[key], take)
     return value
   }
   const [kind, ...content] = list(value[ESCAPE])
-  if (kind === 'ArrayBuffer') return bufferOf(buffers[content[0]])
-  if (VIEW.test(kind)) return new /** @type {any} */ (globalThis)[kind](bufferOf(buffers[content[0]]))
+  if (kind === 'ArrayBuffer') return bufferOf(take(content[0]))
+  if (VIEW.test(kind)) return new /** @type {any} */ (globalThis)[kind](bufferOf(take(content[0])))
   if (!Object.hasOwn(PACKED, kind)) throw new SyntaxError('an escape of an unknown kind')
-  return PACKED[kind].make(...content.map(part => unpacked(part, buffers)))
+  return PACKED[kind].make(...content.map(part => unpacked(part, take)))
 }
 
 /** @param {unknown} value @returns {any[]} */
@@ -138,19 +139,26 @@ function list(value) {
   return value
 }
 
-/** Of an array that has holes. @param {number} length @param {[string, any][]} entries @returns {any[]} */
+/** Makes an array that has holes. @param {number} length @param {[string, any][]} entries @returns {any[]} */
 const arrayOf = (length, entries) =>
   Object.assign([], { length }, Object.fromEntries(entries.filter(([key]) => isPlace(key, length))))
 
+/** @param {boolean} isNegative @param {unknown} digits @returns {bigint} */
+function bigintOf(isNegative, digits) {
+  if (typeof digits !== 'string' || !digits.startsWith('0x')) throw new SyntaxError('digits must be hexadecimal')
+  return isNegative ? -BigInt(digits) : BigInt(digits)
+}
+
 /**
- * Kinds of values, by what is packed of them, and what makes them of that again.
+ * Kinds of values: how each is packed, and how it is made again.
  *
  * @type {Record<string, { pack(value: any): any[], make(...content: any[]): any }>}
  */
 const PACKED = {
   undefined: { pack: () => [], make: () => undefined },
   number: { pack: value => [Object.is(value, -0) ? '-0' : String(value)], make: Number },
-  bigint: { pack: value => [String(value)], make: BigInt },
+  // Hexadecimal digits, because engines parse decimal digits in more than linear time.
+  bigint: { pack: value => [value < 0n, `0x${(value < 0n ? -value : value).toString(16)}`], make: bigintOf },
   Date: { pack: date => [date.getTime()], make: time => new Date(time) },
   RegExp: { pack: ({ source, flags }) => [source, flags], make: (source, flags) => new RegExp(source, flags) },
   Error: {
@@ -159,7 +167,7 @@ const PACKED = {
   },
   Map: { pack: map => [[...map]], make: entries => new Map(entries) },
   Set: { pack: set => [[...set]], make: values => new Set(values) },
-  // Of an array with holes, and of an object that looks like an escape.
+  // An array with holes, and an object that looks like an escape.
   array: { pack: array => [array.length, Object.entries(array).filter(([key]) => isPlace(key, array.length))], make: arrayOf },
   object: { pack: object => [Object.entries(object)], make: Object.fromEntries }
 }
@@ -167,7 +175,7 @@ const PACKED = {
 export const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
   { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError })
 
-/** The classes of what shows bytes. */
+/** Names of typed arrays and of DataView. */
 const VIEW = /^(?:(?:Big)?(?:Ui|I)nt\d+(?:Clamped)?Array|Float\d+Array|DataView)$/
 
 /** @param {string} key @param {number} length */
@@ -182,7 +190,7 @@ let encoder
 /** @type {TextDecoder} */
 let decoder
 
-/** The name of what a value is built of, also of those from another realm. @param {unknown} value */
+/** The name of the class of a value, also of another realm. @param {unknown} value */
 export const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
 /** @param {any} value */
 export const isBytes = value => ArrayBuffer.isView(value) || kindOf(value) === 'ArrayBuffer'
@@ -194,12 +202,15 @@ export const bytesOf = source => ArrayBuffer.isView(source)
 
 /** A buffer of nothing but these bytes. @param {Uint8Array} bytes */
 const bufferOf = bytes => bytes.length === bytes.buffer.byteLength && kindOf(bytes.buffer) === 'ArrayBuffer'
-  ? bytes.buffer : Uint8Array.from(bytes).buffer
+  ? bytes.buffer : bytes.slice().buffer
+
+/** @param {Uint8Array[]} chunks @returns {number} the sum of their lengths */
+export const lengthOf = chunks => chunks.reduce((sum, { length }) => sum + length, 0)
 
 /** @param {Uint8Array[]} chunks @returns {Uint8Array} not copied if it is one */
 export function joined(chunks) {
   if (chunks.length === 1) return chunks[0]
-  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+  const whole = new Uint8Array(lengthOf(chunks))
   let offset = 0
   for (const chunk of chunks) {
     whole.set(chunk, offset)

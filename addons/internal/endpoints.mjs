@@ -18,8 +18,7 @@ import { extend } from '../../rt.mjs'
 import { NONE, kindOf } from './bytes.mjs'
 
 /**
- * An endpoint, whatever its shape: anything that has `postMessage`, `send` or `emit`, and `addEventListener`
- * or `on`.
+ * Wraps an endpoint of any shape: with `postMessage`, `send` or `emit`, and with `addEventListener` or `on`.
  */
 export class Transport {
   /** @type {(() => void)[]} */
@@ -41,12 +40,16 @@ export class Transport {
     this.endpoint = endpoint
     this.way = way
     this.kind = platformKindOf(endpoint)
-    this.isEventTarget = has('addEventListener')
-    /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
+    /**
+     * Whether listeners get events. `on` comes first, because it hands over the message itself: no object of
+     * the DOM has it, `ws` has both, and for socket.io `addEventListener` is another name of `on`.
+     */
+    this.isEventTarget = !has('on')
+    /** Whether it is a process of Node: without a callback, `send` throws its errors later. */
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
     /**
-     * Whether nobody tells when the other side has died, so that a lock must. Locks of another process are
-     * out of sight.
+     * Whether the platform reports nothing when the peer ends, so that a lock must. Locks of another process
+     * are invisible.
      */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
   }
@@ -61,7 +64,7 @@ export class Transport {
     this.#sent = error => { if (error) link.gone('nothing can be sent', error) }
     this.add('message', event => link.receive(isEventTarget ? event?.data : event))
     this.add('messageerror', () => link.closeUnreadable())
-    this.add('close', () => gone('closed'))
+    this.add('close', event => gone(closedWith(isEventTarget ? event?.code : event)))
     if (isEventTarget) {
       // An error without a message: its script could not be loaded. Other errors do not end a worker.
       if (this.kind === 'Worker') {
@@ -86,6 +89,7 @@ export class Transport {
 
   unlisten() {
     for (const end of this.#endings.splice(0)) end()
+    if (this.kind === 'MessagePort') drain(this.endpoint)
   }
 
   /** @param {any} message @param {any[]} transfer */
@@ -96,6 +100,30 @@ export class Transport {
     else if (this.isProcess) endpoint.send(message, this.#sent)
     else endpoint[/** @type {string} */ (this.way)](message)
   }
+}
+
+/**
+ * Drops the frames that are on their way when a link ends. A port of Node without a listener keeps such
+ * frames in its queue, and while the queue is not empty, the port does not notice that its peer closes. Ports
+ * of browsers drop the frames as well.
+ *
+ * @param {any} port
+ */
+function drain(port) {
+  if (typeof port.listenerCount !== 'function' || port.listenerCount('message') > 0) return
+  const drop = () => {}
+  port.on('message', drop)
+  const stop = () => { port.off('message', drop) }
+  extend.markInternal(stop)
+  setTimeout(stop, DRAIN)
+}
+/** How long a port without a link drops messages, ms. A frame takes less than one. */
+const DRAIN = 50
+
+/** @param {unknown} code the code of a 'close' event, if the endpoint is a WebSocket */
+function closedWith(code) {
+  if (typeof code !== 'number' || code < 1000) return 'closed'
+  return `closed with code ${code}${code === 1009 ? ', message too big' : ''}`
 }
 
 /** Endpoints whose other side can die without an event here, in browsers. */
@@ -112,11 +140,11 @@ export function platformKindOf(object) {
 // ------------------------------------------------------------------------------------------------- transfer
 
 /**
- * Has `act` transfer what it is told to, or what pays. Some buffers cannot be, as that of a
- * WebAssembly.Memory.
+ * Calls `act` with the objects to transfer: the given ones, or those that are expensive or impossible to
+ * copy. Some buffers cannot be transferred, for example of a WebAssembly.Memory.
  *
  * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => any} act
- * @returns {any} what that returns
+ * @returns {any} the result of `act`
  */
 export function transferring(values, given, act) {
   const chosen = given ?? transferablesIn(values)
@@ -155,16 +183,16 @@ function transferableIn(value) {
 /** Buffers of this size and more are transferred rather than copied, bytes. */
 const LARGE = 2 ** 16
 
-/** What is worth nothing, or nothing as yet, where it is left behind. */
+/** Kinds of objects that are useless in the thread of their sender. */
 const ALWAYS_TRANSFERRED = /* @__PURE__ */ new Set([
   'MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream', 'WritableStream', 'TransformStream',
   'RTCDataChannel', 'MediaStreamTrack'
 ])
 
-/** Whose elements or properties are looked at, too. */
+/** Kinds of values whose elements or properties can be transferred. */
 const HAVE_PARTS = /* @__PURE__ */ new Set(['Array', 'Object'])
 
-/** What may be transferred, and cloned as well. */
+/** Kinds of objects that can be transferred or cloned. */
 export const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
 
 /** @param {string} name @param {unknown} value @throws {TypeError} if it is no array */

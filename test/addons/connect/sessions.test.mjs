@@ -124,7 +124,7 @@ function converse(random, most, posted) {
 }
 
 sessions('cut at any messages, all arrives once and in order, both ways, to the end, and nobody is left', () =>
-  forSeeds(1000, random => {
+  forSeeds(100, random => {
     const risk = random.real(0, 0.4)
     let cuts = random.integer(0, 30)
     converse(random, 12, (line, host) => {
@@ -136,9 +136,9 @@ sessions('cut at any messages, all arrives once and in order, both ways, to the 
     })
   }))
 
-// SEEDS=1000 takes two minutes.
+// SEEDS=1000 takes two minutes. kill-sessions.mjs has more kinds of faults.
 sessions('cut at each message in turn, of either side, which arrives or does not, the same holds', () =>
-  forSeeds(20, ({ seed }) => {
+  forSeeds(8, ({ seed }) => {
     const converseCutAt = (message, delay) => {
       let count = 0
       converse(seeded(seed), 3, (line, host) => {
@@ -189,8 +189,7 @@ sessions('a line that says things twice, or loses them without a word, changes n
   const isLossy = random.chance(0.5)
   const { dial, run, wait, lines } = setUp({
     times: () => random.pick(isLossy ? [0, 1, 1, 1, 1, 1, 2, 2] : [1, 2]),
-    heartbeat: 20,
-    timeout: 1e6,
+    heartbeat: 20, retry: 100, timeout: 1e6,
     meet: (connect, run) => run(function* () {
       const values = connect('values')
       for (;;) heard.push(yield values.receive())
@@ -200,7 +199,7 @@ sessions('a line that says things twice, or loses them without a word, changes n
   const job = run(function* () {
     for (let i = 0; i < 10; i++) yield values.send(i)
   })
-  await wait(5e5)
+  await wait(2e4)
   assert.is(job.state, 'done')
   assert.equal(heard, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   if (!isLossy) assert.is(lines.length, 1)
@@ -219,7 +218,8 @@ sessions('whoever is silent for too long has gone: what waits fails, at both end
   for (const error of [await here, await there[0]]) {
     assert.instance(error, ChannelError)
     assert.is(error.reason, 'timeout')
-    assert.is(error.message, 'x: the other side has gone (silent for 1000 ms)')
+    assert.match(error.message, /^x: the other side has gone \(\S.* for 1000 ms: .*\)$/)
+    assert.instance(error.cause, Error)
   }
 })
 
@@ -238,7 +238,7 @@ for (const isAccepted of [false, true]) {
     const wait = ms => host.drain({ until: host.time + ms })
     const left = () => connect(open, 'x', { scheduler })
     let end = line => line.b
-    const right = connect(() => end(lines.at(-1)), 'x', { scheduler })
+    const right = connect(() => lines.length > 0 ? end(lines.at(-1)) : null, 'x', { scheduler })
     function open() {
       lines.push(endpoints('ws', { clock: host }))
       if (end === null && isAccepted) accept(lines.at(-1).b, session => { anew = connect(session, 'x') }, { scheduler })
