@@ -48,7 +48,7 @@ import { Job, Scheduler, Task, extend } from './rt.mjs'
 /** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Keys, ResultOf } from './rt.mjs' */
 /** @import { Taking, TaskOptions, Yieldable } from './rt.mjs' */
 
-const { Sleep, WaitQueue, Waitable, Waiter, check, here } = extend
+const { Sleep, WaitQueue, Waitable, Waiter, check, here, labelOf, membersOf, nameOf } = extend
 const { parameters: TASK } = check
 const { among, callable, duration, flag, interval, notNegative, number, text, wrongType } = check
 const { options: checked, scheduler: schedulerOption, signal: signalOption } = check
@@ -56,6 +56,12 @@ const { options: checked, scheduler: schedulerOption, signal: signalOption } = c
 /** The error of `timeout`. */
 export class TimeoutError extends Error {
   name = 'TimeoutError'
+
+  // Not the default constructor: see DeadlineError in rt.mjs.
+  /** @param {string} [message] @param {ErrorOptions} [options] */
+  constructor(message, options) {
+    super(message, options)
+  }
 }
 
 /**
@@ -67,7 +73,7 @@ export const Handle = /* @__PURE__ */ (() => {
   class Handle {}
   const { dispose } = /** @type {any} */ (Symbol) // undefined in engines without explicit resource management
   const value = /** @this {any} */ function () { this.cancel() }
-  if (dispose) Object.defineProperty(Handle.prototype, dispose, { value, writable: true, configurable: true })
+  if (dispose) Object.defineProperty(Handle.prototype, dispose, extend.hiddenProperty(value))
   return Handle
 })()
 
@@ -142,7 +148,7 @@ const excessOption = /* @__PURE__ */ among('queue', 'skip', 'latest', 'restart')
  * @param {Record<string, (name: string, value: any) => unknown>[]} tables
  * @returns {Record<string, (name: string, value: any) => unknown>}
  */
-const tableOf = (...tables) => Object.assign({}, ...tables)
+const tableOf = (...tables) => tables.reduce((all, table) => Object.assign(all, table), Object.create(null))
 
 // ------------------------------------------------------------------------------------ 1 jobs of one source
 
@@ -157,8 +163,12 @@ const RELEASE = /* @__PURE__ */ tableOf(TASK, { excess: excessOption })
 
 /** Returns the parameters of a task that are set. @internal @param {any} source @returns {TaskOptions} */
 export function parametersOf(source) {
-  const all = Object.keys(TASK).map(name => [name, source[name]])
-  return Object.fromEntries(all.filter(([, value]) => value !== undefined))
+  /** @type {any} */
+  const parameters = {}
+  Object.keys(TASK).forEach(name => {
+    if (source[name] !== undefined) parameters[name] = source[name]
+  })
+  return parameters
 }
 
 /**
@@ -201,7 +211,7 @@ export class JobSource {
     const options = { ...this.given, ...own }
     if (task.deadline === Infinity) options.deadline ??= deadline
     const { line, scheduler } = this
-    if (line === null) return scheduler.spawn(task, options, ...args)
+    if (line === null) return extend.spawn(scheduler, task, options, args)
     if (line.mustSkip) return null
     return line.latest = extend.spawn(scheduler, task, options, args, job => line.admit(job, args))
   }
@@ -377,7 +387,7 @@ export class Alarm extends Handle {
       else this.#entry?.set(following)
       work(time)
     }
-    fire.of = work.of ?? work.name
+    fire.of = labelOf(work)
     return fire
   }
 
@@ -518,7 +528,7 @@ export function every(period, work, options = {}) {
     return --left > 0 ? time : undefined
   }
   const fire = () => activate(cycle.latest)
-  fire.of = activate.of ?? activate.name
+  fire.of = labelOf(activate)
   return new Alarm(scheduler, cycle.time, fire, next, options)
 }
 
@@ -913,7 +923,12 @@ export function periodic(task, options = {}) {
 }
 
 /** Waits for the start of the next period. */
-class PeriodStart extends Sleep {}
+class PeriodStart extends Sleep {
+  /** @param {number} time @param {{ scheduler: Scheduler }} options @param {() => void} ring */
+  constructor(time, options, ring) {
+    super(time, false, options, ring)
+  }
+}
 
 /** @returns {Generator<any, number, any>} */
 function* passPeriod() {
@@ -929,7 +944,7 @@ function* passPeriod() {
     yield
     throw reason // in a critical section, which defers the cancellation
   }
-  const start = new PeriodStart(finished, false, { scheduler }, () => {
+  const start = new PeriodStart(finished, { scheduler }, () => {
     // In the dispatcher, after the last budget has been charged to the period that ends.
     const index = tracker.indexAfter(finished)
     const time = tracker.timeOf(index)
@@ -1072,7 +1087,8 @@ const listenerCounts = new Map()
 function countListeners(type, change) {
   const count = (listenerCounts.get(type) ?? 0) + change
   listenerCounts.set(type, count)
-  for (const listener of [armLastListener, onLastListener]) extend.markInternal(listener)
+  extend.markInternal(armLastListener)
+  extend.markInternal(onLastListener)
   if (count > 0) globalThis.addEventListener?.(type, armLastListener, { capture: true, passive: true })
   else globalThis.removeEventListener?.(type, armLastListener, { capture: true })
 }
@@ -1105,7 +1121,7 @@ function runAfter(event, scheduler) {
 /**
  * Waits for a microtask, because code that dispatches an event continues afterwards.
  *
- * @param {Iterable<Scheduler>} schedulers
+ * @param {Set<Scheduler> | Scheduler[]} schedulers
  */
 function runInMicrotask(schedulers) {
   queueMicrotask(() => extend.event(() => {}, schedulers))
@@ -1129,10 +1145,11 @@ function addHandler(target, type, capture, passive, handler) {
   const key = `${type} ${capture} ${passive}`
   let listener = known.get(key)
   if (listener === undefined) {
+    /** @type {Set<(event: any) => void>} */
     const handlers = new Set()
     const notify = (/** @type {any} */ event) => {
       // The rule of the DOM: handlers that were added or removed during this event do not get it.
-      for (const handler of [...handlers]) if (handlers.has(handler)) handler(event)
+      membersOf(handlers).forEach(handler => { if (handlers.has(handler)) handler(event) })
     }
     countListeners(type, 1)
     extend.markInternal(notify)
@@ -1306,10 +1323,10 @@ export class EventHandler extends Handle {
 
   /** Loses the waiting events. */
   drop() {
-    for (const queue of [this.raised, this.delivered]) {
-      this.dropped += queue.size
-      while (queue.size > 0) queue.shift()
-    }
+    const { raised, delivered } = this
+    this.dropped += raised.size + delivered.size
+    while (raised.size > 0) raised.shift()
+    while (delivered.size > 0) delivered.shift()
     this.source.line?.clear()
     this.isCancelled = true
     this.settled()
@@ -1326,7 +1343,8 @@ export class EventHandler extends Handle {
       this.raised.push({ args: [picked === undefined ? event : picked], release })
       this.deliver()
     }
-    hear.of = before?.name === 'before' ? '' : before?.name
+    const name = before && nameOf(before)
+    hear.of = name === 'before' ? '' : name
     const removeListener = addHandler(target, type, capture, passive, event => {
       if (once) this.#subscription?.cancel()
       runAfter(event, scheduler)
@@ -1594,7 +1612,7 @@ export class AsyncEvent {
     source.scheduler = scheduler
     const isDirect = source.parameter('reservation') !== undefined || source.line !== null
     const handler = { source, isDirect, isCancelled: false, keys: keysOf(source) }
-    this.#arrange([...this.#handlers, handler])
+    this.#arrange(this.#handlers.concat(handler))
     return new Subscription(undefined, () => {
       handler.isCancelled = true
       source.line?.clear()
@@ -1607,7 +1625,7 @@ export class AsyncEvent {
     const { policy } = this.#scheduler
     if (policy !== this.#policy) {
       this.#policy = policy
-      for (const handler of this.#handlers) handler.keys = keysOf(handler.source)
+      this.#handlers.forEach(handler => { handler.keys = keysOf(handler.source) })
       this.#arrange(this.#handlers)
     }
     this.#pass(this.#handlers, 0, this.#scheduler.now(), args)
@@ -1656,7 +1674,7 @@ export class AsyncEvent {
       if (next < handlers.length) extend.at(this.#scheduler, release, passOn)
       return apply(extend.preemptible(task.run), task, args)
     }
-    const job = source.release({ release }, args, Object.create(task, { run: { value: run } }))
+    const job = source.release({ release }, args, Object.create(task, { run: extend.hiddenProperty(run) }))
     extend.ended(/** @type {Job} */ (job), passOn)
   }
 }

@@ -76,14 +76,16 @@ export const edf = Object.freeze({
   name: 'edf',
   compare: (a, b) => a.absoluteDeadline === b.absoluteDeadline ? b.priority - a.priority
     : a.absoluteDeadline - b.absoluteDeadline,
-  level: task => -task.deadline
+  level: task => -task.deadline,
+  priority: undefined // not one of Object.prototype
 })
 
 /** Fixed priority: the larger priority first. @type {Policy} */
 export const fp = Object.freeze({
   name: 'fp',
   compare: (a, b) => b.priority - a.priority,
-  level: task => task.priority
+  level: task => task.priority,
+  priority: undefined
 })
 
 /**
@@ -490,12 +492,14 @@ const PARAMETERS = {
 }
 const PARAMETER_NAMES = /* @__PURE__ */ Object.keys(PARAMETERS)
 /** @type {any} */
-const DEFAULTS = /* @__PURE__ */ Object.fromEntries(PARAMETER_NAMES.map(
-  name => [name, /** @type {any} */ (PARAMETERS)[name][1]]))
-const TASK_OPTIONS = /* @__PURE__ */ Object.fromEntries(PARAMETER_NAMES.map(name => [name, unchecked]))
+const DEFAULTS = {
+  .../* @__PURE__ */ tableOf(PARAMETER_NAMES, name => /** @type {any} */ (PARAMETERS)[name][1])
+}
+/** @type {Record<string, Check>} */
+const TASK_OPTIONS = /* @__PURE__ */ tableOf(PARAMETER_NAMES, () => unchecked)
 const SPAWN_OPTIONS = { ...TASK_OPTIONS, release: unchecked, signal: unchecked }
 /** @type {any} */
-const NO_OPTIONS = Object.freeze({})
+const NO_OPTIONS = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ tableOf([], unchecked))
 
 /**
  * The checked parameters of a job.
@@ -602,7 +606,7 @@ export class Task {
   constructor(work, options) {
     if (typeof work === 'function') {
       this.run = work
-      this.name = work.name
+      this.name = nameOf(work)
     } else {
       const isOptions = options === undefined && typeof work === 'object' && work !== null
       if (options !== undefined || new.target === Task) {
@@ -612,15 +616,14 @@ export class Task {
       this.name = this.constructor.name
       options = work
     }
-    // Fields would hide the accessors of a derived class.
-    for (const name of PARAMETER_NAMES) {
-      if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
-    }
-    if (options !== undefined) {
-      knownOptions(options, TASK_OPTIONS)
-      for (const name of PARAMETER_NAMES) {
-        if (options[name] !== undefined) /** @type {any} */ (this)[name] = options[name]
-      }
+    if (options !== undefined) knownOptions(options, TASK_OPTIONS)
+    for (let i = 0; i < PARAMETER_NAMES.length; i++) {
+      const name = PARAMETER_NAMES[i]
+      // Fields would hide the accessors of a derived class.
+      const isInherited = name in new.target.prototype && !(name in Object.prototype)
+      if (isInherited) delete (/** @type {any} */ (this)[name])
+      const value = options?.[name]
+      if (value !== undefined) /** @type {any} */ (this)[name] = value
     }
     parametersOf(this, null)
   }
@@ -644,7 +647,7 @@ export class Task {
    * @throws {TypeError | RangeError} if a parameter has become invalid
    */
   release(...args) {
-    return /** @type {any} */ (here(this)).spawn(this, undefined, ...args)
+    return /** @type {any} */ (spawn(coreOf(here(this)), this, undefined, args))
   }
 }
 
@@ -1005,9 +1008,8 @@ export class Job {
     // Engines without explicit resource management have no such symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
-      Object.defineProperty(this.prototype, dispose, {
-        value: /** @this {Job} */ function () { this.cancel() }, writable: true, configurable: true
-      })
+      const end = /** @this {Job} */ function () { this.cancel() }
+      Object.defineProperty(this.prototype, dispose, hiddenProperty(end))
     }
   }
 }
@@ -1022,7 +1024,7 @@ function createJob(core, work, generator, args, release) {
 
 /** @param {any} work @returns {string} */
 function nameOfWork(work) {
-  if (typeof work === 'function' || work instanceof Task) return work.name
+  if (typeof work === 'function' || work instanceof Task) return nameOf(work)
   return Array.isArray(work) ? String(work[1]) : ''
 }
 
@@ -1151,7 +1153,8 @@ class Crowd extends Waiter {
   woken(waitable) {
     this.wait = null
     // A member that is woken can end the waits of others.
-    for (const member of this.members) if (waitOf(member) === waitable) member.woken(waitable)
+    const { members } = this
+    for (let i = 0; i < members.length; i++) if (waitOf(members[i]) === waitable) members[i].woken(waitable)
   }
 
   refresh() {
@@ -1262,9 +1265,7 @@ class Waitable {
   commit() {
     const { waiter } = this
     const waiters = waiter instanceof Crowd ? waiter.members : [waiter]
-    for (const { combinator } of waiters.map(asWaiter)) {
-      combinator?.committed(this)
-    }
+    waiters.map(asWaiter).forEach(({ combinator }) => combinator?.committed(this))
   }
   /** A member has committed. @param {Waitable} _member */
   committed(_member) {
@@ -1374,7 +1375,12 @@ class Waitable {
     return isThenable(value) ? new Settlement(value) : null
   }
 }
-Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
+// Members that most waitables do not have: a page can add properties of these names to Object.prototype.
+const OPTIONAL_MEMBERS = ['call', 'shownState', 'cancel', 'rekeyed', 'thenable', 'unsubscribe', 'name']
+OPTIONAL_MEMBERS.concat('signal').forEach(name => {
+  const value = name === 'signal' ? null : undefined
+  Object.defineProperty(/** @type {any} */ (Waitable.prototype), name, hiddenProperty(value))
+})
 
 /**
  * Optional members of waitables.
@@ -1538,7 +1544,11 @@ class WaitQueue extends Queue {
     if (job !== null) this.#own(job)
   }
   /** @returns {(Job | null)[]} */
-  get owners() { return this.holders === null ? [this.holder] : [this.holder, ...this.holders] }
+  get owners() {
+    /** @type {(Job | null)[]} */
+    const owners = [this.holder]
+    return this.holders === null ? owners : owners.concat(membersOf(this.holders))
+  }
   /** Adds a further owner. @param {Job} job */
   addOwner(job) {
     this.holders ??= new Set()
@@ -1641,12 +1651,19 @@ class Settlement extends Waitable {
 }
 
 /**
+ * Maximum number of thenables that resolve with each other, so that a thenable that resolves with itself
+ * fails by an error.
+ */
+const MAX_THENABLES = 1000
+
+/**
  * Follows a thenable as a promise does, but synchronously if it calls back synchronously.
  *
  * @param {any} value @param {() => boolean} isWaited whether the outcome still counts
  * @param {(isFulfilled: boolean, outcome: any) => void} settled
+ * @param {number} [depth] the number of thenables that have resolved with this value
  */
-function follow(value, isWaited, settled) {
+function follow(value, isWaited, settled, depth = 0) {
   let hasCalled = false
   const once = (/** @type {(outcome: any) => void} */ act) => (/** @type {any} */ outcome) => {
     if (hasCalled || !isWaited()) return
@@ -1655,8 +1672,11 @@ function follow(value, isWaited, settled) {
   }
   const fail = once(error => settled(false, error))
   try {
-    if (isThenable(value)) value.then(once(result => follow(result, isWaited, settled)), fail)
-    else settled(true, value)
+    if (!isThenable(value)) return settled(true, value)
+    if (depth >= MAX_THENABLES) {
+      throw new RangeError(`more than ${MAX_THENABLES} thenables have resolved with each other`)
+    }
+    value.then(once(result => follow(result, isWaited, settled, depth + 1)), fail)
   } catch (error) {
     fail(error)
   }
@@ -1801,12 +1821,17 @@ const hasWaiters = ({ size }) => size > 0
 function cycleOf(waiting, waitable) {
   if (!waiting.extras.owned.some(hasWaiters)) return null
   /** For each job found, a job that waits for it. @type {Map<Job, Job>} */
-  const waiters = new Map([[waiting, waiting]])
-  for (const job of waiters.keys()) {
-    const awaited = job === waiting ? waitable : job.extras.wait
-    for (const owner of awaited?.owners() ?? []) {
+  const waiters = new Map()
+  const found = [waiting]
+  for (let i = 0; i < found.length; i++) {
+    const job = found[i]
+    const owners = (job === waiting ? waitable : job.extras.wait)?.owners() ?? []
+    for (let j = 0; j < owners.length; j++) {
+      const owner = owners[j]
       if (owner === waiting) return deadlock(waiters, waiting, job)
-      if (owner !== null && !waiters.has(owner)) waiters.set(owner, job)
+      if (owner === null || waiters.has(owner)) continue
+      waiters.set(owner, job)
+      found.push(owner)
     }
   }
   return null
@@ -1816,9 +1841,9 @@ function cycleOf(waiting, waitable) {
 function deadlock(waiters, waiting, last) {
   const jobs = [waiting]
   for (let job = last; job !== waiting; job = /** @type {Job} */ (waiters.get(job))) jobs.unshift(job)
-  const names = [waiting, ...jobs].map(({ name }) => name)
+  const names = [waiting].concat(jobs).map(({ name }) => name)
   const shown = names.length <= 12 ? names
-    : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
+    : names.slice(0, 6).concat(`${names.length - 12} more`, names.slice(-6))
   return new DeadlockError(`deadlock: ${shown.join(' waits for ')}`, jobs)
 }
 
@@ -2434,6 +2459,7 @@ function runRound(core, length = core.round, due = Infinity, only = null) {
   core.fireFrom = -Infinity
   core.busyBefore = core.stats.busy
   core.hasRun = false
+  core.equalReadings = 0
   let isAsync = false
   try {
     fireDue(core)
@@ -2570,11 +2596,17 @@ function rotate(core, job) {
 }
 
 /**
+ * Budgets in a row with equal readings of the clock, after which a round ends. A clock that was set back, or
+ * replaced by fake timers, stands still; a round that ends by time alone would then block the event loop.
+ */
+const MAX_EQUAL_READINGS = 1000
+
+/**
  * @param {Core} core @param {boolean} isPart whether the round is part of an event, which is not over before
  */
 function isRoundOver(core, isPart = false) {
   const { time, running } = core
-  if (time >= core.roundEnds || core.paused) return true
+  if (time >= core.roundEnds || core.paused || core.equalReadings >= MAX_EQUAL_READINGS) return true
   if (isPart) return false
   // Within 1 ms of the start of a slice or round, the host is not asked: each round makes progress.
   const used = running === null ? 0 : running.cost - running.extras.sliceStart
@@ -2609,7 +2641,7 @@ function endRound(core) {
 function answerIdlers(core) {
   if (core.live > 0) return core.findDeadlock === null ? undefined : reportDeadlock(core, core.findDeadlock)
   if (core.stats.jobs !== core.shapedJobs) keepShapes(core)
-  if (core.idlers.length > 0) for (const { resolve } of core.idlers.splice(0)) resolve()
+  if (core.idlers.length > 0) core.idlers.splice(0).forEach(({ resolve }) => resolve())
 }
 
 /** @param {Core} core a core with jobs @param {(live: number) => unknown} find */
@@ -2620,7 +2652,7 @@ function reportDeadlock(core, find) {
   if (error === null) return
   const idlers = core.idlers.splice(0)
   if (isNew && (core.onError !== undefined || idlers.length === 0)) report(core, error, null)
-  for (const { reject } of idlers) reject(error)
+  idlers.forEach(({ reject }) => reject(error))
 }
 
 /** Whether no code outside of jobs, and no entry of the timeline, can make a job ready. @param {Core} core */
@@ -2780,7 +2812,7 @@ function generatorOf(work) {
  * @throws {TypeError} if it is not an object and the name of a method
  */
 function methodPair(pair) {
-  const [object, name] = pair
+  const { 0: object, 1: name } = pair
   const isObject = typeof object === 'object' && object !== null || typeof object === 'function'
   if (pair.length !== 2) throw wrongType('work', WORK, pair)
   if (!isObject) throw wrongType(`work[0], whose method is ${String(name)},`, 'an object', object)
@@ -2866,13 +2898,13 @@ function attach(job, uses, reservation) {
   if (reservation?.level !== undefined) extras.level = reservation.level // resources compute ceilings by it
   const attached = []
   try {
-    for (const hook of uses) {
-      hook.attach(job, scheduler)
-      attached.push(hook)
+    for (let i = 0; i < uses.length; i++) {
+      uses[i].attach(job, scheduler)
+      attached.push(uses[i])
     }
     extras.group = reservation?.groupFor(job, scheduler) ?? null
   } catch (error) {
-    for (const hook of attached) hook.detach(job)
+    attached.forEach(hook => hook.detach(job))
     throw error
   }
 }
@@ -3003,8 +3035,8 @@ function changeKeys(job, release, deadline, priority) {
   if (!isPending) return own === rank ? undefined : moveOwnRank(job, own)
   const resources = extras.parameters.uses ?? []
   const declareAgain = () => {
-    for (const resource of resources) resource.detach(job)
-    for (const resource of resources) resource.attach(job, job.core.scheduler)
+    resources.forEach(resource => resource.detach(job))
+    resources.forEach(resource => resource.attach(job, job.core.scheduler))
   }
   job.rank = rank
   try {
@@ -3127,7 +3159,9 @@ function release(job, extras) {
  */
 function reportFailures(core) {
   if (core.failures.length === 0) return
-  for (const job of core.failures.splice(0)) {
+  const failures = core.failures.splice(0)
+  for (let i = 0; i < failures.length; i++) {
+    const job = failures[i]
     if (job.extras.isHandled || job.deferred !== null) continue
     if (core.onError !== undefined || core.host.report !== undefined) {
       callUser(core, 'onError', () => report(core, job.input, job))
@@ -3189,7 +3223,10 @@ function openSection(job, level) {
 /** @param {Core} core */
 function raiseCeilings({ sections }) {
   let ceiling = -Infinity
-  for (const section of sections) section.ceiling = ceiling = Math.max(ceiling, section.level)
+  for (let i = 0; i < sections.length; i++) {
+    ceiling = Math.max(ceiling, sections[i].level)
+    sections[i].ceiling = ceiling
+  }
 }
 
 // Reservations
@@ -3301,7 +3338,7 @@ class Group {
     // Jobs that inherit were not depleted.
     const returning = isObserved && wasOut ? nodesOf(this.jobs) : null
     // Jobs that inherit leave the queue before the group is depleted, and return after that.
-    for (const job of [...this.dependents]) updateRank(job)
+    membersOf(this.dependents).forEach(updateRank)
     this.isOut = keys === null
     this.refreshFirst()
     const { first } = this.jobs
@@ -3315,11 +3352,11 @@ class Group {
   #notify(jobs) {
     const { core } = this
     readClock(core)
-    for (const job of jobs) {
-      if (job === core.running || job.queue !== this.jobs) continue
+    jobs.forEach(job => {
+      if (job === core.running || job.queue !== this.jobs) return
       if (this.isOut) emitDepletion(job)
       else emit(core, 'wake', job)
-    }
+    })
   }
 
   /** @param {Job} job @param {number} time */
@@ -3339,9 +3376,10 @@ class Group {
 
 /** @template {Node} N @param {Queue<N>} queue @returns {N[]} the nodes, unordered */
 function nodesOf({ first, heads }) {
+  /** @type {N[]} */
   const nodes = []
-  for (const head of first === null ? heads : [first, ...heads]) {
-    for (let node = head; node !== null; node = node.after) nodes.push(node)
+  for (let i = -1; i < heads.length; i++) {
+    for (let node = i < 0 ? first : heads[i]; node !== null; node = node.after) nodes.push(node)
   }
   return nodes
 }
@@ -3351,11 +3389,11 @@ function nodesOf({ first, heads }) {
 /** `core.granted` of a budget that was cut short, and therefore tells nothing about the price of points. */
 const CUT_SHORT = -1
 
-/** @param {Core} core @returns {number} the clock, which never runs backwards here */
+/** @param {Core} core @returns {number} the clock, which never runs backwards here, nor to Infinity */
 function readClock(core) {
   const time = core.host.now()
   core.hasNotified = false
-  return core.time = time > core.time ? time : core.time
+  return core.time = time > core.time && time < Infinity ? time : core.time
 }
 
 /**
@@ -3375,6 +3413,7 @@ function endBudget(core, job, result) {
   stats.yields += received
   received = 0
   if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
+  core.equalReadings = elapsed > 0 ? 0 : core.equalReadings + 1
   if (elapsed > 0 && elapsed < core.resolution) core.resolution = elapsed
   if (result < DONE) learn(core, job)
   if (core.lent !== null) bill(core, job, core.lent)
@@ -3439,12 +3478,19 @@ function notifyHandlers(core, event, job) {
  * @param {any[]} args
  */
 function callUser(core, kind, callback, ...args) {
-  if (callback === undefined) return
+  if (callback !== undefined) applyUser(core, kind, callback, args)
+}
+
+/**
+ * @param {Core} core @param {string} kind @param {((...args: any[]) => void) & { of?: string }} callback
+ * @param {any[]} args
+ */
+function applyUser(core, kind, callback, args) {
   if (!core.inRound || core.hasNotified) readClock(core)
   const { time: start, stats } = core
   const { busy } = stats
   try {
-    callback(...args)
+    apply(callback, undefined, args)
   } catch (error) {
     report(core, error, null)
   }
@@ -3452,7 +3498,7 @@ function callUser(core, kind, callback, ...args) {
   const ms = readClock(core) - start
   if (core.inRound) stats.busy = busy + ms // includes the callbacks that it called
   if (ms <= core.slice) return
-  const { of: name = callback.name } = callback
+  const name = labelOf(callback)
   const by = { name: name && name !== kind ? `${kind} ${name}` : kind }
   stats.stalls++
   if (core.observers !== null) emit(core, 'stall', null, { ms, by })
@@ -3480,9 +3526,8 @@ function stall(core, job, ms) {
 function report(core, error, job) {
   const handlers = [core.onError, core.host.report, reportToPlatform]
   for (let i = 0; i < handlers.length; i++) {
-    const handler = handlers[i]
     try {
-      if (handler !== undefined) return void handler(error, job)
+      if (handlers[i] !== undefined) return void handlers[i]?.(error, job)
     } catch (another) {
       error = another
     }
@@ -3502,9 +3547,10 @@ function report(core, error, job) {
 function emit(core, type, job, more) {
   core.hasNotified = true
   const record = { type, time: core.time, job, ...more }
-  for (const observer of core.observers ?? []) { // an observer may remove the others
+  const observers = core.observers ?? [] // never changed in place: an observer may remove the others
+  for (let i = 0; i < observers.length; i++) {
     try {
-      observer(record)
+      observers[i](record)
     } catch (error) {
       report(core, error, null)
     }
@@ -4232,6 +4278,8 @@ class Core extends Settings {
     this.roundEnds = 0
     this.busyBefore = 0
     this.hasRun = false
+    /** Budgets of this round since the clock moved. */
+    this.equalReadings = 0
     /** The time from which due entries fire. */
     this.fireFrom = -Infinity
 
@@ -4305,9 +4353,9 @@ function settingsOf(options, present) {
   knownOptions(options, SETTINGS)
   /** @type {any} */
   const settings = {}
-  for (const name in SETTINGS) {
+  Object.keys(SETTINGS).forEach(name => {
     settings[name] = options[name] === undefined ? present[name] : SETTINGS[name](name, options[name])
-  }
+  })
   settings.host ??= defaultHost()
   return settings
 }
@@ -4460,7 +4508,7 @@ export class Scheduler {
     callable('fn', fn)
     const core = this.#core
     const observer = (/** @type {TraceRecord} */ record) => fn(record) // unique, however often `fn` is given
-    core.observers = [...core.observers ?? [], observer]
+    core.observers = core.observers === null ? [observer] : core.observers.concat(observer)
     return () => {
       const others = core.observers?.filter(other => other !== observer) ?? []
       core.observers = others.length === 0 ? null : others
@@ -4499,6 +4547,12 @@ function here(options) {
 /** The reason with which a job with `miss: 'abort'` is cancelled at its deadline. */
 export class DeadlineError extends Error {
   name = 'DeadlineError'
+
+  // Classes here have no default constructors: in V8 11 those take the iterator of Array.prototype.
+  /** @param {string} [message] @param {ErrorOptions} [options] */
+  constructor(message, options) {
+    super(message, options)
+  }
 }
 
 /** Jobs wait for each other in a cycle. */
@@ -4515,6 +4569,39 @@ export class DeadlockError extends Error {
 
 /** Taken once: pages replace built-in functions. */
 const hasOwn = Object.hasOwn
+
+/**
+ * Makes a table without a prototype, because a page can add properties to Object.prototype.
+ *
+ * @template T @param {string[]} names @param {(name: string) => T} valueOf @returns {Record<string, T>}
+ */
+function tableOf(names, valueOf) {
+  const table = Object.create(null)
+  names.forEach(name => { table[name] = valueOf(name) })
+  return table
+}
+
+/**
+ * The descriptor of a property. It inherits nothing: `get` on Object.prototype would make it invalid.
+ *
+ * @param {any} value @returns {any}
+ */
+function hiddenProperty(value) {
+  return { __proto__: null, value, writable: true, configurable: true }
+}
+
+/**
+ * The members of a set as an array. These modules take no iterators of built-in objects, because a page can
+ * delete or replace `Array.prototype[Symbol.iterator]`.
+ *
+ * @template T @param {Set<T>} set @returns {T[]}
+ */
+function membersOf(set) {
+  /** @type {T[]} */
+  const members = []
+  set.forEach(member => { members.push(member) })
+  return members
+}
 
 /**
  * A check returns the value, or throws an error that names the parameter and the value.
@@ -4546,6 +4633,26 @@ function readIn(value, read) {
   } catch {
     return null
   }
+}
+
+/**
+ * The name of a function or task; '' if the name is not a string or cannot be read.
+ *
+ * @param {any} named @returns {string}
+ */
+function nameOf(named) {
+  const name = readIn(named, one => one.name)
+  return typeof name === 'string' ? name : ''
+}
+
+/**
+ * The name of a callback in reports: its property `of`, else its own name.
+ *
+ * @param {any} callback @returns {string}
+ */
+function labelOf(callback) {
+  const label = readIn(callback, one => one.of)
+  return typeof label === 'string' ? label : nameOf(callback)
 }
 
 /** @param {string} name @param {string} wanted @param {unknown} value */
@@ -4645,7 +4752,9 @@ function knownOptions(value, checks, of = 'options') {
  */
 function optionsOf(value, checks) {
   const options = knownOptions(value, checks)
-  for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
+  for (const name in checks) {
+    if (options[name] !== undefined && hasOwn(checks, name)) checks[name](name, options[name])
+  }
   return options
 }
 
@@ -4660,8 +4769,9 @@ function policyOf(name, value) {
 /** @param {string} name @param {any} value @param {string[]} required @param {string[]} optional */
 function withMethods(name, value, required, optional) {
   record(name, value)
-  for (const method of required) callable(`${name}.${method}`, value[method])
-  for (const method of optional) if (value[method] !== undefined) callable(`${name}.${method}`, value[method])
+  required.forEach(method => callable(`${name}.${method}`, value[method]))
+  const given = optional.filter(method => value[method] !== undefined)
+  given.forEach(method => callable(`${name}.${method}`, value[method]))
   return value
 }
 
@@ -4684,11 +4794,13 @@ function abortSignal(name, value) {
 /** @type {Check} */
 function resourceHooks(name, value) {
   if (!Array.isArray(value)) throw wrongType(name, 'an array of Resources', value)
-  return Array.from(value, resource => {
-    const hook = readIn(resource, one => one[protocol])
-    if (!hook) throw wrongType(name, 'an array of Resources', resource)
-    return hook
-  })
+  const hooks = []
+  for (let i = 0; i < value.length; i++) {
+    const hook = readIn(value[i], one => one[protocol])
+    if (!hook) throw wrongType(name, 'an array of Resources', value[i])
+    hooks.push(hook)
+  }
+  return hooks
 }
 /** @type {Check} */
 function reservationHook(name, value) {
@@ -4711,7 +4823,7 @@ function onAbort(signal, fn) {
   if (subscription === undefined) {
     /** @type {Set<(reason: unknown) => void>} */
     const calls = new Set()
-    const listener = markInternal(() => { for (const call of [...calls]) call(signal.reason) })
+    const listener = markInternal(() => membersOf(calls).forEach(call => call(signal.reason)))
     subscription = { calls, listener }
     subscriptions.set(signal, subscription)
   }
@@ -4782,7 +4894,7 @@ export function defaultHost() {
 function lazily(make) {
   /** @type {F | undefined} */
   let made
-  return /** @type {F} */ ((...args) => Reflect.apply(made ??= make(), undefined, args))
+  return /** @type {F} */ ((...args) => apply(made ??= make(), undefined, args))
 }
 
 /** @param {any} platform the global object @returns {Host} */
@@ -4798,7 +4910,7 @@ function makeHost(platform) {
     post: lazily(() => setImmediate ? immediatePost(setImmediate)
       : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden)
         : channelPost(platform)),
-    after: lazily(() => setImmediate
+    after: lazily(() => setImmediate || !platform.MessageChannel
       ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
     // The time stamps of events count from the epoch or from the time origin of their page or frame.
     eventTime(event) {
@@ -4835,7 +4947,7 @@ const immediatePost = setImmediate => fn => setImmediate(markInternal(fn))
 /** @param {any} setTimeout @param {any} clearTimeout @returns {Host['after']} */
 const timerAfter = (setTimeout, clearTimeout) => (ms, fn, { ref }) => {
   const timer = setTimeout(markInternal(fn), Math.min(Math.max(0, Math.ceil(ms)), MAX_DELAY))
-  if (!ref) timer.unref()
+  if (!ref) timer.unref?.() // pages have no such method
   return () => clearTimeout(timer)
 }
 
@@ -4888,9 +5000,15 @@ function preciseAfter(platform, now, hidden) {
   }
 }
 
-/** @param {any} platform @returns {(fn: () => void) => void} */
+/**
+ * Posts by messages, which no browser delays; by timers in test environments that have no MessageChannel.
+ *
+ * @param {any} platform @returns {(fn: () => void) => void}
+ */
 function channelPost(platform) {
-  const { port1, port2 } = new platform.MessageChannel()
+  const { MessageChannel, setTimeout } = platform
+  if (!MessageChannel) return fn => setTimeout(markInternal(fn), 0)
+  const { port1, port2 } = new MessageChannel()
   /** @type {(() => void)[]} */
   const posted = []
   port1.onmessage = markInternal(() => /** @type {() => void} */ (posted.shift())())
@@ -4946,7 +5064,7 @@ function frameInterval(tried = 0) {
     const longer = Math.max(gap, before)
     if (gap < 100) before = gap
     if (gap < 100 && longer > 4) latest[count++ % FRAMES_SEEN] = longer
-    const interval = Math.min(...latest)
+    const interval = latest.reduce((least, other) => Math.min(least, other))
     shortest = Math.min(shortest, interval)
     return count % FRAMES_SEEN < tried ? shortest : interval
   }
@@ -5003,7 +5121,7 @@ function pacedPost(platform, scheduler, now, hidden) {
   }
   const releaseHeld = markInternal(() => {
     platform.clearTimeout(fallback)
-    for (const turn of held.splice(0)) post(turn)
+    held.splice(0).forEach(post)
   })
   const onFrame = markInternal((/** @type {number} */ frame) => {
     interval = intervalAfter(frame - shown)
@@ -5095,7 +5213,7 @@ const check = /* @__PURE__ */ Object.freeze({
   number, positive, notNegative, finite, duration: DURATION, interval: INTERVAL, points,
   callable, flag, text, array, record,
   among: oneOf, elsewhere: unchecked,
-  unchecked: (/** @type {string[]} */ ...names) => Object.fromEntries(names.map(name => [name, unchecked])),
+  unchecked: (/** @type {string[]} */ ...names) => tableOf(names, () => unchecked), tableOf,
   signal: abortSignal, scheduler: schedulerOption, policy: policyOf,
   options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator,
   /** The names of TaskOptions, as checks. */
@@ -5109,7 +5227,7 @@ const check = /* @__PURE__ */ Object.freeze({
  *   a lock             Waitable, WaitQueue (its owners inherit), Waiter, section
  *   a reservation      protocol, group, at(..., { replenishment: true }), groupOf, reservationOf
  *   an event source    at, Sleep, spawn, nextPeriod, ended, hold, event, callUser, onAbort
- *   every module       check, here, emit, preemptible, keepShape
+ *   every module       check, here, emit, preemptible, keepShape, nameOf, labelOf, hiddenProperty, membersOf
  *
  * Four members are for one addon each: `tasks` (scheduler.mjs), `elsewhere` (workers.mjs), `page` (adopt.mjs)
  * and `code` (preemptify.mjs).
@@ -5153,7 +5271,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * or return a waitable that the job waits for before it starts. The waitable must settle with `args`.
    *
    * @param {Scheduler} scheduler @param {any} work @param {any} options @param {any[]} args
-   * @param {Admission} admit
+   * @param {Admission} [admit]
    * @returns {Job}
    */
   spawn: (scheduler, work, options, args, admit) => spawn(coreOf(scheduler), work, options, args, admit),
@@ -5182,7 +5300,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * right after it, without another task, which a browser could put off until the next frame. Nothing else
    * may be on the stack.
    *
-   * @param {() => void} fn @param {Iterable<Scheduler>} [schedulers]
+   * @param {() => void} fn @param {Scheduler[] | Set<Scheduler>} [schedulers]
    */
   event(fn, schedulers = []) {
     if (following !== null || rounds > 0) return fn()
@@ -5190,10 +5308,10 @@ export const extend = /* @__PURE__ */ Object.freeze({
     const cores = following = new Set()
     try {
       fn()
-      for (const scheduler of schedulers) coreOf(scheduler).loop.requestTurn()
+      schedulers.forEach((/** @type {Scheduler} */ scheduler) => coreOf(scheduler).loop.requestTurn())
     } finally {
       following = null
-      for (const core of cores) core.loop.follow()
+      cores.forEach(core => core.loop.follow())
     }
   },
 
@@ -5224,7 +5342,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * @param {Scheduler} scheduler @param {string} kind
    * @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
    */
-  callUser: (scheduler, kind, fn, ...args) => callUser(coreOf(scheduler), kind, fn, ...args),
+  callUser: (scheduler, kind, fn, ...args) => applyUser(coreOf(scheduler), kind, fn, args),
 
   /**
    * Opens a critical section of a job. Until it closes, only jobs of a larger level than `level` preempt the
@@ -5299,6 +5417,14 @@ export const extend = /* @__PURE__ */ Object.freeze({
   markInternal,
   /** The function that a job runs for a function. @param {any} fn @returns {any} */
   preemptible: fn => twinOf(fn),
+  /** The name of a function or task; '' if the name is not a string or cannot be read. */
+  nameOf,
+  /** The name of a callback in reports: its property `of`, else its own name. */
+  labelOf,
+  /** A descriptor for Object.defineProperty. It inherits nothing from Object.prototype. */
+  hiddenProperty,
+  /** The members of a set as an array, without an iterator. */
+  membersOf,
   /** Adds a maker of objects whose hidden classes must be kept. @param {() => object} make */
   keepShape: make => { shapeMakers.push(make) },
 

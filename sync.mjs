@@ -65,6 +65,8 @@ const Waiter = /* @__PURE__ */ member('Waiter')
 const check = /* @__PURE__ */ member('check')
 const here = /* @__PURE__ */ member('here')
 const preemptible = /* @__PURE__ */ member('preemptible')
+/** Reflect.apply, taken now: a page may replace it later. */
+const apply = /* @__PURE__ */ (() => Reflect.apply)()
 
 /** @import { Awaitable, Checked, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof extend.Waitable>} Waitable */
@@ -98,6 +100,12 @@ export class ChannelError extends Error {
 /** The error of releasing a lock that the caller does not hold, and of using a resource that is in use. */
 export class OwnershipError extends Error {
   name = 'OwnershipError'
+
+  // Not the default constructor: see DeadlineError in rt.mjs.
+  /** @param {string} [message] @param {ErrorOptions} [options] */
+  constructor(message, options) {
+    super(message, options)
+  }
 }
 
 /**
@@ -523,10 +531,10 @@ class Group extends Waitable {
     const { waiters } = this
     if (waiters === null) return
     this.waiters = null
-    undisturbed(() => { for (const waiter of waiters) waiter.wait?.dismiss(waiter) })
+    undisturbed(() => waiters.forEach(waiter => waiter.wait?.dismiss(waiter)))
   }
   refresh() {
-    for (const waiter of this.waiters ?? []) waiter.refresh()
+    this.waiters?.forEach(waiter => waiter.refresh())
   }
   /** @param {Job | null} job @returns {Waiter} a waiter for a member that is entered next */
   newWaiter(job) {
@@ -625,8 +633,8 @@ class Choice extends Group {
     const others = candidate === null ? members : members.filter(member => member !== candidate)
     if (candidate !== null) this.#wait(candidate, job)
     // Entering other waitables can call user code, which must find all ends in their queues.
-    for (const member of others) if (member instanceof End) this.#wait(member, job)
-    for (const member of others) if (!(member instanceof End)) this.#wait(member, job)
+    others.forEach(member => { if (member instanceof End) this.#wait(member, job) })
+    others.forEach(member => { if (!(member instanceof End)) this.#wait(member, job) })
   }
   /** @param {Waitable} member @param {Job | null} job */
   #wait(member, job) {
@@ -636,7 +644,7 @@ class Choice extends Group {
   committed(member) {
     this.isDecided = true
     undisturbed(() => {
-      for (const waiter of this.waiters ?? []) if (waiter.wait !== member) waiter.wait?.dismiss(waiter)
+      this.waiters?.forEach(waiter => { if (waiter.wait !== member) waiter.wait?.dismiss(waiter) })
     })
     this.commit()
   }
@@ -683,6 +691,10 @@ function enabledOf(listed) {
 
 /** Waits for a time; settled immediately if the time has passed. */
 class Time extends Sleep {
+  /** @param {number} time @param {boolean} isRelative @param {CallOptions | undefined} options */
+  constructor(time, isRelative, options) {
+    super(time, isRelative, options)
+  }
   get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
   get mayBlock() { return this.time > -Infinity }
   /** @param {Job | null} job */
@@ -736,7 +748,7 @@ class Time extends Sleep {
  * } }[number]} Chosen
  */
 
-const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
+const KINDS = ['receive', 'send', 'timeout', 'until', 'wait', 'skip']
 /** The names of guards in errors. Without this cache a choice takes 1.1 times as long. @type {string[]} */
 const GUARD_NAMES = []
 
@@ -750,8 +762,9 @@ const GUARD_NAMES = []
 function branchOf(guard, index, options) {
   const name = GUARD_NAMES[index] ??= `guards[${index}]`
   const { receive, send, timeout, until, wait, skip, when, action } = check.knownOptions(guard, GUARD, name)
+  const parts = [receive, send, timeout, until, wait, skip]
   let kinds = 0
-  for (const part of [receive, send, timeout, until, wait, skip]) if (part !== undefined) kinds++
+  for (let i = 0; i < parts.length; i++) if (parts[i] !== undefined) kinds++
   if (kinds !== 1) {
     const given = KINDS.filter(kind => guard[kind] !== undefined).join(' and ')
     throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${given || 'none'}`)
@@ -959,7 +972,7 @@ function isUnfinished(value) {
  * @param {any} fn @param {any[]} args @returns {Generator<any, any, any>}
  */
 function* resultOf(fn, ...args) {
-  const result = preemptible(fn)(...args)
+  const result = apply(preemptible(fn), undefined, args)
   if (!isUnfinished(result)) return result
   return typeof result[Symbol.iterator] === 'function' ? yield* result : yield result
 }
@@ -1047,7 +1060,8 @@ export class Resource {
     const { name = 'resource', ceiling } = check.options(options, RESOURCE)
     this.#name = name
     this.#given = ceiling
-    Object.defineProperty(this, extend.protocol, { value: { attach: this.#attach, detach: this.#detach } })
+    const hooks = { attach: this.#attach, detach: this.#detach }
+    Object.defineProperty(this, extend.protocol, /** @type {any} */ ({ __proto__: null, value: hooks }))
   }
 
   get name() { return this.#name }
@@ -1175,7 +1189,10 @@ export class Turn extends Waitable {
 export class Supply {
   /** @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
   constructor(hooks, queue = new WaitQueue()) {
-    this.hooks = hooks
+    const own = (/** @type {'prepare' | 'contend'} */ name) =>
+      Object.hasOwn(hooks, name) ? hooks[name] : undefined
+    /** @type {SupplyHooks} */
+    this.hooks = { give: hooks.give, prepare: own('prepare'), contend: own('contend') }
     this.queue = queue
   }
   /** Takes a thing, if there is one. */
@@ -1387,9 +1404,10 @@ export class Mutex {
     if (mayBeFree) return
     if (!locked) throw new OwnershipError(`${this.#name} is not locked: lock it first, and unlock it once`)
     const caller = key instanceof Job ? key.name : 'code outside jobs'
-    const [owner, remedy] = holder instanceof Job ? [holder.name, ONLY_OWNER]
-      : holder === null ? ['another thread', ONLY_OWNER]
-        : ['code outside jobs', 'call unlock() of the result of lock()']
+    const owner = holder === null ? 'another thread'
+      : holder instanceof Job ? holder.name : 'code outside jobs'
+    const isOutside = holder !== null && !(holder instanceof Job)
+    const remedy = isOutside ? 'call unlock() of the result of lock()' : ONLY_OWNER
     throw new OwnershipError(`${this.#name} is held by ${owner}, not by ${caller}: ${remedy}`)
   }
 
@@ -1412,7 +1430,8 @@ export class Mutex {
   }
   /** The owner of an uncontended mutex ends without notice. */
   #noticeEnd = () => {
-    if (this.#holder?.finished !== undefined) this.#pass(true)
+    const holder = this.#holder
+    if (holder instanceof Job && holder.finished !== undefined) this.#pass(true)
   }
 }
 
@@ -1552,6 +1571,10 @@ class Arrival extends Waitable {
 class All extends Group {
   unsettled = 0
 
+  /** @param {string} kind @param {Waitable[]} members */
+  constructor(kind, members) {
+    super(kind, members)
+  }
   get mayBlock() { return this.members.length > 0 }
   owners() {
     return this.members.flatMap(member => member.owners())
@@ -1562,9 +1585,9 @@ class All extends Group {
   /** @param {Job | null} job */
   enter(job) {
     this.unsettled = this.members.length
-    for (const member of this.members) {
+    this.members.forEach(member => {
       if (!this.isSettled && member.enlist(this.newWaiter(job))) this.conclude(member)
-    }
+    })
   }
   /** @param {Waitable} member */
   conclude(member) {
@@ -1603,10 +1626,10 @@ function* together(kind, works, signal, parent) {
   /** @type {Set<Job>} */
   const cancelled = new Set()
   const cancelRest = (/** @type {unknown} */ reason) => {
-    for (const child of children.filter(({ finished }) => finished === undefined)) {
+    children.filter(({ finished }) => finished === undefined).forEach(child => {
       cancelled.add(child)
       child.cancel(reason)
-    }
+    })
   }
   /** @type {any[]} */
   const errors = []
@@ -1632,7 +1655,8 @@ function* together(kind, works, signal, parent) {
     errors.push(error)
   }
   cancelRest(errors[0])
-  for (const child of cancelled) yield* joinCancelled(child, errors)
+  const ending = extend.membersOf(cancelled)
+  for (let i = 0; i < ending.length; i++) yield* joinCancelled(ending[i], errors)
   if (errors.length === 0) return result
   if (errors.length === 1) throw errors[0]
   throw new AggregateError(errors, `${kind}(): ${errors.length} works failed`)
@@ -1763,4 +1787,5 @@ const CALL = /* @__PURE__ */ (() => ({ scheduler: check.scheduler, signal: check
 const RESOURCE = /* @__PURE__ */ (() => ({ ...NAMED, ceiling: anyNumber }))()
 const CHANNEL = /* @__PURE__ */ (() => ({ ...NAMED, overflow: check.among('block', 'drop', 'slide') }))()
 const CHOICE = /* @__PURE__ */ (() => ({ ...CALL, fair: check.flag }))()
-const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 'action'))()
+const GUARD = /* @__PURE__ */ (() =>
+  check.tableOf(KINDS.concat('value', 'when', 'action'), () => check.elsewhere))()

@@ -27,7 +27,7 @@
  * @module adopt
  */
 
-import { apply, releaseOf, scriptAddress, startsJob } from '../alarms.mjs'
+import { Handle, apply, releaseOf, scriptAddress, startsJob } from '../alarms.mjs'
 import { Task, extend } from '../rt.mjs'
 /** @import { Job, Scheduler } from '../rt.mjs' */
 
@@ -113,9 +113,10 @@ const { elsewhere, flag, options: checked, text, wrongType } = check
  *   `target` is a selector, an EventTarget, or a function that receives the target. Default deadlines: 16 ms
  *   for input and frames; for a timer its delay, at least 16 ms; otherwise none. `warn`: whether the console
  *   warns of a callback that stalls, and again when it reaches 10, 100, ... ms; default true
- * @returns {{ release(): void, report(): AdoptionRow[] }} `release` restores all functions and properties,
- *   and waiting calls run. An event whose listener calls `release` does not reach the next listeners of the
- *   same target. `report` lists all callbacks, the most expensive first
+ * @returns {{ release(): void, cancel(): boolean, report(): AdoptionRow[] }} `release` restores all functions
+ *   and properties, and waiting calls run. An event whose listener calls `release` does not reach the next
+ *   listeners of the same target. `cancel` is `release`; it returns `true` if the page was adopted. `report`
+ *   lists all callbacks, the most expensive first
  * @throws {TypeError | RangeError} if a parameter is wrong; TypeError if the target is adopted already
  */
 export function adopt(target = globalThis, options = {}) {
@@ -132,14 +133,13 @@ export function adopt(target = globalThis, options = {}) {
   adoptObservers(realm)
   adoptListeners(realm)
   adoptHandlers(realm)
-  return {
-    release() {
-      if (calls.isReleased) return
-      calls.release()
-      realm.release()
-    },
-    report: () => calls.report()
+  const cancel = () => {
+    if (calls.isReleased) return false
+    calls.release()
+    realm.release()
+    return true
   }
+  return Object.assign(new Handle(), { cancel, release: () => { cancel() }, report: () => calls.report() })
 }
 
 // ----------------------------------------------------------------------------------------------------- calls
@@ -150,9 +150,17 @@ export function adopt(target = globalThis, options = {}) {
  * @template {new (...args: any[]) => any} C @param {C} Class @returns {C}
  */
 function hardened(Class) {
-  class Hardened extends Class {}
-  Object.defineProperties(Hardened.prototype, Object.getOwnPropertyDescriptors(Class.prototype))
-  return Hardened
+  class Hardened extends Class {
+    /** @param {any[]} args none: the default constructor would take the iterator of Array.prototype */
+    constructor(...args) {
+      super(args[0])
+    }
+  }
+  const { prototype } = Class
+  Reflect.ownKeys(prototype).forEach(key => {
+    Object.defineProperty(Hardened.prototype, key, descriptorOf(prototype, key))
+  })
+  return /** @type {any} */ (Hardened)
 }
 
 const OwnMap = /* @__PURE__ */ hardened(Map)
@@ -297,7 +305,10 @@ class Calls {
   }
 
   report() {
-    return [...this.#rows.values()].map(row => ({ ...row })).sort((a, b) => b.time - a.time)
+    /** @type {AdoptionRow[]} */
+    const rows = []
+    this.#rows.forEach(row => rows.push({ ...row }))
+    return rows.sort((a, b) => b.time - a.time)
   }
 
   /**
@@ -362,12 +373,13 @@ class Calls {
   /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
   pending(owner, part) {
     const calls = this.#pending.get(owner)
-    return calls === undefined ? [] : [...calls].filter(({ invocation }) => invocation.part === part)
+    return calls === undefined ? []
+      : extend.membersOf(calls).filter(({ invocation }) => invocation.part === part)
   }
 
   /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
   drop(owner, part) {
-    for (const call of this.pending(owner, part)) call.drop()
+    this.pending(owner, part).forEach(call => call.drop())
   }
 
   /** @param {Call} call @returns {any} the call of a twin */
@@ -436,7 +448,7 @@ class Calls {
       this.#until = scheduler.now() + scheduler.round
     }
     while (call.isQueued && queue[0] !== call) { // its listener may be removed meanwhile
-      const [first] = queue
+      const first = queue[0]
       const left = this.#until - scheduler.now()
       if (!(left > 0)) break
       first.wake()
@@ -475,16 +487,16 @@ class Calls {
 
   /** To a job, its event remains where its listener was called. @param {any} event */
   #keepPlace(event) {
-    for (const name of /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])) {
-      if (Object.hasOwn(event, name)) continue
+    PLACE.forEach(name => {
+      if (Object.hasOwn(event, name)) return
       const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
       const own = () => {
         const { current } = this.scheduler
         const running = current === null ? undefined : this.#callOf(current)
         return running?.place && running.invocation.event === event ? running.place[name] : apply(get, event, [])
       }
-      Object.defineProperty(event, name, { configurable: true, get: own })
-    }
+      Object.defineProperty(event, name, /** @type {any} */ ({ __proto__: null, configurable: true, get: own }))
+    })
   }
 }
 
@@ -522,7 +534,7 @@ class Realm {
    */
   own(callback) {
     const { Proxy: Other = Proxy } = this.target
-    return Other === Proxy ? callback : new Other(callback, {})
+    return Other === Proxy ? callback : new Other(callback, handlerOf({}))
   }
 
   /**
@@ -530,12 +542,14 @@ class Realm {
    * @param {Record<string, any>} replaced parts of the property; a page may have frozen it
    */
   put(holder, name, replaced) {
-    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
-    if (!before?.configurable || Object.keys(replaced).some(key => !(key in before))) return
-    Object.defineProperty(holder, name, { ...before, ...replaced })
+    const before = descriptorOf(holder, name)
+    const keys = Object.keys(replaced)
+    if (!before?.configurable || keys.some(key => !(key in before))) return
+    Object.defineProperty(holder, name, Object.assign(Object.create(null), before, replaced))
     this.undo.push(() => {
-      const now = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name)) // a page may have replaced it since
-      if (now?.configurable && Object.keys(replaced).every(key => now[key] === replaced[key])) Object.defineProperty(holder, name, before)
+      const now = descriptorOf(holder, name) // a page may have replaced it since
+      const isOurs = now?.configurable && keys.every(key => now[key] === replaced[key])
+      if (isOurs) Object.defineProperty(holder, name, before)
     })
   }
 
@@ -544,16 +558,17 @@ class Realm {
    * @param {Record<string, Replacement>} own of its value, or its getter and setter
    */
   redefine(holder, name, own) {
-    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
+    const before = descriptorOf(holder, name)
+    const keys = Object.keys(own)
+    if (keys.some(key => typeof before?.[key] !== 'function')) return
     /** @type {Record<string, any>} */
     const replaced = {}
-    for (const key in own) {
-      const native = before?.[key]
-      if (typeof native !== 'function') return
+    keys.forEach(key => {
+      const native = before[key]
       const replacement = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
         this.calls.isReleased ? apply(native, self, args) : own[key](native, self, args)
-      replaced[key] = new Proxy(native, { apply: replacement })
-    }
+      replaced[key] = new Proxy(native, handlerOf({ apply: replacement }))
+    })
     this.put(holder, name, replaced)
   }
 
@@ -604,7 +619,7 @@ class Realm {
     const enteringOf = (fn, object) => {
       /** @type {any} */
       const entering = /** @this {any} @param {any[]} args */ function (...args) {
-        const [event] = args
+        const event = args[0]
         begin()
         if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
         const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= extend.code.answers(given))
@@ -626,8 +641,10 @@ class Realm {
   }
 
   release() {
-    for (const ref of this.#targets) this.#registered.get(ref.deref())?.forEach(all => all.forEach(entry => entry.restore()))
-    for (const undone of this.undo.reverse()) undone()
+    extend.membersOf(this.#targets).forEach(ref => {
+      this.#registered.get(ref.deref())?.forEach(all => all.forEach(entry => entry.restore()))
+    })
+    this.undo.reverse().forEach(undone => undone())
     realms.delete(this.target)
   }
 }
@@ -635,7 +652,7 @@ class Realm {
 /** Timers, frames, idle callbacks. @param {Realm} realm */
 function adoptTimers(realm) {
   const { target, calls, rules } = realm
-  for (const [set, clear, kind] of TIMERS) {
+  TIMERS.forEach(({ 0: set, 1: clear, 2: kind }) => {
     const isDelayed = set === 'setTimeout' || set === 'setInterval'
     realm.replace(holderOf(target, set), set, (native, self, args) => {
       const fn = args[0]
@@ -656,7 +673,7 @@ function adoptTimers(realm) {
       calls.drop(args[0], kind)
       return apply(native, self, args)
     })
-  }
+  })
 }
 
 /** @param {Realm} realm */
@@ -665,15 +682,17 @@ function adoptObservers(realm) {
   const { PerformanceObserver } = target
   if (PerformanceObserver?.supportedEntryTypes?.includes('long-animation-frame')) {
     const observer = new PerformanceObserver((/** @type {any} */ list) => {
-      for (const { scripts } of list.getEntries()) for (const script of scripts) calls.tell(script)
+      list.getEntries().forEach((/** @type {any} */ { scripts }) => {
+        scripts.forEach((/** @type {any} */ script) => calls.tell(script))
+      })
     })
     observer.observe({ type: 'long-animation-frame' })
     realm.undo.push(() => observer.disconnect())
   }
-  for (const name of OBSERVERS) {
+  OBSERVERS.forEach(name => {
     const native = target[name]
-    if (typeof native !== 'function') continue
-    const value = new Proxy(native, {
+    if (typeof native !== 'function') return
+    const value = new Proxy(native, handlerOf({
       construct(_, args, made) {
         const fn = args[0]
         if (isOthers(fn)) {
@@ -684,14 +703,14 @@ function adoptObservers(realm) {
         }
         return Reflect.construct(native, args, made)
       }
-    })
+    }))
     realm.put(holderOf(target, name), name, { value })
     realm.put(native.prototype, 'constructor', { value })
     realm.replace(native.prototype, 'disconnect', (native, self, args) => {
       calls.drop(self)
       return apply(native, self, args)
     })
-  }
+  })
 }
 
 const asObject = (/** @type {any} */ options) => Object(options) === options ? options : { capture: options }
@@ -700,7 +719,10 @@ const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof
 /** @param {Realm} realm */
 function adoptListeners(realm) {
   const { target } = realm
-  for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
+  const own = holderOf(target, 'addEventListener')
+  const other = holderOf(target.EventTarget?.prototype ?? null, 'addEventListener')
+  const holders = own === other ? [own] : [own, other]
+  holders.forEach(holder => {
     const { addEventListener: add, removeEventListener: remove } = holder ?? {}
     realm.replace(holder, 'addEventListener', (native, self, args) => {
       const { 1: listener } = args
@@ -738,7 +760,7 @@ function adoptListeners(realm) {
       apply(native, self, args)
       realm.forget(listeners, listener)
     })
-  }
+  })
 }
 
 const isOn = (/** @type {string} */ name) => name.startsWith('on')
@@ -752,9 +774,9 @@ function adoptHandlers(realm) {
    * @type {WeakMap<Function, any>}
    */
   const handlers = new OwnWeakMap()
-  const holders = [target, ...HANDLED.map(name => target[name]?.prototype)].filter(Boolean)
-  for (const holder of holders) {
-    for (const name of Object.getOwnPropertyNames(holder).filter(isOn)) {
+  const holders = [target].concat(HANDLED.map(name => target[name]?.prototype)).filter(Boolean)
+  holders.forEach(holder => {
+    Object.getOwnPropertyNames(holder).filter(isOn).forEach(name => {
       const { get, set } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name))
       realm.redefine(holder, name, {
         get(native, self, args) {
@@ -774,26 +796,37 @@ function adoptHandlers(realm) {
           handlers.set(entry, handler)
           entry.restore = () => {
             if (apply(get, at, []) !== entry) return
-            const [first] = listeners.keys()
-            if (first !== null) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
+            /** @type {any[]} */
+            const keys = []
+            listeners.forEach((_, key) => keys.push(key))
+            // The handler moves after the earlier listeners that have been added again.
+            if (keys[0] !== null) apply(set, at, [null])
             apply(set, at, [handler])
           }
           apply(native, self, [entry])
-          for (const call of calls.pending(listeners, null)) call.invocation.fn = handler // it is called in the place of the one before
+          // The new handler is called in the place of the old one.
+          calls.pending(listeners, null).forEach(call => { call.invocation.fn = handler })
           listeners.set(null, entry) // in its place, too
         }
       })
-    }
-  }
+    })
+  })
   const { document } = target
-  for (const object of [target, document, ...document?.querySelectorAll('*') ?? []].filter(Boolean)) {
-    const names = object === target || object === document
-      ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
-    for (const name of names) {
-      try {
-        if (isOthers(object[name])) object[name] = object[name] // set anew, through ours
-      } catch {} // something else that the page has put there
-    }
+  const elements = document?.querySelectorAll('*') ?? []
+  adoptPresent(target, namesOn(target))
+  if (document) adoptPresent(document, namesOn(document))
+  for (let i = 0; i < elements.length; i++) adoptPresent(elements[i], COMMON)
+}
+
+/** The properties `on...` of a global object or document. @param {any} object @returns {string[]} */
+const namesOn = object => Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn)
+
+/** Adopts the handlers that an object has already. @param {any} object @param {string[]} names */
+function adoptPresent(object, names) {
+  for (let i = 0; i < names.length; i++) {
+    try {
+      if (isOthers(object[names[i]])) object[names[i]] = object[names[i]] // set again, through ours
+    } catch {} // something else that the page has put there
   }
 }
 
@@ -807,7 +840,8 @@ function rulesOf(scheduler, rules = {}) {
   const eventChecks = {
     ...checks,
     type(/** @type {string} */ name, /** @type {any} */ types) {
-      for (const type of [types].flat()) if (type !== undefined) text(name, type)
+      const all = [types].flat()
+      all.forEach(type => { if (type !== undefined) text(name, type) })
     },
     target(/** @type {string} */ name, /** @type {any} */ target) {
       if (['string', 'function'].includes(typeof target) || typeof target?.addEventListener === 'function') return
@@ -825,7 +859,7 @@ function rulesOf(scheduler, rules = {}) {
   }
   check.knownOptions(rules, check.unchecked('timer', 'frame', 'idle', 'observer', 'message', 'event'), 'rules')
   const { event = [], ...others } = rules
-  for (const kind in others) checkRule(`rules.${kind}`, others[kind])
+  Object.keys(others).forEach(kind => checkRule(`rules.${kind}`, others[kind]))
   return { ...others, event: [event].flat().map((rule, index) => checkRule(`rules.event[${index}]`, rule, eventChecks)) }
 }
 
@@ -840,6 +874,23 @@ function holderOf(object, name) {
   return object
 }
 
+/**
+ * The descriptor of an own property. It inherits nothing: `get` on Object.prototype would make it invalid.
+ *
+ * @param {any} object @param {PropertyKey} name @returns {any} undefined if there is none
+ */
+function descriptorOf(object, name) {
+  const descriptor = object ? Object.getOwnPropertyDescriptor(object, name) : undefined
+  return descriptor && Object.assign(Object.create(null), descriptor)
+}
+
+/**
+ * The handler of a proxy. It inherits no traps from Object.prototype.
+ *
+ * @param {ProxyHandler<any>} traps @returns {ProxyHandler<any>}
+ */
+const handlerOf = traps => Object.assign(Object.create(null), traps)
+
 /** @param {AdoptionRow} row @param {number} ms */
 function addStall(row, ms) {
   row.stalls++
@@ -848,7 +899,7 @@ function addStall(row, ms) {
 
 /** Without calling what a page may have put there. @param {any} fn @returns {string} */
 function nameOf(fn) {
-  const name = fn && Object.getOwnPropertyDescriptor(fn, 'name')?.value
+  const name = descriptorOf(fn, 'name')?.value
   return typeof name === 'string' ? name : ''
 }
 
@@ -890,6 +941,8 @@ const TIMERS = /** @type {const} */ ([
   ['setTimeout', 'clearTimeout', 'timer'], ['setInterval', 'clearInterval', 'timer'], ['setImmediate', 'clearImmediate', 'timer'],
   ['requestAnimationFrame', 'cancelAnimationFrame', 'frame'], ['requestIdleCallback', 'cancelIdleCallback', 'idle']
 ])
+/** The properties of an event that change on its way. */
+const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 const OBSERVERS = ['MutationObserver', 'ResizeObserver', 'IntersectionObserver', 'PerformanceObserver', 'ReportingObserver']
 /**
  * What has `on...` properties beside the global object; to look at all that there is would have a browser

@@ -80,8 +80,14 @@ class Watch {
    *   or ends
    */
   find(live) {
-    const jobs = [...this.#waits.keys()]
-    if (jobs.length !== live || ![...this.#waits.values()].every(isInternal)) return null
+    /** @type {Job[]} */
+    const jobs = []
+    let areInternal = true
+    this.#waits.forEach((wait, job) => {
+      jobs.push(job)
+      areInternal &&= isInternal(wait)
+    })
+    if (jobs.length !== live || !areInternal) return null
     return this.#error ??= new DeadlockError(`deadlock: nothing can wake ${namesOf(jobs)}`, jobs)
   }
 }

@@ -24,7 +24,7 @@ import { preemptify as preemptifyFunction } from './preemptify/function.mjs'
 import { compiler } from './preemptify/made.mjs'
 import { importModule, isModule } from './preemptify/load.mjs'
 import { isOwnModule } from './preemptify/own.mjs'
-import { assign } from './preemptify/primordials.mjs'
+import { assign, shielded } from './preemptify/primordials.mjs'
 import { sourceOfModule } from './preemptify/print.mjs'
 import { report, returnsOf } from './preemptify/report.mjs'
 import { twinOf } from './preemptify/runtime.mjs'
@@ -39,8 +39,11 @@ import { twinOf } from './preemptify/runtime.mjs'
  */
 function linked() {
   compiler.rewrite = text => sourceOfModule(text, { type: 'script' })
-  extend.code.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
-  return /** @type {any} */ (assign(preemptifyFunction, { source: sourceOfModule, import: importModule, report }))
+  const answers = (/** @type {any} */ fn) => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn)
+  extend.code.link({ answers: fn => shielded(answers, [fn]) })
+  const reporting = (/** @type {any} */ source, /** @type {any} */ options) => shielded(report, [source, options])
+  const others = { source: sourceOfModule, import: importModule, report: reporting }
+  return /** @type {any} */ (assign(preemptifyFunction, others))
 }
 const preemptify = /* @__PURE__ */ linked()
 

@@ -34,7 +34,7 @@
  */
 
 import {
-  Cycle, EventHandler, HANDLING, Handle, InterruptMask, JobSource, checkTarget, parametersOf
+  Cycle, EventHandler, HANDLING, Handle, InterruptMask, JobSource, apply, checkTarget, parametersOf
 } from '../alarms.mjs'
 import { edf, extend, fp } from '../rt.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
@@ -55,6 +55,9 @@ const positiveFraction = /* @__PURE__ */ number('a number > 0 and <= 1', value =
 
 /** What reservations of both kinds have. */
 class Reserved extends Handle {
+  constructor() {
+    super()
+  }
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor. */
@@ -76,7 +79,7 @@ class Reserved extends Handle {
    *
    * @returns {boolean} `true` if the share was promised
    */
-  cancel() { return commitmentsOf(this.scheduler).claims.delete(accountOf(this)) }
+  cancel() { return accountOf(this).withdraw() }
 }
 
 /** @typedef {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth'} Kind */
@@ -87,7 +90,8 @@ const isByDeadline = ({ compare }) => compare === edf.compare
 /** @param {Policy} policy */
 const isByPriority = ({ compare }) => compare === fp.compare
 
-const KINDS = /** @type {const} */ (['sporadic', 'deferrable', 'polling', 'constant-bandwidth'])
+/** @type {Kind[]} */
+const KINDS = ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']
 
 /** Which kinds a policy can have, the default first; a user's own can have all. @param {Policy} policy */
 const kindsUnder = policy =>
@@ -102,7 +106,8 @@ function checkCapacity(capacity, period) {
 }
 
 const CAPACITY = { capacity: elsewhere, period: elsewhere, priority: finite }
-const RESERVATION = { ...CAPACITY, kind: among(...KINDS), depleted: elsewhere, name: text, scheduler: elsewhere }
+const kindOption = /* @__PURE__ */ (() => among.apply(null, KINDS))()
+const RESERVATION = { ...CAPACITY, kind: kindOption, depleted: elsewhere, name: text, scheduler: elsewhere }
 const IO_CAPACITY = { utilization: elsewhere, capacity: elsewhere, period: elsewhere }
 const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
 
@@ -142,10 +147,12 @@ export class Reservation extends Reserved {
       throw wrongType('kind', `${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}`, kind)
     }
     const isRankedByDeadline = kind === 'constant-bandwidth'
-    among('background', 'wait', ...isRankedByDeadline ? ['postpone'] : [])('depleted', depleted)
+    const depletedOption = isRankedByDeadline ? among('background', 'wait', 'postpone')
+      : among('background', 'wait')
+    depletedOption('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
     const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
-    Object.defineProperty(this, extend.protocol, { value: account })
+    Object.defineProperty(this, extend.protocol, /** @type {any} */ ({ __proto__: null, value: account }))
   }
 
   get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
@@ -200,7 +207,7 @@ export class IoReservation extends Reserved {
     const scheduler = here(options)
     const claim = claimOfIo(name, options)
     const account = new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy))
-    Object.defineProperty(this, extend.protocol, { value: account })
+    Object.defineProperty(this, extend.protocol, /** @type {any} */ ({ __proto__: null, value: account }))
   }
 
   /** Whether events are handled. */
@@ -276,6 +283,8 @@ class Account {
   used = 0
   /** Whether it is off whatever is promised. */
   isMasked = false
+  /** Whether its claim counts in admission. */
+  isPromised = true
   /** The keys of the group: see `Group.change`. @type {Keys | undefined} */
   keys = undefined
   /** @type {{ readonly time: number, readonly ref: boolean, cancel(): boolean }} */
@@ -301,7 +310,7 @@ class Account {
       this.server.replenish(time)
       this.update()
     }, { of: this.name })
-    commit(scheduler, [[this, claim]])
+    commitmentsOf(scheduler).commit([[this, claim]])
   }
 
   /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
@@ -316,15 +325,26 @@ class Account {
 
   /** @param {Claim} claim what is to be promised, which is refused unless it counts no more */
   change(claim) {
-    if (commitmentsOf(this.scheduler).claims.has(this)) commit(this.scheduler, [[this, claim]])
+    if (this.#isCounted) commitmentsOf(this.scheduler).commit([[this, claim]])
     const now = this.scheduler.now()
     if (claim.utilization > 0) this.server.resize(claim, now)
     this.turn({ claim })
-    for (const delegate of this.delegates) {
+    this.delegates.forEach(delegate => {
       delegate.follow(now)
       delegate.update()
-    }
+    })
   }
+
+  /** Takes the claim back. @returns {boolean} `true` if it was promised */
+  withdraw() {
+    const wasCounted = this.#isCounted
+    this.isPromised = false
+    if (wasCounted) commitmentsOf(this.scheduler).delete(this)
+    return wasCounted
+  }
+
+  /** The claims of another policy have ended with that policy. */
+  get #isCounted() { return this.isPromised && this.scheduler.policy === this.policy }
 
   /** @param {{ claim?: Claim, isMasked?: boolean }} change on or off, perhaps */
   turn(change) {
@@ -452,6 +472,14 @@ class IoAccount extends Account {
   /** For how many of its busy jobs each. @type {Map<Account, number>} */
   #served = new Map()
 
+  /**
+   * @param {Scheduler} scheduler @param {any} server @param {Claim} claim @param {Depleted} depleted
+   * @param {boolean} isRankedByDeadline
+   */
+  constructor(scheduler, server, claim, depleted, isRankedByDeadline) {
+    super(scheduler, server, claim, depleted, isRankedByDeadline)
+  }
+
   /** Its jobs work for `main`: what the scheduler attaches them by. @param {Account} main */
   delegateOf(main) {
     const level = this.claim.period < Infinity ? this.level : main.level
@@ -503,7 +531,12 @@ class IoAccount extends Account {
   follow(time) {
     if (this.#served.size === 0 || this.claim.period < Infinity) return
     const urgencyOf = (/** @type {Account} */ { claim }) => this.isRankedByDeadline ? -claim.period : claim.priority
-    const { claim } = [...this.#served.keys()].reduce((best, other) => urgencyOf(other) > urgencyOf(best) ? other : best)
+    /** @type {Account | undefined} */
+    let most
+    this.#served.forEach((_, main) => {
+      if (most === undefined || urgencyOf(main) > urgencyOf(most)) most = main
+    })
+    const { claim } = /** @type {Account} */ (most)
     this.claim.priority = claim.priority
     this.server.inherit(claim.period, time)
   }
@@ -605,6 +638,11 @@ class Refilled extends Server {
   #owed = 0
   #asOf = 0
 
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
+
   /** Whether what is left of a refill counts from the end of what was used. */
   get isMoving() { return false }
 
@@ -621,16 +659,16 @@ class Refilled extends Server {
     const used = time - ms
     this.#owedAt(time, ms)
     for (let left = ms; left > 0;) {
-      const [first] = refills
+      const first = refills[0]
       // Of what is to come within a period, each capacity more puts all off by that: after a night in one
       // budget, not one by one.
       const rounds = left > ms - 2 * this.capacity ? 0 : Math.floor(left / this.capacity) - 1
       const coming = rounds > 0 ? refills.filter(({ time }) => time < Infinity) : []
       if (rounds > 0 && first.time > used && coming[coming.length - 1].time < first.time + this.period) {
-        for (const refill of coming) {
+        coming.forEach(refill => {
           refill.time += rounds * this.period
           refill.due += rounds * this.period
-        }
+        })
         left -= rounds * this.capacity
       }
       // Where four periods have passed without any use, the page was stopped: more important work cannot be
@@ -646,7 +684,7 @@ class Refilled extends Server {
       if (isMoving) first.time = isLent && began <= time ? Math.min(began + taken, time) : began + taken
       first.amount -= taken
     }
-    const [first] = refills
+    const first = refills[0]
     // A sliver is not worth a dispatch: it comes with the next refill.
     if (refills.length > 1 && first.amount < Math.max(SPECK, this.capacity / 4096)) {
       refills.shift()
@@ -700,20 +738,20 @@ class Refilled extends Server {
     const there = this.refills.filter(refill => refill.time <= time)
     // What was taken away after it had been used comes back no sooner than if it had not been.
     const used = this.refills.filter(({ time: at, due }) => at > time && (at < Infinity || due > time))
-    for (const refill of used) refill.due = Math.max(time, refill.due + later)
+    used.forEach(refill => { refill.due = Math.max(time, refill.due + later) })
     used.sort((a, b) => a.due - b.due)
-    const known = [...there, ...used].reduce((sum, { amount }) => sum + amount, 0)
+    const known = there.concat(used).reduce((sum, { amount }) => sum + amount, 0)
     const grown = { time: Infinity, amount: Math.max(0, capacity - known), due: time }
     // What is taken away is what would have come last.
     this.refills = []
     let given = 0
-    for (const { time: at, amount, due } of [...there, grown, ...used]) {
+    there.concat(grown, used).forEach(({ time: at, amount, due }) => {
       const kept = Math.min(amount, capacity - given)
       given += kept
       const earned = time + (owed + given - most) * period / capacity - kept
       if (kept > 0) this.refills.push({ time: at <= time ? at : Math.max(due, earned), amount: kept, due })
       if (amount > kept) this.refills.push({ time: Infinity, amount: amount - kept, due })
-    }
+    })
     this.capacity = capacity
     this.period = period
     this.refill(time)
@@ -727,6 +765,11 @@ class Refilled extends Server {
  * none is premature.
  */
 class Sporadic extends Refilled {
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
+
   get isMoving() { return true }
 
   /** @param {number} began */
@@ -739,8 +782,7 @@ class Sporadic extends Refilled {
     // The period counts from here, also for what will have come by the time it is needed.
     refills[0].time = time
     while (refills.length > 1 && refills[1].time <= time + refills[0].amount) {
-      const [{ amount }] = refills.splice(1, 1)
-      refills[0].amount += amount
+      refills[0].amount += refills.splice(1, 1)[0].amount
     }
     this.refill(time)
   }
@@ -757,6 +799,11 @@ class Sporadic extends Refilled {
 class Deferrable extends Refilled {
   /** The starts of its periods. */
   cycle = new Cycle(this.began, this.period)
+
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
 
   /** @param {number} time @returns {number} the first start after it */
   startAfter(time) { return this.cycle.timeOf(this.cycle.indexAt(time) + 1) }
@@ -790,6 +837,11 @@ class Polling extends Deferrable {
   /** The reading of the clock at which that poll was noticed. */
   #polled = -Infinity
   next = this.cycle.timeOf(1)
+
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
 
   /** It polls whether or not its capacity is there. */
   get isExpecting() { return true }
@@ -826,6 +878,11 @@ class Polling extends Deferrable {
  * the deadlines inside.
  */
 class ConstantBandwidth extends Server {
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
+    super(capacity, period, time, postpones)
+  }
+
   get next() { return this.isDepleted ? this.deadline : Infinity }
 
   /** @param {number} time @param {number} _since */
@@ -1033,7 +1090,7 @@ function claimOf(member, where, policy) {
   const { name = where, kind, utilization, capacity, period, priority } = member
   if (utilization !== undefined) return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
   interval(`${where}.period`, period)
-  if (capacity !== undefined && kind !== undefined) among(...KINDS)(`${where}.kind`, kind)
+  if (capacity !== undefined && kind !== undefined) kindOption(`${where}.kind`, kind)
   if (capacity !== undefined) return [member, claimOfReservation({ name, kind, capacity, period, priority })]
   const demand = demandOf(where, member, policy)
   return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period }]
@@ -1045,12 +1102,109 @@ const isBursty = ({ of, kind }) => of === 'I/O' || kind === 'deferrable'
 /** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */
 const NOISE = 1e-9
 
+/** Sums over claims. */
+class Totals {
+  utilization = 0
+  /** The left side of equation 1. */
+  demand = 0
+  /** Number of claims that are not I/O. */
+  count = 0
+  tasks = 0
+  /** Number of reservations whose priority is not their rate. */
+  unranked = 0
+
+  /** @param {Claim} claim @param {1 | -1} sign */
+  add({ utilization, of, kind, priority, period }, sign) {
+    const isBursty = of === 'I/O' || kind === 'deferrable'
+    this.utilization += sign * utilization
+    this.demand += sign * (isBursty ? (2 - utilization) * utilization : utilization)
+    if (of !== 'I/O') this.count += sign
+    if (of === 'task') this.tasks += sign
+    if (of === 'reservation' && priority !== 1 / period) this.unranked += sign
+  }
+}
+
 /**
- * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`:
- * whether it sees to it that all get in time what they were promised.
- *
- * @typedef {{ policy: Policy, claims: Map<object, Claim>, share: number, guarantees: boolean }} Commitments
+ * Claims per correction of the totals: they are summed up again when one in 64 claims has been removed, so
+ * that rounding errors do not add up. A set of up to 64 claims is always summed up in order.
  */
+const CLAIMS_PER_CORRECTION = 64
+
+/** The processor time that a scheduler has promised under a policy. */
+class Commitments {
+  /** By the account or the task. A claim of nothing is not kept. @type {Map<object, Claim>} */
+  #claims = new Map()
+  #totals = new Totals()
+  /** Number of claims that were removed or changed since the totals were summed up. */
+  #removed = 0
+  share = 1
+  /** Whether all claims get their time when they need it. */
+  guarantees = false
+
+  /** @param {Policy} policy */
+  constructor(policy) {
+    this.policy = policy
+  }
+
+  /** @param {object} claimant @returns {boolean} whether it had a claim */
+  delete(claimant) {
+    const isKnown = this.#claims.has(claimant)
+    this.#set([[claimant, undefined]])
+    return isKnown
+  }
+
+  /**
+   * Adds claims, or changes them.
+   *
+   * @param {[object, Claim][]} added @param {number} [share] @param {boolean} [guarantees]
+   * @returns {Sums}
+   * @throws {AdmissionError} if this is more than there is; nothing has changed then
+   */
+  commit(added, share = this.share, guarantees = this.guarantees) {
+    const before = added.map(({ 0: claimant }) => this.#claims.get(claimant))
+    this.#set(added)
+    try {
+      const sums = sumsOf(this.policy, this.#summedUp(), () => this.#list(), share, guarantees)
+      this.share = share
+      this.guarantees = guarantees
+      return sums
+    } catch (error) {
+      // In reverse order, because a claimant can be given twice.
+      for (let i = added.length - 1; i >= 0; i--) this.#set([[added[i][0], before[i]]])
+      throw error
+    }
+  }
+
+  /** @param {(readonly [object, Claim | undefined])[]} entries */
+  #set(entries) {
+    entries.forEach(({ 0: claimant, 1: claim }) => {
+      const before = this.#claims.get(claimant)
+      if (before !== undefined) {
+        this.#totals.add(before, -1)
+        this.#removed++
+      }
+      if (claim === undefined || claim.utilization === 0) return void this.#claims.delete(claimant)
+      this.#claims.set(claimant, claim)
+      this.#totals.add(claim, 1)
+    })
+  }
+
+  #summedUp() {
+    if (this.#removed * CLAIMS_PER_CORRECTION <= this.#claims.size) return this.#totals
+    this.#totals = new Totals()
+    this.#removed = 0
+    this.#claims.forEach(claim => this.#totals.add(claim, 1))
+    return this.#totals
+  }
+
+  #list() {
+    /** @type {Claim[]} */
+    const claims = []
+    this.#claims.forEach(claim => claims.push(claim))
+    return claims
+  }
+}
+
 /** @type {WeakMap<Scheduler, Commitments>} */
 const commitments = new WeakMap()
 
@@ -1058,50 +1212,41 @@ const commitments = new WeakMap()
 function commitmentsOf(scheduler) {
   const { policy } = scheduler
   let known = commitments.get(scheduler)
-  if (known?.policy !== policy) commitments.set(scheduler, known = { policy, claims: new Map(), share: 1, guarantees: false })
+  if (known?.policy !== policy) commitments.set(scheduler, known = new Commitments(policy))
   return known
 }
 
 /**
- * @param {Scheduler} scheduler @param {Iterable<[object, Claim]>} added new claims, or changed ones
- * @param {{ share?: number, guarantees?: boolean }} [options]
+ * @param {Policy} policy @param {Totals} totals @param {() => Claim[]} list the claims of these totals
+ * @param {number} share @param {boolean} guarantees
  * @returns {Sums}
- * @throws {AdmissionError} nothing has changed then
+ * @throws {AdmissionError}
  */
-function commit(scheduler, added, options) {
-  const known = commitmentsOf(scheduler)
-  const next = { ...known, ...options, claims: new Map([...known.claims, ...added]) }
-  const sums = sumsOf(next)
-  Object.assign(known, next)
-  return sums
-}
-
-/** @param {Commitments} committed @returns {Sums} @throws {AdmissionError} */
-function sumsOf({ policy, claims: all, share, guarantees }) {
-  const claims = [...all.values()].filter(({ utilization }) => utilization > 0)
-  const sum = (/** @type {(claim: Claim) => number} */ of) => claims.reduce((total, claim) => total + of(claim), 0)
-  const test = guarantees ? testOf(claims, policy) : 'utilization'
-  const utilization = sum(claim => claim.utilization)
+function sumsOf(policy, totals, list, share, guarantees) {
+  const { utilization, demand, count } = totals
+  const test = guarantees ? testOf(totals, list, policy) : 'utilization'
   /** @type {Sums} */
   const sums = { utilization, demand: utilization, bound: share, share, test }
   if (test === 'equation 1') {
-    sums.demand = sum(claim => isBursty(claim) ? (2 - claim.utilization) * claim.utilization : claim.utilization)
-    const count = Math.max(1, claims.filter(({ of }) => of !== 'I/O').length)
-    sums.bound = share * count * (2 ** (1 / count) - 1)
+    const members = Math.max(1, count)
+    sums.demand = demand
+    sums.bound = share * members * (2 ** (1 / members) - 1)
   }
   const fits = sums.demand <= sums.bound + NOISE
-  if (fits && (test !== 'schedulable' || isSchedulable(claims, policy, share))) return Object.freeze(sums)
-  const askers = claims.map(({ name }) => name).join(', ')
+  if (fits && (test !== 'schedulable' || isSchedulable(list(), policy, share))) return Object.freeze(sums)
+  const askers = list().map(({ name }) => name).join(', ')
   throw new AdmissionError(fits ? `${askers} cannot all be served in time`
     : `${askers} ask for ${percent(sums.demand)} of the processor, more than ${percent(sums.bound)}`, policy, sums)
 }
 
-/** @param {Claim[]} claims @param {Policy} policy @returns {Sums['test']} */
-function testOf(claims, policy) {
-  if (claims.some(({ of }) => of === 'task')) return 'schedulable'
+/** @param {Totals} totals @param {() => Claim[]} list @param {Policy} policy @returns {Sums['test']} */
+function testOf({ tasks, unranked }, list, policy) {
+  if (tasks > 0) return 'schedulable'
   if (isByDeadline(policy)) return 'utilization'
+  if (unranked === 0) return 'equation 1'
   // Liu, Layland 1973: the bound is that of rate monotonic priorities.
-  const ranked = claims.filter(({ of }) => of === 'reservation').sort((a, b) => b.priority - a.priority || b.period - a.period)
+  const ranked = list().filter(({ of }) => of === 'reservation')
+    .sort((a, b) => b.priority - a.priority || b.period - a.period)
   const isMonotonic = ranked.every(({ period }, index) => index === 0 || ranked[index - 1].period <= period)
   return isMonotonic ? 'equation 1' : 'schedulable'
 }
@@ -1114,21 +1259,22 @@ function isSchedulable(claims, policy, share) {
   const speed = share - io // in any time t, I/O takes io * t
   if (!(speed > 0)) return false
   // By fixed priority, reservations are above all tasks, and I/O above them.
-  const top = Math.max(0, ...tasks.map(({ priority }) => priority))
+  const top = tasks.reduce((most, { priority }) => Math.max(most, priority), 0)
   const rank = (/** @type {Claim} */ { of, priority }) => of === 'task' ? priority
     : top + 1 + reservations.filter(other => of === 'I/O' || other.priority < priority).length
-  const set = [...tasks, ...reservations].map(claim => ({
+  const set = tasks.concat(reservations).map(claim => ({
     ...claim, wcet: claim.wcet / speed, priority: rank(claim),
     sections: claim.sections?.map(({ resource, wcet }) => ({ resource, wcet: wcet / speed }))
   }))
   if (isByDeadline(policy)) return schedulable(set, { policy: edf }).schedulable
   // What may be used back to back is there once more, at the worst moment: a task that comes once.
-  const longest = Math.max(0, ...reservations.map(({ period }) => period))
+  const longest = reservations.reduce((most, { period }) => Math.max(most, period), 0)
   const extra = longest === 0 ? [] : claims.filter(isBursty).map(claim => ({
     name: claim.name, wcet: (claim.period < Infinity ? claim.wcet : claim.utilization * longest) / speed,
     period: 2 ** 30 * longest, priority: rank(claim)
   }))
-  return schedulable([...set, ...extra], { policy: fp }).schedulable
+  const all = /** @type {TaskParameters[]} */ (set).concat(extra)
+  return schedulable(all, { policy: fp }).schedulable
 }
 
 /**
@@ -1162,7 +1308,7 @@ function isSchedulable(claims, policy, share) {
 export function admit(set, options = {}) {
   const { share } = checked(options, { share: positiveFraction, scheduler: elsewhere })
   if (typeof set !== 'object' || set === null) throw wrongType('set', 'reservations or tasks', set)
-  const members = /** @type {any[]} */ (Symbol.iterator in set ? [...set] : [set])
+  const members = /** @type {any[]} */ (Array.isArray(set) ? set : Symbol.iterator in set ? [...set] : [set])
   const { scheduler: given = members.find(member => member?.scheduler !== undefined)?.scheduler } = options
   const scheduler = here({ scheduler: given })
   const stranger = members.find(member => member?.scheduler !== undefined && member.scheduler !== scheduler)
@@ -1173,9 +1319,12 @@ export function admit(set, options = {}) {
   }
   const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
   const committed = commitmentsOf(scheduler)
-  const sums = commit(scheduler, claims, { share: share ?? committed.share, guarantees: true })
-  const tasks = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
-  const cancel = () => tasks.filter(task => committed.claims.delete(task)).length > 0
+  const sums = committed.commit(claims, share, true)
+  const tasks = claims.map(({ 0: claimant }) => claimant).filter(claimant => {
+    if (!(claimant instanceof Account)) return true
+    claimant.isPromised = true
+  })
+  const cancel = () => tasks.filter(task => committed.delete(task)).length > 0
   return Object.freeze(Object.assign(new Handle(), sums, { cancel }))
 }
 
@@ -1327,7 +1476,7 @@ export function loop(body, options) {
   callable('body', body)
   const { signal } = checked(options, { ...TASK, ...RESERVED, signal: check.signal })
   const source = reservedSource('loop', 'body', body, options)
-  const name = source.given.name ?? (body.name || 'loop')
+  const name = source.given.name ?? (extend.nameOf(body) || 'loop')
   const run = function* () {
     for (;;) {
       const begun = yield* resultOf(body, [])
@@ -1379,7 +1528,7 @@ function withReservation({ scheduler }, name, { capacity, period, kind, depleted
  */
 function* resultOf(fn, args) {
   const body = extend.preemptible(fn)
-  const result = body(...args)
+  const result = apply(body, undefined, args)
   return body === fn ? result : yield result
 }
 

@@ -85,7 +85,9 @@ export function schedulable(tasks, options = {}) {
     throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
   }
   if (!Array.isArray(tasks)) throw wrongType('tasks', 'an array of Tasks', tasks)
-  const demands = Array.from(tasks, (task, index) => demandOf(`tasks[${index}]`, task, policy))
+  /** @type {Demand[]} */
+  const demands = []
+  for (let i = 0; i < tasks.length; i++) demands.push(demandOf(`tasks[${i}]`, tasks[i], policy))
   const isIndependent = !block(demands)
   const utilization = utilizationOf(demands)
   const { failed, isExact, ...result } = isByDeadline ? byDemand(demands, utilization) : byResponse(demands)
@@ -142,21 +144,20 @@ export function demandOf(name, task, policy) {
  */
 function block(demands) {
   /** @type {Map<any, number>} */
-  const ceilings = new Map([[undefined, Infinity]])
-  for (const { level, sections } of demands) {
-    for (const { resource } of sections) {
-      const given = resource?.ceiling > -Infinity ? resource.ceiling : -Infinity
-      ceilings.set(resource, Math.max(ceilings.get(resource) ?? -Infinity, given, level))
-    }
-  }
+  const ceilings = new Map()
+  ceilings.set(undefined, Infinity)
+  demands.forEach(({ level, sections }) => sections.forEach(({ resource }) => {
+    const given = resource?.ceiling > -Infinity ? resource.ceiling : -Infinity
+    ceilings.set(resource, Math.max(ceilings.get(resource) ?? -Infinity, given, level))
+  }))
   const blockers = demands.flatMap(({ level, sections }) => sections.map(({ resource, wcet }) => {
     return { level, wcet, ceiling: /** @type {number} */ (ceilings.get(resource)) }
   })).filter(({ level, wcet, ceiling }) => wcet > 0 && ceiling > level)
-  for (const demand of demands) {
+  demands.forEach(demand => {
     demand.blocking = blockers.reduce((most, { level, wcet, ceiling }) => {
       return level < demand.level && ceiling >= demand.level ? Math.max(most, wcet) : most
     }, 0)
-  }
+  })
   return demands.some(({ blocking }) => blocking > 0)
 }
 
@@ -212,7 +213,7 @@ function byResponse(demands) {
  * @returns {{ schedulable: boolean, isExact: boolean, failed: Demand | null }}
  */
 function byDemand(demands, utilization) {
-  const order = [...demands].sort((a, b) => a.deadline - b.deadline)
+  const order = demands.toSorted((a, b) => a.deadline - b.deadline)
   if (utilization > MORE || isSparse(order)) return { schedulable: utilization <= MORE, isExact: true, failed: null }
 
   let terms = mostTerms(order.length)
@@ -220,10 +221,12 @@ function byDemand(demands, utilization) {
   /** What has to be done from 0 to `time`, and the latest deadline before that. @param {number} time */
   function demandBy(time) {
     terms -= order.length + SUM
-    const [early, late] = [time * LESS, time * MORE]
+    const early = time * LESS
+    const late = time * MORE
     let asked = 0
     let before = -Infinity
-    for (const { wcet, period, deadline } of order) {
+    for (let i = 0; i < order.length; i++) {
+      const { wcet, period, deadline } = order[i]
       if (deadline > late) break
       if (wcet > 0) asked += (Math.floor((late - deadline) / period) + 1) * wcet
       if (deadline < early) before = Math.max(before, deadline + (Math.ceil((early - deadline) / period) - 1) * period)
@@ -296,9 +299,13 @@ function isSparse(order) {
  *   even from that moment on
  */
 function releasedBy(time, demands, isInstant = false) {
-  const [early, late] = [time * LESS, time * MORE]
+  const early = time * LESS
+  const late = time * MORE
   let sum = 0
-  for (const { wcet, period } of demands) sum += (isInstant ? Math.floor(late / period) + 1 : Math.ceil(early / period)) * wcet
+  for (let i = 0; i < demands.length; i++) {
+    const { wcet, period } = demands[i]
+    sum += (isInstant ? Math.floor(late / period) + 1 : Math.ceil(early / period)) * wcet
+  }
   return sum
 }
 
@@ -321,10 +328,12 @@ export const percent = part => `${Math.round(part * 1e4) / 100} %`
 
 /** The processor has not that much left. */
 export class AdmissionError extends Error {
+  // A field: an assignment would fail where Error.prototype is frozen.
+  name = 'AdmissionError'
+
   /** @param {string} message @param {Policy} policy @param {Sums} sums */
   constructor(message, policy, sums) {
     super(`${message} (${sums.test}, ${policy.name}, share ${sums.share})`)
-    this.name = 'AdmissionError'
     this.sums = Object.freeze(sums)
     this.utilization = sums.utilization
     this.demand = sums.demand
@@ -345,7 +354,7 @@ function sectionsOf(name, { sections = [], uses = [], wcet }) {
     if (notNegative(`${where}.wcet`, length) <= wcet) return { resource, wcet: length }
     throw outOfRange(`${where}.wcet`, `at most that of its task, ${wcet}`, length)
   })
-  const known = new Set(declared.map(({ resource }) => resource))
-  const unknown = uses.filter(resource => !known.has(resource))
-  return [...declared, ...unknown.map(resource => ({ resource, wcet }))]
+  const known = declared.map(({ resource }) => resource)
+  const unknown = uses.filter(resource => !known.includes(resource))
+  return declared.concat(unknown.map(resource => ({ resource, wcet })))
 }

@@ -91,7 +91,9 @@ class Followers {
   constructor(signal) {
     this.signal = signal
     this.listener = extend.markInternal(() => {
-      for (const job of this.#jobs) job.priority = priorityOf('priority', signal.priority)
+      extend.membersOf(this.#jobs).forEach(job => {
+        job.priority = priorityOf('priority', signal.priority)
+      })
     })
   }
 
@@ -212,7 +214,7 @@ export const schedulerOf = scheduler => new TaskScheduler(check.scheduler('sched
  */
 export const scheduler = /* @__PURE__ */ new TaskScheduler()
 
-const taskPriority = /* @__PURE__ */ check.among(...Object.keys(PRIORITIES))
+const taskPriority = /* @__PURE__ */ check.among.apply(null, /* @__PURE__ */ Object.keys(PRIORITIES))
 const CONTROLLER_OPTIONS = { priority: taskPriority }
 
 /** Our TaskController, for engines that have none. */

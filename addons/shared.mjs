@@ -144,6 +144,10 @@ class OutsideTurn extends Turn {
   /** @type {any} */
   #timer
 
+  /** @param {Supply} supply @param {string} name @param {boolean} [isForSection] */
+  constructor(supply, name, isForSection) {
+    super(supply, name, isForSection)
+  }
   get isExternal() { return true }
   enter() {
     super.enter()
@@ -223,7 +227,7 @@ class Watch extends Supply {
  */
 function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
-  if (waitAsync !== undefined) return waitAsync(...wait)
+  if (waitAsync !== undefined) return waitAsync.apply(Atomics, wait)
   const source = 'onmessage = ({ data }) => postMessage(Atomics.wait(...data))'
   const url = URL.createObjectURL(new Blob([source]))
   const worker = new Worker(url)
@@ -318,7 +322,7 @@ class Permits extends Watch {
   }
   listen() {
     super.listen()
-    if (listening.has(this)) for (const permit of this.#all) watchFor(permit >> 1)
+    if (listening.has(this)) this.#all.forEach(permit => watchFor(permit >> 1))
   }
 }
 
@@ -335,7 +339,7 @@ function watchFor(owner) {
   watched.add(owner)
   whenEnded(owner, () => {
     watched.delete(owner)
-    for (const watch of listening) watch.takeBack(owner)
+    extend.membersOf(listening).forEach(watch => watch.takeBack(owner))
   })
 }
 
@@ -554,7 +558,7 @@ class Memory {
     /** Here, and not joined. */
     this.isMade = buffer === undefined
     if (this.isMade) this.words.set([layout, bytes, count])
-    const [kind, size, number] = this.words
+    const { 0: kind, 1: size, 2: number } = this.words
     this.bytes = size
     this.count = number
     this.stride = strideOf(size)
@@ -569,6 +573,14 @@ class Memory {
 class Store extends Memory {
   octets = new Uint8Array(this.buffer)
   doubles = new Float64Array(this.buffer)
+
+  /**
+   * @param {number} layout @param {number} count @param {number} bytes
+   * @param {SharedArrayBuffer | undefined} buffer
+   */
+  constructor(layout, count, bytes, buffer) {
+    super(layout, count, bytes, buffer)
+  }
 
   /**
    * @param {number} index the slot, which no other thread uses during the call @param {any} value

@@ -50,6 +50,8 @@ const BUSY = 10
 const MOST = 64
 /** ms that jobs have to end in when they are cancelled by `close`. */
 const GRACE = 1000
+/** Engines without explicit resource management have no such symbol. @type {symbol} */
+const ASYNC_DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).asyncDispose ?? Symbol('asyncDispose'))()
 
 /**
  * @typedef {object} WorkersOptions
@@ -137,11 +139,11 @@ export class Workers {
     const address = isMade ? '' : addressOf(url)
     const source = { url: address, preemptify, settings: { ...settings, policy: policy.name } }
     this.#options = { policy, share: Number(admit), restart, limit, source, make: isMade ? url : makeWorker }
-    this.#sites = Array.from({ length: size }, () => new Site())
+    this.#sites = sitesOf(size)
     try {
-      for (const site of this.#sites) this.#start(site)
+      this.#sites.forEach(site => this.#start(site))
     } catch (error) {
-      for (const site of this.#sites) end(site)
+      this.#sites.forEach(end)
       throw error
     }
   }
@@ -160,9 +162,27 @@ export class Workers {
    * @throws {TypeError | RangeError | DOMException} naming the parameter, or what cannot be cloned
    */
   spawn(name, options = {}, ...args) {
+    return this.#spawn(name, options, args)
+  }
+
+  /**
+   * Releases a job without options: `workers.run.render(scene)`.
+   *
+   * @type {{ readonly [K in keyof M & string]: (...args: ArgumentsOf<M[K]>) => Job<ResultOf<M[K]>> }}
+   */
+  run = new Proxy(/** @type {any} */ (Object.freeze(Object.create(null))), /** @type {any} */ ({
+    __proto__: null, // a property of Object.prototype is no trap
+    // `await workers.run` must not start a work of the name `then`.
+    get: (/** @type {any} */ _, /** @type {PropertyKey} */ name) =>
+      typeof name !== 'string' || name === 'then' ? undefined : (/** @type {any[]} */ ...args) => this.#spawn(name, {}, args)
+  }))
+
+  /** @param {string} name @param {any} options @param {any[]} args @returns {any} */
+  #spawn(name, options, args) {
     const { restart: usual, limit, policy } = this.#options
     const { transfer, restart = usual, scheduler: wanted, ...parameters } = check.options(options, SPAWNED)
     check.text('name', name)
+    checkArguments(name, args, transfer)
     if (this.#isClosed) throw new ChannelError('the workers have been closed')
     if (this.#all.size >= limit) throw new RangeError(`more than ${limit} jobs have not ended: wait for ready()`)
     const { signal, onMiss, onOverrun, ...given } = parameters
@@ -220,7 +240,7 @@ export class Workers {
     const observers = this.#observers
     const scheduler = here()
     const observer = (/** @type {any} */ record) => extend.callUser(scheduler, 'observer', fn, record)
-    const tell = () => { for (const { line } of this.#sites) line?.say('observe', [observers.size > 0]) }
+    const tell = () => this.#sites.forEach(({ line }) => line?.say('observe', [observers.size > 0]))
     check.callable('fn', fn)
     observers.add(observer)
     tell()
@@ -237,10 +257,11 @@ export class Workers {
    */
   stats() {
     const workers = this.#sites.map(({ stats }) => stats)
-    const total = /** @type {any} */ ({})
-    for (const [key, value] of workers.flatMap(stats => Object.entries(stats))) {
-      total[key] = key.startsWith('longest') ? Math.max(total[key] ?? 0, value) : (total[key] ?? 0) + value
-    }
+    /** @type {any} */
+    const total = { ...NO_STATS }
+    workers.forEach(stats => STATS.forEach(key => {
+      total[key] = key.startsWith('longest') ? Math.max(total[key], stats[key]) : total[key] + stats[key]
+    }))
     return { ...total, workers }
   }
 
@@ -254,14 +275,19 @@ export class Workers {
   async close(options = {}) {
     const { cancel = false } = check.options(options, { cancel: check.flag })
     this.#isClosed = true
-    const all = [...this.#all]
-    const ended = Promise.all(all.map(({ local }) => new Promise(resolve => extend.ended(local, () => resolve(undefined)))))
+    const all = extend.membersOf(this.#all)
+    const ended = new Promise(resolve => {
+      let left = all.length
+      if (left === 0) resolve(undefined)
+      all.forEach(({ local }) => extend.ended(local, () => { if (--left === 0) resolve(undefined) }))
+    })
     if (cancel) {
-      all[0]?.scheduler.host.after(GRACE, () => { for (const site of this.#sites) this.#lose(site, 'closed') }, { ref: false })
-      for (const { local } of all) local.cancel()
+      const lose = () => this.#sites.forEach(site => this.#lose(site, 'closed'))
+      all[0]?.scheduler.host.after(GRACE, lose, { ref: false })
+      all.forEach(({ local }) => local.cancel())
     }
     await ended
-    for (const site of this.#sites) end(site)
+    this.#sites.forEach(end)
   }
 
   /**
@@ -275,7 +301,7 @@ export class Workers {
    */
   static partition(tasks, options = {}) {
     const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
-    const sites = Array.from({ length: size }, () => new Site())
+    const sites = sitesOf(size)
     anArray('tasks', tasks)
     tasks.forEach((task, index) => demandOf(`tasks[${index}]`, task, policy))
     return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
@@ -315,8 +341,12 @@ export class Workers {
     const { first } = this.#held
     const isBehind = first !== null && this.#options.policy.compare(first.local, local) <= 0
     const site = promised?.site ?? (isBehind ? null : this.#siteFor(local))
-    if (restarts > 0 || site === null) [remote.args, remote.transfer] = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
-    if (restarts > 0) remote.transfer = NONE // for the next worker there is to be one, too
+    if (restarts > 0 || site === null) {
+      const { 0: copies, 1: moved } = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
+      remote.args = copies
+      remote.transfer = restarts > 0 ? NONE : moved // for the next worker there is to be one, too
+      remote.unsent = moved
+    }
     if (site !== null) this.#send(remote, site)
     else this.#hold(remote)
   }
@@ -336,16 +366,18 @@ export class Workers {
     let least = BUSY
     /** @type {Site | null} */
     let free = null
-    for (const site of this.#sites) {
+    for (let i = 0; i < this.#sites.length; i++) {
+      const site = this.#sites[i]
       let count = 0
       let ms = 0
-      for (const other of site.jobs.values()) {
-        if (policy.compare(other.local, job) > 0) continue
+      site.jobs.forEach(other => {
+        if (policy.compare(other.local, job) > 0) return
         count++
         // Of what has taken longer than was expected, as much again.
         ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.local.cost)
-      }
-      if (count >= MOST || ms > least || ms === least && free !== null && site.jobs.size >= free.jobs.size) continue
+      })
+      const isFuller = ms === least && free !== null && site.jobs.size >= free.jobs.size
+      if (count >= MOST || ms > least || isFuller) continue
       least = ms
       free = site
     }
@@ -362,6 +394,7 @@ export class Workers {
     if (site.jobs.size === 1) line?.endpoint.ref?.()
     const options = { ...given, release: local.release }
     transferring(args, transfer, chosen => line?.say('start', [id, name, options, args], chosen, wasHeld))
+    remote.unsent = NONE
   }
 
   #sendHeld() {
@@ -394,38 +427,58 @@ export class Workers {
     endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
     // Browsers do not say so, and who has said nothing yet has no life to watch.
     if (line.isSilent && terminate) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
-    line.hear((kind, content) => this.#acts[kind](site, content), gone)
+    line.hear((kind, content) => actOf(this.#acts, kind)(site, content), gone)
     endpoint.unref?.()
     line.say('begin', [{ ...source, life: line.life, origin: performance.timeOrigin }])
     if (this.#observers.size > 0) line.say('observe', [true])
     return site.line === line
   }
 
-  /** What a worker says. @type {Record<string, (site: Site, content: any[]) => void>} */
+  /**
+   * The messages of a worker. Each is checked before it changes anything; an error loses the worker.
+   *
+   * @type {Record<string, (site: Site, content: any[]) => void>}
+   */
   #acts = {
     life: ({ line }) => line?.watch(),
-    broken: (site, [error]) => this.#lose(site, 'its works could not be loaded', restored(error), true),
-    tell: (site, [id, event]) => site.jobs.get(id)?.tell(event),
-    ended: (site, [id, state, outcome, isTold, missed, counts]) => {
-      const remote = site.jobs.get(id)
+    broken: (site, { 0: error }) => this.#lose(site, 'its works could not be loaded', restored(error), true),
+    tell: (site, { 0: id, 1: event }) => {
+      site.jobs.get(JOB_ID('id', id))?.tell(EVENT('event', event))
+    },
+    ended: (site, { 0: id, 1: state, 2: outcome, 3: isTold, 4: missed, 5: counts }) => {
+      const remote = site.jobs.get(JOB_ID('id', id))
+      ENDED('state', state)
       if (remote === undefined) return
+      const accounts = counts === undefined ? null : accountsIn(counts)
+      const result = state === 'done' ? outcome : restored(outcome)
       const { name } = remote
-      if (counts) this.#costs.set(name, ((this.#costs.get(name) ?? counts.cost) * 3 + counts.cost) / 4)
+      if (accounts !== null) {
+        this.#costs.set(name, ((this.#costs.get(name) ?? accounts.cost) * 3 + accounts.cost) / 4)
+      }
       if (missed) remote.tell('onMiss')
-      remote.accounts = counts ?? null
-      this.#finish(remote, state, state === 'done' ? outcome : restored(outcome), isTold)
+      remote.accounts = accounts
+      this.#finish(remote, state, result, Boolean(isTold))
       this.#sendHeld()
     },
-    status: (site, [changed, stats, records]) => {
-      site.stats = stats
-      for (const [id, state, counts] of changed) {
+    status: (site, { 0: changed, 1: stats, 2: records }) => {
+      const changes = list('changes', changed).map(({ 0: id, 1: state, 2: counts }) => {
+        JOB_ID('id', id)
+        LIVING('state', state)
+        // The worker reports the end of a job by `ended`: a job that has a finish would never end here.
+        return { id, state, accounts: { ...accountsIn(counts), finished: undefined } }
+      })
+      const known = statsIn(stats)
+      const seen = list('records', records).map(recordIn)
+      site.stats = known
+      changes.forEach(({ id, state, accounts }) => {
         const remote = site.jobs.get(id)
-        if (remote === undefined) continue
+        if (remote === undefined) return
         remote.shownState = state
-        extend.elsewhere.setAccounts(remote.local, counts)
-      }
+        extend.elsewhere.setAccounts(remote.local, accounts)
+      })
       this.#sendHeld()
-      for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: this.#sites.indexOf(site) })
+      const worker = this.#sites.indexOf(site)
+      seen.forEach(record => this.#observers.forEach(observer => observer({ ...record, worker })))
     }
   }
 
@@ -434,6 +487,8 @@ export class Workers {
     const { promised, scheduler, site, id } = remote
     if (!this.#all.delete(remote)) return
     remote.args = NONE
+    closeAll(remote.unsent)
+    remote.unsent = NONE
     if (remote.queue !== null) this.#held.delete(remote)
     if (site?.jobs.delete(id) && site.jobs.size === 0) site.line?.endpoint.unref?.()
     promised?.site.leave(promised, scheduler.now())
@@ -480,20 +535,23 @@ export class Workers {
     const { jobs } = site
     site.jobs = new Map()
     end(site)
-    for (const remote of jobs.values()) {
+    jobs.forEach(remote => {
       const { promised, scheduler, isCancelled, name, unique } = remote
       remote.site = null
       if (isBroken || isCancelled || remote.restarts-- === 0) {
         const rest = unique && `, and with it the ${unique} that was transferred: it is not started again`
-        this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})${rest}`, error))
-        continue
+        const reason = new ChannelError(`${name}: its worker has gone (${why})${rest}`, error)
+        return this.#finish(remote, isCancelled ? 'cancelled' : 'failed', reason)
       }
       remote.shownState = 'ready'
       promised?.site.take(promised, scheduler.now())
       this.#attempt(remote, () => this.#place(remote))
-    }
+    })
     this.#sendHeld()
   }
+
+  /** `await using workers = new Workers(url)` closes the workers at the end of the block. */
+  [ASYNC_DISPOSE]() { return this.close() }
 
   /** What is done to jobs here. */
   #far = {
@@ -517,6 +575,14 @@ function end(site) {
   site.line = null
   line?.unlisten()
   line?.endpoint.terminate?.()
+}
+
+/** @param {number} size @returns {Site[]} */
+function sitesOf(size) {
+  /** @type {Site[]} */
+  const sites = []
+  while (sites.length < size) sites.push(new Site())
+  return sites
 }
 
 /** Waits until another job may be spawned. */
@@ -559,6 +625,8 @@ class Remote extends Waitable {
   keys = null
   /** What its worker says of its times and cost, once it has ended. @type {any} */
   accounts = null
+  /** Transferred objects that no worker has got, because the job was held here. @type {any[]} */
+  unsent = NONE
   /** @type {any} */
   rank = null
   /** @type {any} */
@@ -609,12 +677,13 @@ class Remote extends Waitable {
   /** @param {Job} job its deadline or priority may have changed */
   rekeyed({ deadline, priority }) {
     const { keys, given, far } = this
-    this.keys = { deadline, priority }
-    for (const [key, value] of Object.entries(this.keys)) {
-      if (keys === null || keys[key] === value) continue
-      given[key] = value
-      far.change(this, key, value)
-    }
+    /** @type {Record<string, number>} */
+    const present = this.keys = { deadline, priority }
+    Object.keys(present).forEach(key => {
+      if (keys === null || keys[key] === present[key]) return
+      given[key] = present[key]
+      far.change(this, key, present[key])
+    })
   }
   /** @param {'onMiss' | 'onOverrun'} event */
   tell(event) {
@@ -665,7 +734,7 @@ class Site {
   /** @type {Line | null} */
   line = null
   /** @type {any} */
-  stats = new Scheduler().stats()
+  stats = NO_STATS
 
   /** @param {Slot} slot @param {number} time @returns {number} when its next job may be released */
   take(slot, time) {
@@ -680,7 +749,7 @@ class Site {
     slot.isBusy = false
     if (this.slots.some(({ isBusy }) => isBusy)) return
     this.slots = this.slots.filter(({ until, period }) => until + period > time) // for others nobody has come
-    for (const one of this.slots) one.isPast = true
+    this.slots.forEach(one => { one.isPast = true })
   }
 }
 
@@ -696,21 +765,24 @@ function firstFit(sites, task, time, { policy, share }) {
   const free = sites.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
   if (free !== undefined) return free
   // Beside all that have been promised, or else those whose time is not over.
-  for (const from of [-Infinity, time]) {
-    for (const site of sites) {
-      const slots = site.slots.filter(({ isPast, until }) => !isPast || until > from)
-      const demands = [...slots, task].map(one => ({ ...one, wcet: one.wcet / share }))
-      if (usedBy(demands) > 1 + 1e-9 || !schedulable(demands, { policy }).schedulable) continue
-      const slot = { ...task, site, isBusy: false, isPast: true, until: 0 }
-      site.slots = [...slots, slot]
-      return slot
-    }
+  for (let i = 0; i < 2 * sites.length; i++) {
+    const from = i < sites.length ? -Infinity : time
+    const site = sites[i % sites.length]
+    const slots = site.slots.filter(({ isPast, until }) => !isPast || until > from)
+    const demands = /** @type {Promised[]} */ (slots).concat(task).map(one => ({ ...one, wcet: one.wcet / share }))
+    if (usedBy(demands) > 1 + 1e-9 || !schedulable(demands, { policy }).schedulable) continue
+    const slot = { ...task, site, isBusy: false, isPast: true, until: 0 }
+    site.slots = slots.concat(slot)
+    return slot
   }
   const sums = sites.map(({ slots }) => usedBy(slots))
   const utilization = usedBy([task])
   throw new AdmissionError(
-    `${task.name ?? 'a task'} asks for ${percent(utilization)}, for which no worker has time beside ${sums.map(percent).join(', ')}`,
-    policy, { utilization, demand: Math.min(...sums) + utilization, bound: share, share, test: 'schedulable' })
+    `${task.name ?? 'a task'} asks for ${percent(utilization)}, for which no worker has time ` +
+    `beside ${sums.map(percent).join(', ')}`, policy, {
+      utilization, demand: sums.reduce((a, b) => Math.min(a, b)) + utilization, bound: share, share,
+      test: 'schedulable'
+    })
 }
 
 // --------------------------------------------------------------------------------------------- the protocol
@@ -735,6 +807,7 @@ function firstFit(sites, task, time, { policy, share }) {
 const WORK = 'rt.mjs work'
 /** ms between two reports of a worker. */
 const REPORT = 20
+const MALFORMED = 'sent a malformed message'
 
 /**
  * The name of the lock that a worker holds until its thread ends. The prefix keeps a peer from naming other
@@ -752,10 +825,18 @@ class Line extends Transport {
   #gone = () => {}
   /** Names the lock that the other side is to hold; '' where the platform reports its end. */
   life = this.isSilent ? crypto.randomUUID() : ''
+  #isWatched = false
+  /** Whether acts of the present message still count. */
+  #isHeard = false
   /** What waits for the end of the turn. @type {[string, any[]][]} */
   #waiting = []
   /** @type {any[]} */
   #transfer = []
+
+  /** @param {any} endpoint */
+  constructor(endpoint) {
+    super(endpoint)
+  }
 
   /**
    * @param {string} kind @param {any[]} content @param {any[]} [transfer]
@@ -768,16 +849,17 @@ class Line extends Transport {
       this.#flush()
       return this.post([WORK, [kind, content]], transfer)
     }
-    this.#transfer.push(...transfer)
+    this.#transfer = this.#transfer.concat(transfer)
     if (this.#waiting.push([kind, content]) === 1) queueMicrotask(() => this.#flush())
   }
   #flush() {
     const waiting = this.#waiting.splice(0)
-    if (waiting.length > 0) this.post([WORK, ...waiting], this.#transfer.splice(0))
+    if (waiting.length > 0) this.post(/** @type {any[]} */ ([WORK]).concat(waiting), this.#transfer.splice(0))
   }
 
   /**
-   * Hears the other side, until it has gone: each pair is an act of that name.
+   * Hears the other side, until it has gone: each pair is an act of that name. An error of an act means that
+   * the message was malformed: the other side counts as gone.
    *
    * @param {(kind: string, content: any[]) => void} act
    * @param {(why: string, error?: unknown) => void} [gone]
@@ -785,20 +867,89 @@ class Line extends Transport {
   hear(act, gone = () => {}) {
     this.#gone = gone
     const receive = (/** @type {any} */ message) => {
-      if (Array.isArray(message) && message[0] === WORK) extend.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
+      if (!Array.isArray(message) || message[0] !== WORK) return
+      extend.event(() => {
+        try {
+          for (let i = 1; i < message.length && this.#isHeard; i++) act(message[i][0], list('content', message[i][1]))
+        } catch (error) {
+          gone(MALFORMED, error)
+        }
+      })
     }
+    this.#isHeard = true
     this.listen({ receive, gone, closeUnreadable: () => gone('a message could not be read') })
   }
 
   /** The thread of the other side holds its lock. */
   watch() {
+    if (this.#isWatched) return
+    this.#isWatched = true
     whenReleased(lockOf(this.life), () => this.#gone('its thread has ended'),
       { signal: this.#watch.signal, mayBeForeign: this.kind === 'MessagePort' })
   }
   unlisten() {
     super.unlisten()
+    this.#isHeard = false
     this.#watch.abort()
   }
+}
+
+// ---------------------------------------------------------------------------------------- checks of messages
+
+// A worker runs code that this page need not trust, so its messages are checked like arguments.
+const JOB_ID = /* @__PURE__ */ check.number('an integer >= 1', value => isCount(value) && value > 0)
+const KEY = /* @__PURE__ */ check.among('deadline', 'priority')
+const EVENT = /* @__PURE__ */ check.among('onMiss', 'onOverrun')
+const ENDED = /* @__PURE__ */ check.among('done', 'failed', 'cancelled')
+const LIVING = /* @__PURE__ */ check.among('pending', 'ready', 'running', 'waiting', 'depleted')
+/** @type {ReturnType<Scheduler['stats']>} */
+const NO_STATS = {
+  jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0, misses: 0, overruns: 0, stalls: 0,
+  longestBudget: 0, longestRound: 0
+}
+const STATS = /** @type {(keyof typeof NO_STATS)[]} */ (/* @__PURE__ */ Object.keys(NO_STATS))
+
+/** @param {Record<string, any>} acts @param {unknown} kind @returns {(...args: any[]) => void} */
+function actOf(acts, kind) {
+  if (typeof kind === 'string' && Object.hasOwn(acts, kind)) return acts[kind]
+  throw check.wrongType('kind', 'that of a known message', kind)
+}
+
+/** @param {string} name @param {any} value @returns {any[]} */
+function list(name, value) {
+  anArray(name, value)
+  return value
+}
+
+/**
+ * The figures of a job, and nothing else of what a worker has sent.
+ *
+ * @param {any} counts
+ * @returns {{ started?: number, finished?: number, cost: number, preemptions: number }}
+ */
+function accountsIn(counts) {
+  const { started, finished, cost, preemptions } = check.record('counts', counts)
+  if (started !== undefined) check.finite('started', started)
+  if (finished !== undefined) check.finite('finished', finished)
+  check.duration('cost', cost)
+  check.duration('preemptions', preemptions)
+  return { started, finished, cost, preemptions }
+}
+
+/** @param {any} stats @returns {ReturnType<Scheduler['stats']>} */
+function statsIn(stats) {
+  check.record('stats', stats)
+  const known = { ...NO_STATS }
+  STATS.forEach(key => { known[key] = check.duration(`stats.${key}`, stats[key]) })
+  return known
+}
+
+/** @param {any} record @returns {any} */
+function recordIn(record) {
+  const { type, time } = check.record('record', record)
+  check.text('record.type', type)
+  check.finite('record.time', time)
+  return record
 }
 
 /**
@@ -817,6 +968,43 @@ function snapshot(values, given) {
   return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
 }
 
+/** Objects that their peers hold on to until they are closed. */
+const CLOSED = ['MessagePort', 'RTCDataChannel', 'ImageBitmap', 'VideoFrame', 'AudioData']
+
+/** Closes objects that were transferred to a job, and that no worker gets. @param {any[]} objects */
+function closeAll(objects) {
+  objects.forEach(object => { if (CLOSED.includes(platformKindOf(object))) object.close() })
+}
+
+/**
+ * Rejects arguments that cannot be cloned, and instances of classes that a worker would get as empty objects.
+ *
+ * @param {string} name the name of the work @param {any[]} args @param {any[]} [transfer]
+ * @throws {DOMException} DataCloneError
+ */
+function checkArguments(name, args, transfer = NONE) {
+  args.forEach((value, index) => {
+    if (isConstant(value) || transfer.includes(value) || !isLost(value)) return
+    throw new DOMException(`args[${index}] of ${name}, ${check.describe(value)}, cannot be cloned: ` +
+      'its class stays in this thread', 'DataCloneError')
+  })
+}
+
+/** Whether a value is an instance of a class that a clone does not have. @param {any} value */
+function isLost(value) {
+  const prototype = typeof value === 'object' ? Object.getPrototypeOf(value) : null
+  // The prototypes of plain objects, of any realm, have no prototype.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return false
+  const kind = kindOf(value)
+  const isTagged = kind !== 'Object'
+  if (isTagged ? kind in globalThis : Object.keys(value).length > 0) return false
+  try {
+    return Object.getPrototypeOf(Object.getPrototypeOf(structuredClone(value))) === null
+  } catch {
+    return false // the error of the platform names the value
+  }
+}
+
 // --------------------------------------------------------------------------------------- errors in messages
 
 /** Errors that stay what they are. @type {Record<string, any>} */
@@ -826,22 +1014,33 @@ const THROWN = { ...ERRORS, AggregateError, AdmissionError, ChannelError, Deadli
 function portable(error, depth = 4) {
   if (!(error instanceof Error)) return isClonable(error) ? [error] : portable(cannotClone(error))
   const { name, message, stack, cause, errors } = /** @type {any} */ (error)
-  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isClonable(value))
+  const own = Object.entries({ ...error, name, stack }).filter(({ 1: value }) => isClonable(value))
   const kind = error instanceof DOMException ? 'DOMException' : String(name)
   const inner = (/** @type {any} */ one) => portable(one, depth - 1)
-  return [message, kind, own, cause === undefined || depth === 0 ? null : inner(cause), Array.isArray(errors) && depth > 0 ? errors.map(inner) : null]
+  return [
+    message, kind, own, cause === undefined || depth === 0 ? null : inner(cause),
+    Array.isArray(errors) && depth > 0 ? errors.map(inner) : null
+  ]
 }
 
-/** @param {any[]} sent by `portable` @returns {any} */
-function restored([message, kind, own, cause, errors]) {
+/**
+ * @param {any} sent an error as `portable` returns it @returns {any}
+ * @throws {TypeError} if `portable` cannot have made it
+ */
+function restored(sent) {
+  const { 0: message, 1: kind, 2: properties, 3: cause, 4: errors } = list('error', sent)
   if (kind === undefined) return message
-  const error = /** @type {any} */ (kind === 'DOMException' ? new DOMException(message, Object.fromEntries(own).name) : new Error(message))
+  check.text('kind', kind)
+  const own = list('properties', properties).map(({ 0: key, 1: value }) => [check.text('key', key), value])
+  const name = own.find(({ 0: key }) => key === 'name')?.[1]
+  const error = /** @type {any} */ (kind === 'DOMException' ? new DOMException(message, name) : new Error(message))
   if (Object.hasOwn(THROWN, kind)) Object.setPrototypeOf(error, THROWN[kind].prototype)
   if (cause !== null) own.push(['cause', restored(cause)])
-  if (errors !== null) own.push(['errors', errors.map(restored)])
-  for (const [key, value] of own) {
-    if (error[key] !== value) Object.defineProperty(error, key, { value, writable: true, configurable: true })
-  }
+  if (errors !== null) own.push(['errors', list('errors', errors).map(restored)])
+  own.forEach(({ 0: key, 1: value }) => {
+    if (error[key] === value) return
+    Object.defineProperty(error, key, /** @type {any} */ ({ __proto__: null, value, writable: true, configurable: true }))
+  })
   return error
 }
 
@@ -859,10 +1058,10 @@ function isClonable(value) {
 
 const POLICIES = /** @type {Record<string, Policy>} */ ({ edf, fp, rm })
 const COUNTS = ['started', 'finished', 'cost', 'preemptions']
-const SHOWN = ['id', 'name', 'release', 'absoluteDeadline', 'deadline', 'priority', 'period', 'missed', ...COUNTS]
-const TIMES = /* @__PURE__ */ new Set([
-  'release', 'absoluteDeadline', 'started', 'finished', 'time', 'start', 'due'
-])
+const SHOWN = /* @__PURE__ */ [
+  'id', 'name', 'release', 'absoluteDeadline', 'deadline', 'priority', 'period', 'missed'
+].concat(COUNTS)
+const TIMES = ['release', 'absoluteDeadline', 'started', 'finished', 'time', 'start', 'due']
 
 /**
  * A worker's side: runs what it is told to.
@@ -885,21 +1084,29 @@ function labour(load, endpoint, scheduler) {
   let isReporting = false
 
   /** @param {any} from @param {string[]} [keys] @returns {any} */
-  const copied = (from, keys = Object.keys(from)) =>
-    Object.fromEntries(keys.map(key => [key, TIMES.has(key) && from[key] !== undefined ? from[key] - ahead : shown(from[key])]))
+  const copied = (from, keys = Object.keys(from)) => {
+    /** @type {any} */
+    const copy = {}
+    keys.forEach(key => {
+      const isTime = TIMES.includes(key) && from[key] !== undefined
+      copy[key] = isTime ? from[key] - ahead : shown(from[key])
+    })
+    return copy
+  }
   const shown = (/** @type {any} */ value) => value instanceof Job ? copied(value, SHOWN)
     : Object(value) === value ? String(value.name ?? platformKindOf(value)) : value
 
   function report() {
     isReporting = false
+    /** @type {any[]} */
     const changed = []
-    for (const [id, entry] of jobs) {
+    jobs.forEach((entry, id) => {
       const { state, cost } = entry.job
-      if (state === entry.state && cost === entry.cost) continue
+      if (state === entry.state && cost === entry.cost) return
       // Between rounds nobody runs.
       changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
       Object.assign(entry, { state, cost })
-    }
+    })
     line.say('status', [changed, scheduler.stats(), records])
     records = []
     if (jobs.size > 0) reportSoon()
@@ -932,20 +1139,21 @@ function labour(load, endpoint, scheduler) {
 
   /** @type {Record<string, (content: any[]) => void>} */
   const acts = {
-    async begin([{ origin, life, settings, ...source }]) {
-      ahead = origin - performance.timeOrigin
-      if (life) hold(lockOf(life), () => line.say('life', []))
+    async begin({ 0: given }) {
       try {
+        const { origin, life, settings, ...source } = check.record('source', given)
+        ahead = origin - performance.timeOrigin
+        if (life) hold(lockOf(life), () => line.say('life', []))
         scheduler.configure({ ...settings, policy: POLICIES[settings.policy] })
         const loaded = await load(source)
         if (Object(loaded) !== loaded) throw check.wrongType('works', 'an object', loaded)
         works = loaded
-        for (const [kind, content] of early) acts[kind](content)
+        early.forEach(({ 0: kind, 1: content }) => acts[kind](content))
       } catch (error) {
         line.say('broken', [portable(error)])
       }
     },
-    start([id, name, options, args]) {
+    start({ 0: id, 1: name, 2: options, 3: args }) {
       const work = Object.hasOwn(works, name) ? works[name] : undefined
       const telling = (/** @type {string} */ event) => (/** @type {Job} */ job) => {
         work[event]?.(job)
@@ -953,9 +1161,10 @@ function labour(load, endpoint, scheduler) {
       }
       try {
         if (work === undefined) throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
-        const job = scheduler.spawn(work, {
-          name, ...options, release: options.release + ahead, onMiss: telling('onMiss'), onOverrun: telling('onOverrun')
-        }, ...args)
+        const job = extend.spawn(scheduler, work, {
+          name, ...options, release: options.release + ahead,
+          onMiss: telling('onMiss'), onOverrun: telling('onOverrun')
+        }, args)
         const entry = { job, isTold: false, state: 'ready', cost: 0 }
         jobs.set(id, entry)
         const end = /** @type {Waitable} */ (Waitable.of(job))
@@ -966,15 +1175,16 @@ function labour(load, endpoint, scheduler) {
       }
       reportSoon()
     },
-    cancel([id, reason]) {
+    cancel({ 0: id, 1: reason }) {
       const entry = jobs.get(id)
       if (entry?.job.cancel(restored(reason))) entry.isTold = true
     },
-    change([id, key, value]) {
+    change({ 0: id, 1: key, 2: value }) {
+      KEY('key', key)
       const entry = jobs.get(id)
       if (entry) Object.assign(entry.job, { [key]: value })
     },
-    observe([isWanted]) {
+    observe({ 0: isWanted }) {
       stopObserving()
       stopObserving = !isWanted ? () => {} : scheduler.observe(record => {
         records.push(copied(record))
@@ -983,9 +1193,10 @@ function labour(load, endpoint, scheduler) {
     }
   }
   line.hear((kind, content) => {
+    const act = actOf(acts, kind)
     if (works === null && kind !== 'begin') early.push([kind, content])
-    else acts[kind](content)
-  })
+    else act(content)
+  }, (why, error) => { if (why === MALFORMED) line.say('broken', [portable(error)]) })
 }
 
 // -------------------------------------------------------------------------------------------------- options

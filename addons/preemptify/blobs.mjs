@@ -3,7 +3,7 @@
  */
 
 import { prefixFor, replace } from './edits.mjs'
-import { append, emptyMap, pick, stringify } from './primordials.mjs'
+import { append, emptyMap, pick, shielded, stringify } from './primordials.mjs'
 import { rewrittenText } from './print.mjs'
 import { read } from './read.mjs'
 import { names } from './scopes.mjs'
@@ -67,12 +67,17 @@ export function rewriteModule(text, tree, url, isBlob, prologue = '', epilogue =
 /** @param {string} text @param {string} url */
 export function readModule(text, url) {
   try {
-    const tree = read(text, 'module')
-    names(tree)
-    return tree
+    return shielded(parsed, [text])
   } catch (error) {
     throw new SyntaxError(`${url}: ${/** @type {any} */ (error).message}`, { cause: error })
   }
+}
+
+/** @param {string} text @returns {any} the tree of the text, with resolved names */
+function parsed(text) {
+  const tree = read(text, 'module')
+  names(tree)
+  return tree
 }
 
 // pages

@@ -9,7 +9,7 @@ import { budget } from '../../rt.mjs'
 import { give } from './builtins.mjs'
 import {
   append, apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore,
-  isObject, ownKeys, realm
+  isObject, matches, ownKeys, realm, sourceOf
 } from './primordials.mjs'
 import { callerJob, entryOf, recordOf, run, suspended } from './run.mjs'
 
@@ -32,8 +32,15 @@ function* callListener(listener, self, args) {
 /** The wrappers of `once` whose listener a twin has called. @type {WeakMap<Function, true>} */
 const fired = /* @__PURE__ */ emptyWeakMap()
 
+/** The wrapper of `once` since Node 24; before, it is a bound function. */
+const WRAPPER = /^function wrapper\(\.{3}args\) \{\s*if \(fired\) return;\s*fired = true;\s*target\.remove/
+
+/** Whether a listener is a wrapper of `once`. @param {any} listener */
+const isWrapper = listener => listener.name === 'bound onceWrapper' ||
+  listener.name === 'wrapper' && matches(WRAPPER, sourceOf(listener))
+
 /** The listener behind a wrapper of `once`, or undefined. @param {any} listener */
-const onceOf = listener => listener.name === 'bound onceWrapper' && typeof listener.listener === 'function'
+const onceOf = listener => typeof listener.listener === 'function' && isWrapper(listener)
   ? listener.listener : undefined
 
 /** @param {any} listener */

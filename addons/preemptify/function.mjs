@@ -20,8 +20,8 @@ import {
   NO_SOURCE, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
   emptyMap, emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, pick, reflectGet, reflectSet, sourceOf, startsWith, stringify, takeLast,
-  withPropertiesOf
+  listOf, matches, ownKeys, pick, reflectGet, reflectSet, shielded, sourceOf, startsWith, stringify,
+  takeLast, withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import {
@@ -35,7 +35,7 @@ import { isDirectEval, names } from './scopes.mjs'
 /** @import { Pieces } from './edits.mjs' */
 /** @import { Twin } from './run.mjs' */
 
-const { callable, knownOptions, unchecked, wrongType } = extend.check
+const { callable, elsewhere: unchecked, knownOptions, tableOf, wrongType } = extend.check
 
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
@@ -48,7 +48,7 @@ const OPTIONS = {
 }
 
 const OPTION_NAMES = /* @__PURE__ */ Object.keys(OPTIONS)
-const KNOWN_OPTIONS = /* @__PURE__ */ unchecked('methods', 'this', ...OPTION_NAMES)
+const KNOWN_OPTIONS = /* @__PURE__ */ tableOf(joined(['methods', 'this'], OPTION_NAMES), () => unchecked)
 
 /** Names that come with a function. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
@@ -206,21 +206,23 @@ export function preemptify(fn, options = {}) {
     const twin = twinOf(fn)
     if (twin !== undefined) return published(twin, fn)
     const isDefault = keysOf(others).length === 0
-    const result = (isDefault && (rewritten.get(fn) ?? (isWhole(fn) && wrapped(fn)))) || rewriting(fn, others)
+    const result = (isDefault && (rewritten.get(fn) ?? (isWhole(fn) && wrapped(fn)))) ||
+      shielded(rewriting, [fn, others])
     if (isDefault) rewritten.set(fn, result)
     return result
   }
   if (!isArray(methods) || pick(methods, name => typeof name !== 'string').length) {
     throw wrongType('methods', 'an array of names', methods)
   }
-  if (typeof fn === 'function') return rewriting(fn, others, methods, true)
+  if (typeof fn === 'function') return shielded(rewriting, [fn, others, methods, true])
   if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
   const home = withPropertiesOf(fn, create(getPrototypeOf(fn)))
   const members = pick(methods, key => !isGeneratorFunction(fn[key])) // those stay what is iterated
   for (let i = 0; i < methods.length; i++) {
     const key = methods[i]
     const method = callable(`method ${key}`, getOwnPropertyDescriptor(fn, key)?.value)
-    defineProperty(home, key, /** @type {any} */ ({ __proto__: null, value: rewriting(method, { ...others, home }, members) }))
+    const value = shielded(rewriting, [method, { ...others, home }, members])
+    defineProperty(home, key, /** @type {any} */ ({ __proto__: null, value }))
   }
   return home
 }
@@ -321,7 +323,7 @@ function linksOf(fn, options, methods) {
 function rewriting(fn, options, methods = [], isClass = false) {
   checkPatterns()
   const source = sourceOf(fn)
-  const label = `preemptify(${fn.name || 'anonymous'})`
+  const label = `preemptify(${nameIn(fn) || 'anonymous'})`
   if (matches(NO_SOURCE, source)) {
     throw refusal(label, 'a native, bound or proxied function; give the one behind it')
   }
@@ -352,6 +354,32 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
+}
+
+/** The reasons for which evaluation can fail. */
+const FORBIDDEN = "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
+  "require-trusted-types-for 'script'), or Node does (--disallow-code-generation-from-strings)"
+
+/** The name of a function; '' if the name is not a string or cannot be read. */
+const nameIn = extend.nameOf
+
+/**
+ * The name of a function as the key of a property. Without brackets, `__proto__` would set a prototype.
+ *
+ * @param {any} fn
+ */
+function keyOf(fn) {
+  const name = stringify(nameIn(fn))
+  return name === '"__proto__"' ? `[${name}]` : name
+}
+
+/** @param {string} name @returns {string} a part of a URL, which cannot hold half of a surrogate pair */
+function urlPartOf(name) {
+  try {
+    return encodeURIComponent(name)
+  } catch {
+    return 'anonymous'
+  }
 }
 
 /** @param {string} label @param {string} reason */
@@ -679,7 +707,7 @@ function planOfFunction(draft, own) {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
     isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false,
     mark: '',
-    title: draft.fn.name ? asKey(draft.fn.name) : ''
+    title: nameIn(draft.fn) ? asKey(nameIn(draft.fn)) : ''
   }
   plan.calls = linkedCalls(draft, plan)
   return plan
@@ -738,9 +766,9 @@ function rewriteFunction(draft, own, ownName) {
     }
   }
   if (isArrow) draft.self = `${our}this.value`
-  const lost = resolveNames(draft, ownName || fn.name, ownName !== '')
+  const lost = resolveNames(draft, ownName || nameIn(fn), ownName !== '')
   const plan = planOfFunction(draft, own)
-  replaceWords(draft, own, ownName || fn.name)
+  replaceWords(draft, own, ownName || nameIn(fn))
   const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget && !usesSuper
   const entry = canBegin ? entryText(draft, plan) : 'null'
   planFunction(draft, plan)
@@ -749,7 +777,7 @@ function rewriteFunction(draft, own, ownName) {
   // In the body of a `with`, and in a method, it needs an object to be a method of.
   const holder = usesSuper && home ? superOf(home, draft.budget) : { __proto__: null, [draft.budget]: budget }
   const around = bind(draft, 'around', holder)
-  const quoted = stringify(fn.name)
+  const quoted = keyOf(fn)
   const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
   const rest = print(source, textOfTwin(draft, plan))
   const { 0: inner, 1: begin } = compiled(draft, member + rest, entry)
@@ -802,7 +830,7 @@ function rewriteClass(draft, target, methods) {
   inOrder(edits)
   const edited = (/** @type {number} */ from, /** @type {number} */ to) => print(source, [range(draft, from, to)])
   const text = edited(0, source.length)
-  const result = compiled(draft, `${stringify(fn.name)}: ${text}`)[0]
+  const result = compiled(draft, `${keyOf(fn)}: ${text}`)[0]
   made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
     const holder = isStatic ? result : result.prototype
     if (!hasOwn(holder, key)) return // private
@@ -836,9 +864,9 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
   // around it.
   const list = `(${join(listOf(bindings), ', ')})`
   const head = !begin || helpers.length ? `${list} =>` : `function ${list}`
-  const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(fn.name)}], ` +
+  const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(nameIn(fn))}], ` +
     `${our}begin = ${begin}; return [${our}self, ${our}begin]`
-  const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+  const url = `preemptify/${++compilations}/${urlPartOf(nameIn(fn) || 'anonymous')}.js`
   /** @returns {any} */
   const attempt = () => {
     const directive = mode ? "'use strict'; " : ''
@@ -853,8 +881,7 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
       if (!isInvalid && !(error instanceof EvalError)) throw error
       throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
         ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
-        : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
-          "require-trusted-types-for 'script'); write a generator with a yield"}`, { cause: error })
+        : `${FORBIDDEN}; write a generator with a yield`}`, { cause: error })
     }
   }
   const make = attempt()

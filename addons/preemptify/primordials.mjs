@@ -58,6 +58,7 @@ export const reflectDefine = Reflect.defineProperty
 export const reflectGet = Reflect.get
 export const reflectSet = Reflect.set
 export const ownKeys = Reflect.ownKeys
+const deleteProperty = Reflect.deleteProperty
 export const getPrototypeOf = Reflect.getPrototypeOf
 export const getOwnPropertyDescriptor = Reflect.getOwnPropertyDescriptor
 export const create = Object.create
@@ -93,7 +94,7 @@ export const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
 
 /** @param {any} Base @returns {() => any} makes a map or a set */
 function maker(Base) {
-  const methods = create(null, getOwnPropertyDescriptors(Base.prototype))
+  const methods = withPropertiesOf(Base.prototype, create(null))
   return () => setPrototypeOf(new Base(), methods)
 }
 export const emptyMap = /* @__PURE__ */ maker(Map)
@@ -106,6 +107,37 @@ export function listOf(marks) {
   const list = []
   marks.forEach((/** @type {any} */ _, /** @type {any} */ key) => append(list, key))
   return list
+}
+
+/** The properties of Object.prototype by the specification. */
+const STANDARD = [
+  'constructor', 'hasOwnProperty', 'isPrototypeOf', 'propertyIsEnumerable', 'toString', 'valueOf',
+  'toLocaleString', '__proto__', '__defineGetter__', '__defineSetter__', '__lookupGetter__',
+  '__lookupSetter__'
+]
+
+/**
+ * Calls a function of the compiler while Object.prototype has only its standard properties. Nodes of the
+ * syntax tree, match arrays and option objects inherit from it: a property `type` that a page has added would
+ * be the type of every node. The additions are back when the function returns. They stay if they cannot be
+ * removed or restored.
+ *
+ * @template {(...args: any[]) => any} F @param {F} fn @param {Parameters<F>} args @returns {ReturnType<F>}
+ */
+export function shielded(fn, args) {
+  const { prototype } = toObject
+  const isAdded = (/** @type {PropertyKey} */ key) => find(STANDARD, name => name === key) === undefined
+  const added = pick(ownKeys(prototype), isAdded)
+  if (added.length === 0 || !isExtensible(prototype)) return apply(fn, undefined, args)
+  /** @type {any} */
+  const descriptors = create(null)
+  pick(added, key => { descriptors[key] = assign(create(null), getOwnPropertyDescriptor(prototype, key)) })
+  const hidden = pick(added, key => descriptors[key].configurable && deleteProperty(prototype, key))
+  try {
+    return apply(fn, undefined, args)
+  } finally {
+    pick(hidden, key => { defineProperty(prototype, key, descriptors[key]) })
+  }
 }
 
 const patterns = /* @__PURE__ */ its(RegExp, 'prototype')
@@ -231,7 +263,7 @@ export const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
 /** The engine's, whoever replaces them later. */
 function engineParts() {
   const { prototype } = /** @type {any} */ (getPrototypeOf(Uint8Array))
-  const elements = /** @type {any} */ (getPrototypeOf([][Symbol.iterator]()))
+  const elements = /** @type {any} */ (getPrototypeOf([].keys()))
   /** @param {any} Collection */
   const iterating = ({ prototype }) => ({
     prototype,

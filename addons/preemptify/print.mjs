@@ -22,7 +22,7 @@ import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches,
-  max, pick, resume, sort, startsWith, stringify, trimmed
+  max, pick, resume, shielded, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
@@ -53,6 +53,11 @@ const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
  * @throws {SyntaxError} when it cannot be parsed, or holds what would have another meaning
  */
 export function sourceOfModule(text, options = {}) {
+  return shielded(rewriteSource, [text, options])
+}
+
+/** @param {string} text @param {any} options the options of `sourceOfModule` */
+function rewriteSource(text, options) {
   const { type = 'module', runtime = './addons/preemptify/runtime.mjs', url } = optionsOf(options, SOURCE_OPTIONS)
   if (typeof text !== 'string') throw wrongType('text', 'a string', text)
   const tree = read(text, type)
@@ -66,6 +71,14 @@ export function sourceOfModule(text, options = {}) {
  * @param {string} [prologue] when its functions are there @param {string} [epilogue]
  */
 export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
+  return shielded(printText, [text, tree, runtime, url, prologue, epilogue])
+}
+
+/**
+ * @param {string} text @param {Node} tree @param {string} runtime @param {string | undefined} url
+ * @param {string} prologue @param {string} epilogue
+ */
+function printText(text, tree, runtime, url, prologue, epilogue) {
   checkPatterns()
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0) - epilogue.length
   /** @type {number[] | null} */

@@ -6,8 +6,8 @@
  */
 
 import {
-  List, append, checkPatterns, codeAt, cut, emptyMap, exec, firstOf, fromCodePoint, holds, matches, resume,
-  startsWith, takeLast
+  List, append, checkPatterns, codeAt, cut, emptyMap, exec, firstOf, fromCodePoint, holds, matches, pick,
+  resume, split, startsWith, takeLast
 } from './primordials.mjs'
 
 /** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
@@ -86,7 +86,7 @@ function singlesOf(characters) {
   /** @type {(Token | undefined)[]} */
   const singles = []
   for (let code = 0; code < 127; code++) append(singles, undefined)
-  for (const character of characters) singles[character.charCodeAt(0)] = SIGNS.get(character)
+  for (let i = 0; i < characters.length; i++) singles[codeAt(characters, i)] = SIGNS.get(characters[i])
   return singles
 }
 
@@ -94,7 +94,9 @@ function singlesOf(characters) {
 function tokensOf(rows) {
   const tokens = emptyMap()
   for (let level = rows.length; level--;) {
-    for (const text of rows[level].split(' ')) tokens.set(text, { text, level, isName: false, name: text })
+    pick(split(rows[level], ' '), (/** @type {string} */ text) => {
+      tokens.set(text, { text, level, isName: false, name: text })
+    })
   }
   return tokens
 }

@@ -19,6 +19,8 @@ export function openChat() {
   const connections = new Set()
   return {
     upgrade(request, socket, head) {
+      // Node removes its own listener at an upgrade: an unhandled 'error' event would end the process.
+      socket.on('error', () => socket.destroy())
       if (request.url?.split('?', 1)[0] !== path) {
         socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n')
         return

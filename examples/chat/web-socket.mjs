@@ -39,6 +39,7 @@ export function acceptWebSocket(request, socket, head, { anyOrigin = false } = {
   const isOwn = origin === undefined || origin === `http://${host}` || origin === `https://${host}`
   const isAllowed = anyOrigin || isOwn
   if (upgrade.toLowerCase() !== 'websocket' || typeof key !== 'string' || version !== '13' || !isAllowed) {
+    socket.on('error', () => socket.destroy()) // without a listener, a reset ends the process
     socket.end(`HTTP/1.1 ${isAllowed ? '400 Bad Request' : '403 Forbidden'}\r\nconnection: close\r\n\r\n`)
     return undefined
   }

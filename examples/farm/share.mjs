@@ -48,10 +48,11 @@ export function* share(bus, { begin, harvest, labours = true, random = Math.rand
     const [kind, ...rest] = topic.split('/')
     if (kind === 'view') {
       const text = decoder.decode(value)
-      if (text === picture) return
+      const next = text === picture ? null : viewIn(text)
+      if (next === null) return
       if (view !== null && labours) forget()
       picture = text
-      view = /** @type {View} */ (JSON.parse(text))
+      view = next
       done.clear()
       claims.clear()
       begin?.(view)
@@ -59,12 +60,13 @@ export function* share(bus, { begin, harvest, labours = true, random = Math.rand
       for (const [row, member] of claims) if (member === rest[0]) claims.delete(row)
     } else if (view !== null && value.length > 0 && rest[0] === idOf(view)) {
       const row = Number(rest[1])
+      if (!Number.isInteger(row) || row < 0 || row >= view.height) return
       const end = value.indexOf(0)
       const member = decoder.decode(value.subarray(0, end))
       if (kind === 'claim') {
         // Who came first has it; all hear them in one order.
         if (!claims.has(row)) claims.set(row, member)
-      } else if (!done.has(row)) {
+      } else if (!done.has(row) && value.length - end - 1 === 4 * view.width) {
         done.add(row)
         harvest?.(row, Uint8ClampedArray.from(value.subarray(end + 1)), member)
       }
@@ -113,6 +115,32 @@ export function* share(bus, { begin, harvest, labours = true, random = Math.rand
 
   if (labours) yield race(() => bus.messages.forEach(hear), labour)
   else yield bus.messages.forEach(hear)
+}
+
+/** Maximum width and height of a picture, pixels; the memory of a picture is bounded by them. */
+const MAX_SIDE = 8192
+/** Maximum number of iterations of a point. */
+const MAX_DEPTH = 100_000
+
+/**
+ * Reads the view of a message. The broker keeps the latest message for all later members, so a malformed one
+ * must not end them.
+ *
+ * @param {string} text @returns {View | null} null if it is not a view
+ */
+function viewIn(text) {
+  /** @type {any} */
+  let given
+  try {
+    given = JSON.parse(text)
+  } catch {
+    return null
+  }
+  const { width, height, x, y, span, depth } = given ?? {}
+  const isCount = (/** @type {any} */ value, /** @type {number} */ most) =>
+    Number.isInteger(value) && value >= 1 && value <= most
+  const areCounts = isCount(width, MAX_SIDE) && isCount(height, MAX_SIDE) && isCount(depth, MAX_DEPTH)
+  return areCounts && [x, y, span].every(Number.isFinite) ? { width, height, x, y, span, depth } : null
 }
 
 /** What tells pictures apart in a topic. @param {View} view */

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert'
 import {
   AsyncEvent, after, at, events, every, frames, on, periodic, sleep, sporadic, timeout, until
 } from '../../alarms.mjs'
-import { Reservation, admit, loop } from '../../addons/reservations.mjs'
+import { adopt } from '../../addons/adopt.mjs'
+import { IoReservation, Reservation, admit, interrupt, loop } from '../../addons/reservations.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { execute } from '../support/virtual-host.mjs'
 import { abortListeners, exactWorld, rejection } from '../support/world.mjs'
@@ -26,8 +27,18 @@ const makers = {
   events: () => events(new EventTarget(), 'ping'),
   handle: ({ scheduler }) => new AsyncEvent({ scheduler }).handle(function* () {}),
   loop: ({ scheduler }) => loop(function* () { yield sleep(1) }, { capacity: 1, period: 5, scheduler }),
+  interrupt: ({ scheduler }) =>
+    interrupt(new EventTarget(), 'ping', function* () {}, { capacity: 1, period: 5, scheduler }),
   Reservation: ({ scheduler }) => new Reservation({ capacity: 1, period: 5, scheduler }),
+  IoReservation: ({ scheduler }) => new IoReservation({ utilization: 0.1, scheduler }),
+  adopt: ({ scheduler }) => adopt(page(), { scheduler }),
   admit: ({ scheduler }) => admit({ name: 't', wcet: 1, period: 5, priority: 1 }, { scheduler })
+}
+
+/** The global object of a page without a document. */
+function page() {
+  const { setTimeout, clearTimeout } = globalThis
+  return { setTimeout, clearTimeout }
 }
 
 for (const [name, make] of Object.entries(makers)) {

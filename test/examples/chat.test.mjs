@@ -1,10 +1,12 @@
 import { request } from 'node:http'
+import { PassThrough } from 'node:stream'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { accept, connect } from '../../addons/connect.mjs'
 import { converse } from '../../examples/chat/conversation.mjs'
 import { Hub } from '../../examples/chat/hub.mjs'
-import { path } from '../../examples/chat/server.mjs'
+import { openChat, path } from '../../examples/chat/server.mjs'
+import { acceptWebSocket } from '../../examples/chat/web-socket.mjs'
 import { serve } from '../../examples/server.mjs'
 import { Scheduler } from '../../rt.mjs'
 import { Channel, ChannelError } from '../../sync.mjs'
@@ -168,5 +170,24 @@ chat('other addresses, other origins and what is no WebSocket are refused', asyn
   assert.is(plain, 404)
   await server.close()
 })
+
+const upgrade = { connection: 'Upgrade', upgrade: 'websocket' }
+const asked = { ...upgrade, host: '127.0.0.1', 'sec-websocket-version': '13', 'sec-websocket-key': 'abc' }
+const refused = {
+  'another path': ['/elsewhere', upgrade],
+  'no key': [path, upgrade],
+  'a foreign origin': [path, { ...asked, origin: 'http://evil.example' }],
+  'nothing wrong': [path, asked]
+}
+for (const [title, [url, headers]] of Object.entries(refused)) {
+  for (const [by, act] of [['the chat', openChat().upgrade], ['acceptWebSocket', acceptWebSocket]]) {
+    chat(`a reset after an upgrade with ${title} ends the connection, not the process (${by})`, () => {
+      const socket = new PassThrough()
+      act(/** @type {any} */ ({ url, headers }), socket, Buffer.alloc(0))
+      socket.emit('error', new Error('read ECONNRESET'))
+      assert.is(socket.destroyed, true)
+    })
+  }
+}
 
 chat.run()

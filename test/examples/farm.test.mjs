@@ -2,9 +2,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Workers } from '../../addons/workers.mjs'
 import { farm } from '../../examples/farm/farm.mjs'
+import { share } from '../../examples/farm/share.mjs'
 import { computeRow, escapeTime, whole, zoomed } from '../../examples/farm/mandelbrot.mjs'
 import { rt } from '../../rt.mjs'
-import { ChannelError } from '../../sync.mjs'
+import { Channel, ChannelError } from '../../sync.mjs'
 import { crewOf } from '../support/crew.mjs'
 import { execute } from '../support/virtual-host.mjs'
 import { world } from '../support/world.mjs'
@@ -109,6 +110,32 @@ farming('zooming keeps the point that was clicked', () => {
   assert.is(near.span, view.span / 4)
   const point = ({ x, span, width }, column) => x + (column + 0.5 - width / 2) * span / width
   assert.ok(Math.abs(near.x - point(view, 3)) < 1e-12)
+})
+
+const encode = text => new TextEncoder().encode(text)
+const malformed = {
+  'not JSON': '{', 'null': 'null', 'a number': '5', 'without numbers': '{"width":"x","height":{}}',
+  'huge': JSON.stringify({ ...view, width: 1e9, height: 1e9 }), 'of a fractional height': JSON.stringify({ ...view, height: 1.5 }),
+  'without an end': JSON.stringify({ ...view, depth: 1e12 })
+}
+
+farming('a member survives malformed views and rows, and takes the next view', async () => {
+  const { host, scheduler } = world()
+  const messages = new Channel(Infinity)
+  const bus = { messages, publish() {}, member: 'a' }
+  const views = [], rows = []
+  const job = scheduler.spawn(share(bus, {
+    labours: false, begin: view => views.push(view), harvest: (row, pixels) => rows.push([row, pixels.length])
+  }))
+  for (const text of Object.values(malformed)) messages.offer({ topic: 'view', value: encode(text) })
+  messages.offer({ topic: 'view', value: encode(JSON.stringify(view)) })
+  const id = Object.values(view).join(',')
+  for (const row of ['-1', '99', 'x', '1.5']) messages.offer({ topic: `row/${id}/${row}`, value: encode('b\0' + ' '.repeat(96)) })
+  messages.offer({ topic: `row/${id}/2`, value: encode('b\0short') })
+  messages.offer({ topic: `row/${id}/3`, value: encode('b\0' + ' '.repeat(96)) })
+  await host.drain()
+  assert.equal([job.state, views, rows, host.errors], ['waiting', [view], [[3, 96]], []])
+  job.cancel()
 })
 
 farming.run()

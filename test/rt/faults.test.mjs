@@ -1,7 +1,8 @@
 // Code of users that the scheduler calls may do anything: observers act, policies throw.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, edf, extend } from '../../rt.mjs'
+import { after, every } from '../../alarms.mjs'
+import { Scheduler, Task, edf, extend } from '../../rt.mjs'
 import { Lock } from '../support/mailbox.mjs'
 import { HOSTS } from '../support/platform-host.mjs'
 import { forSeeds } from '../support/seeded.mjs'
@@ -141,3 +142,148 @@ faults('a policy that always throws is told once a round, and jobs run in the or
 })
 
 faults.run()
+
+// ---------------------------------------------------------------------------------------------------- clocks
+
+const clocks = suite('clocks')
+const MANY = 1e7
+
+/** Whether the event loop gets a turn before an endless job stops by itself. @returns {Promise<boolean>} */
+async function leavesEventLoopATurn({ host, scheduler }) {
+  let hasTurned = false
+  const job = scheduler.spawn(function* () {
+    for (let n = 0; n < MANY && !hasTurned; n++) yield
+    return hasTurned
+  })
+  host.post(() => { hasTurned = true })
+  host.run()
+  return job
+}
+
+for (const budget of [1, 10, 'auto']) {
+  clocks(`a clock that stands still does not block the event loop (budget ${budget})`, async () => {
+    const host = virtualHost({ start: 5 })
+    assert.ok(await leavesEventLoopATurn({ host, scheduler: new Scheduler({ host, budget }) }))
+  })
+}
+
+clocks('a clock that is set back does not block the event loop', async () => {
+  const host = virtualHost({ start: 1e6 })
+  let skew = 0
+  const { now } = host
+  const scheduler = new Scheduler({ host: { ...host, now: () => now() + skew }, budget: 1 })
+  scheduler.spawn(function* () { yield })
+  host.run()
+  skew = -1000
+  assert.ok(await leavesEventLoopATurn({ host, scheduler }))
+})
+
+clocks('a round of async jobs ends while the clock stands still', async () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1 })
+  let hasTurned = false
+  const job = scheduler.spawn(async () => {
+    const { current } = scheduler
+    for (let n = 0; n < 3000 && !hasTurned; n++) await current.yield()
+    return hasTurned
+  })
+  const done = job.then(result => result)
+  host.post(() => { hasTurned = true })
+  await host.drain()
+  assert.is(await done, true)
+})
+
+clocks('equal readings are counted from the last movement of the clock', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1, round: Infinity, slice: Infinity })
+  scheduler.spawn(function* () {
+    for (let n = 0; n < 10_000; n++) {
+      if (n % 900 === 0) host.advance(1)
+      yield
+    }
+  })
+  host.run()
+  assert.is(scheduler.stats().rounds, 1)
+})
+
+for (const reading of [Infinity, NaN, -Infinity]) {
+  clocks(`a reading of ${reading} is ignored`, () => {
+    const host = virtualHost({ start: 10 })
+    const { now } = host
+    let isWrong = false
+    const scheduler = new Scheduler({ host: { ...host, now: () => isWrong ? reading : now() }, budget: 1 })
+    scheduler.now()
+    isWrong = true
+    assert.is(scheduler.now(), 10)
+    isWrong = false
+    const job = scheduler.spawn(function* () { yield new extend.Sleep(5, true) })
+    host.run()
+    assert.equal([job.state, job.finished], ['done', 15])
+  })
+}
+
+clocks.run()
+
+// ----------------------------------------------------------------------------------------- names of functions
+
+const names = suite('names')
+
+const unusual = {
+  'a symbol': { value: Symbol('name') },
+  'a number': { value: 5 },
+  'a getter that throws': { get() { throw new Error('the getter of the page') } }
+}
+const named = (/** @type {PropertyDescriptor} */ descriptor, /** @type {any} */ fn) =>
+  Object.defineProperty(fn, 'name', descriptor)
+
+for (const [title, descriptor] of Object.entries(unusual)) {
+  const quiet = () => {
+    const host = virtualHost()
+    return { host, scheduler: new Scheduler({ host, budget: 1, onError() {} }) }
+  }
+
+  names(`miss: 'abort' cancels a job whose function has ${title} as its name`, async () => {
+    const { host, scheduler } = quiet()
+    const work = named(descriptor, function* () { yield new extend.Sleep(100, true) })
+    const task = new Task(work, { deadline: 5, miss: 'abort' })
+    const jobs = [scheduler.spawn(work, { deadline: 5, miss: 'abort' }), scheduler.spawn(task)]
+    host.run()
+    for (const job of jobs) {
+      assert.is(job.state, 'cancelled')
+      assert.match(String(await job.catch(error => error)), /^DeadlineError: job \d missed its deadline, 5 ms/)
+    }
+  })
+
+  names(`a job whose function has ${title} as its name waits under a custom policy`, () => {
+    const host = virtualHost()
+    const policy = { name: 'own', compare: () => 0, level: () => 0 }
+    const scheduler = new Scheduler({ host, policy, onError() {} })
+    const lock = new Lock()
+    scheduler.spawn(function* () {
+      yield lock.lock()
+      yield new extend.Sleep(3, true)
+      lock.unlock()
+    })
+    const job = scheduler.spawn(named(descriptor, function* () {
+      yield lock.lock()
+      lock.unlock()
+      return 'locked'
+    }))
+    host.run()
+    return job.then(result => assert.is(result, 'locked'))
+  })
+
+  names(`an alarm whose callback has ${title} as its name fires, and its stall is reported`, () => {
+    const { host, scheduler } = quiet()
+    const stalls = []
+    scheduler.configure({ onStall: by => stalls.push(by.name) })
+    const work = named(descriptor, () => host.advance(10))
+    extend.at(scheduler, 3, work)
+    const alarms = [after(4, work, { scheduler }), every(5, work, { scheduler, count: 1 })]
+    host.run()
+    assert.equal(stalls, ['alarm', 'alarm', 'alarm'])
+    assert.equal(alarms.map(({ time }) => time), [undefined, undefined])
+  })
+}
+
+names.run()

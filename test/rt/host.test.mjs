@@ -897,10 +897,16 @@ node('a round lasts its time, also when another has just ended', async () => {
   assert.ok(scheduler.stats().rounds < 200, `${scheduler.stats().rounds} rounds`)
 })
 
-/** Runs a module in a process of its own, which is to end by itself. @param {string} body */
-function inProcess(body) {
+/**
+ * Runs a module in a process of its own, which is to end by itself.
+ *
+ * @param {string} body @param {string} [before] runs before rt.mjs is loaded
+ */
+function inProcess(body, before = '') {
   const script = `
-    import { rt, Scheduler, defaultHost } from ${JSON.stringify(new URL('../../rt.mjs', import.meta.url).href)}
+    ${before}
+    const { rt, Scheduler, defaultHost, extend } =
+      await import(${JSON.stringify(new URL('../../rt.mjs', import.meta.url).href)})
     ${body}`
   const flags = ['--input-type=module', '--eval', script]
   const options = { encoding: 'utf8', timeout: 30_000 }
@@ -919,6 +925,33 @@ node('rounds are posted by setImmediate, one at a time', () => {
   posted[0]()
   assert.is(job.state, 'done')
   assert.is(posted.length, 1)
+})
+
+for (const missing of [['setImmediate'], ['MessageChannel'], ['MessageChannel', 'setImmediate']]) {
+  node(`jobs, waits and cancellations work without ${missing.join(' and ')}`, () => {
+    const lines = inProcess(`
+      const plain = rt.spawn(function* () { yield; return 1 })
+      const sleeper = rt.spawn(function* () { yield new extend.Sleep(2, true); return 2 })
+      const cancelled = rt.spawn(function* () { yield new extend.Sleep(1e6, true) })
+      console.log(await plain, await sleeper)
+      cancelled.cancel()
+      await cancelled.catch(error => console.log(error.name))
+      process.exit()`, `for (const name of ${JSON.stringify(missing)}) delete globalThis[name]`)
+    assert.equal(lines, ['1 2', 'AbortError'])
+  })
+}
+
+node('a page without MessageChannel posts turns and sets alarms by timers', async () => {
+  const delays = []
+  const { requestAnimationFrame, document } = new Window()
+  const timer = (fn, ms) => {
+    delays.push(ms)
+    return setTimeout(fn, ms)
+  }
+  const host = makeHost({ performance, document, requestAnimationFrame, setTimeout: timer, clearTimeout })
+  await new Promise(resolve => host.post(resolve))
+  await new Promise(resolve => host.after(3, resolve, { ref: true }))
+  assert.equal(delays, [0, 3])
 })
 
 node('timers that tests put in place of the platform for a while keep no round and no alarm', () => {

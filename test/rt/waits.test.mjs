@@ -189,6 +189,38 @@ thenables('then is called once, on the thenable', async () => {
   assert.equal(calls, [[true, ['function', 'function']]])
 })
 
+const endless = {
+  itself() {
+    const own = { then(resolve) { resolve(own) } }
+    return own
+  },
+  'a new thenable each time'() {
+    const next = () => ({ then(resolve) { resolve(next()) } })
+    return next()
+  }
+}
+for (const [title, make] of Object.entries(endless)) {
+  thenables(`a thenable that resolves with ${title} fails with a RangeError`, async () => {
+    const [kind, error] = await wait(make())
+    assert.is(kind, 'error')
+    assert.instance(error, RangeError)
+    assert.match(error.message, /more than 1000 thenables have resolved with each other/)
+  })
+
+  thenables(`a job that returns a thenable that resolves with ${title} fails`, async () => {
+    const { host, scheduler } = setup()
+    const job = scheduler.spawn(() => make())
+    const outcome = job.catch(error => error)
+    await host.drain()
+    assert.instance(await outcome, RangeError)
+  })
+}
+
+thenables('a chain of 900 thenables gives the last value', async () => {
+  const chain = depth => depth === 0 ? 'last' : { then(resolve) { resolve(chain(depth - 1)) } }
+  assert.equal(await wait(chain(900)), ['value', 'last'])
+})
+
 thenables('a function with then is one', async () => {
   assert.equal(await wait(Object.assign(() => {}, { then(resolve) { resolve(1) } })), ['value', 1])
 })

@@ -16,3 +16,11 @@ workers.spawn('add', { uses: [] }, 1, 2)
 is<unknown>()(await new Workers('works.mjs').spawn('anything', {}, 1, 2))
 is<number[]>()(Workers.partition([{ wcet: 1, period: 10 }], { size: 2 }))
 is<number>()(new AdmissionError('x', edf, { utilization: 1, demand: 1, bound: 1, share: 1, test: 'schedulable' }).bound)
+is<number>()(await workers.run.add(2, 3))
+is<Date>()(await workers.run.render('scene'))
+is<5>()(await workers.run.load('url'))
+// @ts-expect-error
+workers.run.add('2', 3)
+// @ts-expect-error
+workers.run.subtract(2, 3)
+is<unknown>()(await new Workers('works.mjs').run.anything(1, 'x'))

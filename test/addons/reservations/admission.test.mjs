@@ -682,6 +682,85 @@ ends('given back, it is not taken again by a change', () => {
   assert.is(reservation.capacity, 80)
 })
 
+ends('a cancelled reservation can be resized, and is not promised again by that', () => {
+  const { reserve } = world()
+  const reservation = reserve(60)
+  assert.is(reservation.cancel(), true)
+  reserve(100)
+  reservation.resize({ capacity: 80 })
+  assert.equal([reservation.capacity, reservation.cancel()], [80, false])
+})
+
+ends('admit promises a cancelled reservation again, and resize is tested again', () => {
+  const { reserve, admit } = world()
+  const reservation = reserve(60)
+  reservation.cancel()
+  assert.is(admit(reservation).utilization, 0.6)
+  reserve(10)
+  refusal(() => reserve(50))
+  refusal(() => reservation.resize({ capacity: 95 }))
+  assert.is(reservation.cancel(), true)
+})
+
+ends('a capacity of 0 gives the share back until the next resize', () => {
+  const { reserve, admit } = world()
+  const reservation = reserve(60)
+  reservation.resize({ capacity: 0 })
+  assert.is(admit([]).utilization, 0)
+  const other = reserve(90)
+  refusal(() => reservation.resize({ capacity: 60 }))
+  other.cancel()
+  reservation.resize({ capacity: 60 })
+  assert.is(admit([]).utilization, 0.6)
+  assert.is(reservation.cancel(), true)
+})
+
+for (const policy of [edf, fp]) {
+  ends(`sums stay those of the present claims, whatever comes and goes (${policy.name})`, () => {
+    return forSeeds(20, random => {
+      const { reserve, io, admit } = world(policy)
+      /** @type {any[]} */
+      const all = []
+      admit([])
+      for (let step = 0; step < 600; step++) {
+        const one = all.length > 0 ? random.pick(all) : null
+        const act = random.integer(0, 5)
+        try {
+          if (act < 3 || one === null) {
+            all.push(random.chance(0.2) ? io(random.real(0, 0.004)) : reserve(random.real(0, 0.3)))
+          } else if (act < 5) one.cancel()
+          else if (one instanceof Reservation) one.resize({ capacity: random.real(0, 0.3) })
+        } catch (error) {
+          assert.instance(error, AdmissionError)
+        }
+        if (step % 100 !== 99) continue
+        const living = all.filter(one => one.cancel())
+        const { utilization, demand } = admit(living)
+        const sum = living.reduce((total, one) => total + one.utilization, 0)
+        const wanted = policy === edf ? sum : living.reduce((total, one) =>
+          total + one.utilization * (one instanceof IoReservation ? 2 - one.utilization : 1), 0)
+        assert.ok(Math.abs(utilization - sum) < 1e-9, `${utilization} is not ${sum}`)
+        assert.ok(Math.abs(demand - wanted) < 1e-9, `${demand} is not ${wanted}`)
+      }
+    })
+  })
+
+  ends(`a refused set leaves the sums as they were (${policy.name})`, () => {
+    const { reserve, admit } = world(policy)
+    const reservation = reserve(30)
+    reserve(20)
+    const sums = () => {
+      const { utilization, demand, bound } = admit([])
+      return [utilization, demand, bound]
+    }
+    const before = sums()
+    refusal(() => reserve(90))
+    refusal(() => reservation.resize({ capacity: 90 }))
+    refusal(() => admit([reservation, { capacity: 50, period: 100 }, { capacity: 60, period: 100 }]))
+    assert.equal(sums(), before)
+  })
+}
+
 ends.run()
 
 // --------------------------------------------------------------------------------------------- hostile input
