@@ -85,7 +85,7 @@ export function construct(F, args, target = F) {
  *
  * @param {any} F @param {any[]} args @param {string} [text] of F
  * @param {(F: any, args: any[]) => any} [begin] makes the object
- * @returns {any} as of construct
+ * @returns {any} the object; `budget` where something is pending
  */
 export function make(F, args, text = '(intermediate value)', begin = construct) {
   if (typeof F !== 'function') notConstructor(text, make)

@@ -83,7 +83,7 @@ class Frame {
   /**
    * @param {any} entry the twin
    * @param {any} values its place and its variables by their names, what is pending as 0 @param {any} self
-   * @param {boolean} isAway as of `away`
+   * @param {boolean} isAway whether blocks around the call stay open; see `away`
    */
   constructor(entry, values, self, isAway) {
     this.entry = entry

@@ -237,7 +237,7 @@ async function resultsOf(parts, source, isRewritten) {
     }
     return results
   } catch (error) {
-    throw new Error(`${error}`) // of the frame
+    throw new Error(`${error}`) // the frame has its own Error
   } finally {
     frame.remove()
   }
