@@ -493,6 +493,7 @@ function planChain(draft, chain) {
  * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
  * @property {Pieces[]} opening the text before a direct call of its twin
  * @property {Pieces[]} closing the text after it
+ * @property {boolean} isFramed whether its twin is to have frame form
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text

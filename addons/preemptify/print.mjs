@@ -7,7 +7,7 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  constructorFor, constructorOf, directOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
+  constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
   isTwinMember, keyOf, nameAsMember
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
@@ -15,17 +15,21 @@ import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
   lengthOf, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
-import { frame, planFrame, textOfFrame } from './frames.mjs'
+import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches,
+  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, join, joined, listOf, matches,
   max, pick, resume, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
+import {
+  chooseGenerators, countCopies, directCalls, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
+  seemsTooLong
+} from './sizes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -37,6 +41,8 @@ const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 1000
+/** The part of the allowed length that may stay unused. */
+const SLACK = 0.01
 
 export const kind = /* @__PURE__ */ among('module', 'script')
 const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
@@ -83,8 +89,9 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
 /**
  * Plans and prints a module or script.
  *
- * All twins have frame form first. The length of the text is counted without printing the text. If the text
- * is too long, some functions get shorter texts (see `savings`), and the pieces are composed again.
+ * The form of each twin is chosen by the predicted length of the text, so most twins are made once. Then the
+ * length of the text is counted without printing the text. If the text is too long, some functions get
+ * shorter texts (see `savings`). If it is shorter than predicted, some twins get frame form again.
  *
  * @param {string} source @param {Node} tree
  * @param {string} specifier the URL of the run-time support
@@ -98,6 +105,17 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit) {
   const plans = planModule(tree)
+  countCopies(plans)
+  pick(plans, plan => {
+    if (!plan.isLong) return
+    plan.isFramed = optimisations.frame && canLeaveFrame(plan)
+    markPlaces(plan, true)
+  })
+  if (mustFit && seemsTooLong(plans, room)) says = mustFit = false
+  /** Functions whose twins can have either form. The first ones lose frame form first. */
+  const spare = inOrderOfLoss(plans)
+  /** How many of them have generator form. */
+  let shortened = mustFit ? 0 : chooseGenerators(plans, spare, room, says)
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -137,16 +155,21 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     // of its own needs its twin.
     plan.isHoisted = !isScript && plan.parent?.parent === null &&
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
-    plan.draft = draftOf(plan)
-    plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
-    if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
-    else setGenerator(plan)
+    planForm(plan)
   }
   pick(plans, plan => plan.isLong && editTwin(plan))
+  /** @type {Pieces[]} */
+  let pieces = []
+  /** Returns by how many characters the text is too long. */
+  const composedExcess = () => {
+    pieces = compose()
+    return lengthOf(source, pieces) - room
+  }
+  let excess = composedExcess()
+  if (mustFit && excess > 0) return null
+  if (isLengthened(-excess)) excess = composedExcess()
   const shortening = savings()
-  let pieces = compose()
-  if (mustFit && lengthOf(source, pieces) > room) return null
-  while (isShortened(lengthOf(source, pieces) - room)) pieces = compose()
+  while (isShortened(excess)) excess = composedExcess()
   return print(source, pieces, kept, named)
 
   /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
@@ -171,9 +194,35 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** Makes the twin of a plan a generator. @param {Plan} plan */
   function setGenerator(plan) {
     plan.frame = null
+    plan.isFramed = false
     plan.entry = ''
     append(plan.opening, `${global}g(`)
     append(plan.closing, ')')
+  }
+
+  /** Plans a twin in its form. @param {Plan} plan */
+  function planForm(plan) {
+    plan.draft = draftOf(plan)
+    plan.frame = plan.isFramed ? frame(plan.draft, plan) : null
+    if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
+    else setGenerator(plan)
+  }
+
+  /**
+   * Plans a twin again in the other form.
+   *
+   * @param {Plan} plan @returns {number} the number of characters that this saves
+   */
+  function changeForm(plan) {
+    const { 0: outside, 1: inside } = plan.copies
+    const before = (outside + inside) * ownLength(plan)
+    plan.isFramed = !plan.isFramed
+    plan.opening.length = plan.closing.length = 0
+    plan.edits = []
+    planForm(plan)
+    editTwin(plan)
+    plan.text = textOf(plan)
+    return before - (outside + inside) * ownLength(plan)
   }
 
   /** Collects the edits of a twin. @param {Plan} plan */
@@ -229,6 +278,18 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
+   * Gives twins frame form again, if a text is shorter than predicted.
+   *
+   * @param {number} left the number of characters that the text may still grow
+   * @returns {boolean} `true` if the text has to be composed again
+   */
+  function isLengthened(left) {
+    const before = shortened
+    if (left > SLACK * room) while (left > 0 && shortened > 0) left += changeForm(spare[--shortened])
+    return shortened < before
+  }
+
+  /**
    * Takes steps of `savings` until they save a number of characters.
    *
    * @param {number} excess the number of characters
@@ -253,22 +314,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
   function* savings() {
-    countCopies(plans)
     const uses = directCalls(plans)
-    // The twins that are planned again count their calls again.
-    keepers.forEach(keeper => { keeper.uses = 0 })
-    const spare = inOrderOfLoss(plans)
-    for (let i = 0; i < spare.length; i++) {
-      const plan = spare[i]
-      const { 0: outside, 1: inside } = plan.copies
-      const before = ownLength(plan)
-      setGenerator(plan)
-      plan.edits = []
-      plan.draft = draftOf(plan)
-      editTwin(plan)
-      plan.text = textOf(plan)
+    while (shortened < spare.length) {
+      const plan = spare[shortened++]
+      if (!plan.isFramed) continue
+      const saved = changeForm(plan)
       const around = plainLength(plan.opening) + plainLength(plan.closing)
-      yield (outside + inside) * (before - ownLength(plan)) - around * (uses.get(plan) ?? 0)
+      yield saved - around * (uses.get(plan) ?? 0)
     }
     const rare = listOf(keepers)
     sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
@@ -598,15 +650,6 @@ function realmOf({ scope: { variables, isStrict } }) {
 }
 
 /**
- * Whether a function has a body of its own in addition to its twin. Another one runs the twin.
- *
- * @param {Plan} plan @param {boolean} isInner
- */
-const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
-  (facts.isMethod && node.parent.type === 'MethodDefinition') ||
-  (!isInner && (duals > 0 || children.length === 0))
-
-/**
  * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its
  * source without its variables. Others may be made by the thousand.
  *
@@ -696,71 +739,3 @@ function homeOf(plans) {
 /** Whether all code of a function sees what its body declares. @param {Node} node */
 const canDeclareHelpers = node => isFunctionNode(node) && node.body.type === 'BlockStatement' &&
   !find(node.params, ({ type }) => type !== 'Identifier')
-
-/** Counts how often the text contains each function. @param {Plan[]} plans outer functions first */
-function countCopies(plans) {
-  plans[0].copies = [1, 0]
-  for (let i = 0; i < plans.length; i++) {
-    const { 0: outside, 1: inside } = plans[i].copies
-    const isWhole = (/** @type {boolean} */ isInner) => !plans[i].isLong || isPrintedTwice(plans[i], isInner)
-    const plain = isWhole(false) ? outside : 0
-    const inner = (plans[i].isLong ? outside + inside : 0) + (isWhole(true) ? inside : 0)
-    pick(plans[i].children, child => { child.copies = [plain, inner] })
-  }
-}
-
-/**
- * Counts how often the text calls each twin by its name.
- *
- * @param {Plan[]} plans @returns {Map<Plan, number>}
- */
-function directCalls(plans) {
-  const counts = emptyMap()
-  pick(plans, ({ isLong, draft, calls, copies }) => isLong && pick(calls, call => {
-    if (directOf(draft, call)) counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
-  }))
-  return counts
-}
-
-/** The length of a function in the source. @param {Plan} plan */
-const spanOf = ({ node: { start, end } }) => end - start
-
-/** @param {Plan} a @param {Plan} b */
-const byLength = (a, b) => spanOf(b) - spanOf(a)
-
-/** Returns the length of a text if its ranges are not edited. @param {Pieces} text @returns {number} */
-function plainLength(text) {
-  if (typeof text === 'string') return text.length
-  if (!isArray(text)) return text.name === undefined ? text.to - text.from : 0
-  let length = 0
-  for (let i = 0; i < text.length; i++) length += plainLength(text[i])
-  return length
-}
-
-/** Returns the length of a twin without the changes of the functions in it. @param {Plan} plan */
-function ownLength({ text, own, frame, children }) {
-  let length = plainLength(text)
-  for (let i = 0; i < own.length; i++) length += plainLength(own[i].text) - (own[i].to - own[i].at)
-  if (frame) pick(children, ({ registered }) => { length -= plainLength(registered ?? '') })
-  return length
-}
-
-/**
- * Lists the functions whose twins may change from frame form to generator form, in the order of the change.
- * Functions that create closures come first, because closures are called more often than the functions around
- * them; then the longest functions.
- *
- * @param {Plan[]} plans
- */
-function inOrderOfLoss(plans) {
-  const spare = pick(plans, ({ draft }) => draft?.framed && !draft.framed.isTail)
-  /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
-  const heights = emptyMap()
-  const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
-  for (let i = plans.length; i-- > 0;) {
-    const { parent } = plans[i]
-    if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
-  }
-  return sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
-    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || byLength(a, b))
-}
