@@ -266,9 +266,7 @@ export function directOf({ steps }, { node, kind, target, name }) {
  */
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
-  const called = callee.type === 'SequenceExpression' ? callee.expressions[callee.expressions.length - 1] : callee // `(0, a.b)(c)`
-  const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
-  const name = isMember(called) ? keyOf(called) : isLasting ? called.name : ''
+  const name = keptName(callee)
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
   const key = isMethod ? `.${name}` : name
@@ -279,6 +277,14 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   }
   found.uses++
   return found
+}
+
+/** The name by which a keeper finds a callee, or an empty text. @param {Node} callee @returns {string} */
+export function keptName(callee) {
+  const { type, expressions } = callee
+  const called = type === 'SequenceExpression' ? expressions[expressions.length - 1] : callee // `(0, a.b)(c)`
+  const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
+  return isMember(called) ? keyOf(called) : isLasting ? called.name : ''
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
-  lengthOf, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
+  optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
@@ -28,7 +28,7 @@ import { read } from './read.mjs'
 import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
 import {
   chooseGenerators, countCopies, directCalls, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
-  seemsTooLong
+  possibleKeepers, predictedLength
 } from './sizes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
@@ -41,8 +41,10 @@ const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 1000
-/** The part of the allowed length that may stay unused. */
-const SLACK = 0.01
+/** How much longer than allowed a predicted text may be that is tried with messages. */
+const MARGIN = 1.15
+/** The part of the allowed length that is used when the lengths of all twins are known. */
+const AIM = 0.99
 
 export const kind = /* @__PURE__ */ among('module', 'script')
 const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
@@ -89,9 +91,8 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
 /**
  * Plans and prints a module or script.
  *
- * The form of each twin is chosen by the predicted length of the text, so most twins are made once. Then the
- * length of the text is counted without printing the text. If the text is too long, some functions get
- * shorter texts (see `savings`). If it is shorter than predicted, some twins get frame form again.
+ * The form of each twin is chosen by the predicted length of the text, so most twins are made once. If the
+ * printed text is too long, some functions get shorter texts (see `savings`), and the text is printed again.
  *
  * @param {string} source @param {Node} tree
  * @param {string} specifier the URL of the run-time support
@@ -111,11 +112,6 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
     markPlaces(plan, true)
   })
-  if (mustFit && seemsTooLong(plans, room)) says = mustFit = false
-  /** Functions whose twins can have either form. The first ones lose frame form first. */
-  const spare = inOrderOfLoss(plans)
-  /** How many of them have generator form. */
-  let shortened = mustFit ? 0 : chooseGenerators(plans, spare, room, says)
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -155,22 +151,29 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     // of its own needs its twin.
     plan.isHoisted = !isScript && plan.parent?.parent === null &&
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
-    planForm(plan)
   }
-  pick(plans, plan => plan.isLong && editTwin(plan))
-  /** @type {Pieces[]} */
-  let pieces = []
-  /** Returns by how many characters the text is too long. */
-  const composedExcess = () => {
-    pieces = compose()
-    return lengthOf(source, pieces) - room
-  }
-  let excess = composedExcess()
-  if (mustFit && excess > 0) return null
-  if (isLengthened(-excess)) excess = composedExcess()
+
+  const most = possibleKeepers(plans)
+  if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
+  /** Functions whose twins can have either form. The first ones lose frame form first. */
+  const spare = inOrderOfLoss(plans)
+  /** How many of them have generator form. */
+  let shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
+  pick(plans, plan => plan.isLong && planForm(plan))
+  pick(plans, plan => {
+    if (!plan.isLong) return
+    editTwin(plan)
+    plan.text = textOf(plan)
+  })
   const shortening = savings()
-  while (isShortened(excess)) excess = composedExcess()
-  return print(source, pieces, kept, named)
+  if (!mustFit) fit(AIM * room - predictedLength(plans, says, keepers.size))
+  for (;;) {
+    const result = print(source, compose(), kept, named)
+    const excess = result.length - room
+    if (excess > 0 && mustFit) return null
+    if (!isShortened(excess)) return result
+    if (kept) kept.length = named.length = 0
+  }
 
   /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
   function draftOf(plan) {
@@ -278,15 +281,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Gives twins frame form again, if a text is shorter than predicted.
+   * Makes the text as long as predicted. Twins get frame form again, or the text is shortened.
    *
    * @param {number} left the number of characters that the text may still grow
-   * @returns {boolean} `true` if the text has to be composed again
    */
-  function isLengthened(left) {
-    const before = shortened
-    if (left > SLACK * room) while (left > 0 && shortened > 0) left += changeForm(spare[--shortened])
-    return shortened < before
+  function fit(left) {
+    while (left > 0 && shortened > 0) left += changeForm(spare[--shortened])
+    isShortened(-left)
   }
 
   /**

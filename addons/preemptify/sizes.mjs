@@ -5,7 +5,7 @@
  * the compiler predicts the length of each twin and chooses its form before it makes the twin.
  */
 
-import { directOf, keyOf } from './calls.mjs'
+import { calledIn, directOf, keptName } from './calls.mjs'
 import { isTailOnly } from './frames.mjs'
 import { emptyMap, emptySet, isArray, max, pick, sort } from './primordials.mjs'
 /** @import { Pieces } from './edits.mjs' */
@@ -18,13 +18,11 @@ const GENERATOR = { twin: 35, call: 51, loop: 35 }
 const TAIL = { twin: 6, call: 7 }
 /** The text of a callee for messages, for each call. */
 const MESSAGE = 20
-/** The call that attaches a twin to its function, a function that runs its twin, and a keeper. */
-const REGISTRATION = 32
-const STUB = 45
-const KEEPER = 185
-
-/** How much longer than allowed a predicted text may be, because predictions are not exact. */
-const MARGIN = 1.05
+/** The call that attaches a twin: at least, for each character of the title, and of the name of the twin. */
+const REGISTRATION = { call: 5, title: 2.3, name: 5.6 }
+/** A function that runs its twin, and a keeper. */
+const STUB = 73
+const KEEPER = 179
 
 /**
  * Predicts by how much a twin is longer than the text of its function.
@@ -37,44 +35,54 @@ function addedBy(plan, says) {
   const said = says ? MESSAGE * length : 0
   if (!isFramed) return said + GENERATOR.twin + GENERATOR.call * length + GENERATOR.loop * loops.length
   if (isTailOnly(plan)) return said + TAIL.twin + TAIL.call * length
-  const places = pick(calls, ({ node }) => node.isHeld).length
+  let places = 0
+  for (let i = 0; i < length; i++) if (calls[i].node.isHeld) places++
   return said + FRAME.twin + FRAME.place * places + FRAME.call * (length - places) + FRAME.loop * loops.length
 }
 
 /**
- * Predicts the length of a text. The resume points of the functions are marked, and their copies are counted.
+ * Predicts the length of a text. The lengths of twins that have a text are measured; the lengths of others
+ * follow from the tree.
  *
- * @param {Plan[]} plans @param {boolean} says whether calls hand in their text for messages
+ * @param {Plan[]} plans all functions; their copies are counted, and their resume points are marked
+ * @param {boolean} says whether calls hand in their text for messages
+ * @param {number} keepers the number of keepers
  */
-function predictedLength(plans, says) {
-  const names = emptySet()
-  let length = 0
-  pick(plans, plan => {
-    const { isLong, calls, copies: { 0: outside, 1: inside } } = plan
+export function predictedLength(plans, says, keepers) {
+  let length = KEEPER * keepers
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { node, isLong, text, title, twin, copies: { 0: outside, 1: inside } } = plan
     const own = ownSpan(plan)
-    const outer = !isLong || isPrintedTwice(plan, false) ? own : STUB
-    const inner = !isLong || isPrintedTwice(plan, true) ? own : STUB
-    length += outside * outer + inside * inner
-    if (!isLong) return
-    length += (outside + inside) * (own + addedBy(plan, says) + REGISTRATION)
-    pick(calls, ({ kind, node: { callee } }) => kind === 'member' && names.add(keyOf(callee)))
-  })
-  return length + KEEPER * names.size
+    length += outside * (!isLong || isPrintedTwice(plan, false) ? own : STUB)
+    length += inside * (!isLong || isPrintedTwice(plan, true) ? own : STUB)
+    if (!isLong) continue
+    const added = text === '' ? addedBy(plan, says) : ownLength(plan) - spanOf(plan)
+    const name = node.type === 'FunctionDeclaration' ? REGISTRATION.name * twin.length : 0
+    const registration = REGISTRATION.call + REGISTRATION.title * title.length + name
+    length += (outside + inside) * (own + added + registration)
+  }
+  return length
 }
 
-/** Whether a text is probably longer than allowed. @param {Plan[]} plans @param {number} room */
-export const seemsTooLong = (plans, room) => predictedLength(plans, true) > MARGIN * room
+/** The number of keepers that calls may use. @param {Plan[]} plans */
+export function possibleKeepers(plans) {
+  const names = emptySet()
+  pick(plans, ({ calls }) => pick(calls, ({ kind, target, node }) => {
+    if (kind !== 'new' && !target?.isDirect) names.add(keptName(calledIn(node)))
+  }))
+  return names.size
+}
 
 /**
- * Chooses the functions whose twins are generators, so that the text is about as long as it may be.
+ * Chooses the functions whose twins are generators, so that the predicted text is as long as it may be.
  *
- * @param {Plan[]} plans all functions, prepared for `predictedLength`
  * @param {Plan[]} spare functions whose twins may be generators, the first one first
- * @param {number} room @param {boolean} says whether calls hand in their text for messages
+ * @param {number} excess by how many characters the text is too long
+ * @param {boolean} says whether calls hand in their text for messages
  * @returns {number} how many of `spare` are generators
  */
-export function chooseGenerators(plans, spare, room, says) {
-  let excess = predictedLength(plans, says) - MARGIN * room
+export function chooseGenerators(spare, excess, says) {
   let count = 0
   for (; count < spare.length && excess > 0; count++) {
     const plan = spare[count]
