@@ -344,7 +344,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @type {FunctionDraft} */
   const draft = {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
-    written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
+    written: { has: node => node.call || isCallStatement(node) }, spell: text => text, around: null, isVisible: false,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
@@ -693,6 +693,7 @@ function planOfFunction(draft, own) {
 function planFunction(draft, plan) {
   const { node, facts } = plan
   draft.variables = emptySet()
+  draft.around = null
   pick(facts.statements, statement => {
     if (!isCallStatement(statement)) return
     const { start, end } = statement

@@ -21,7 +21,7 @@ import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, join, joined, listOf, matches,
+  append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf, matches,
   max, pick, resume, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
@@ -108,6 +108,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const plans = planModule(tree)
   countCopies(plans)
   pick(plans, plan => {
+    plan.bound = pick(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
     markPlaces(plan, true)
@@ -128,10 +129,22 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const used = emptySet()
   /** @type {Map<string, Keeper>} */
   const keepers = emptyMap()
+  /** The names of helpers by their keys. @type {Record<string, string>} */
+  const helperNames = create(null)
+  /** @param {string} key */
+  const nameOf = key => helperNames[key] ??= flat(global + key)
   /** @param {string} key */
   const helper = key => {
     used.add(key)
-    return global + key
+    return nameOf(key)
+  }
+  /** Texts without spaces by the texts with spaces. @type {Map<string, string>} */
+  const spelled = emptyMap()
+  /** @param {string} text */
+  function spell(text) {
+    let result = spelled.get(text)
+    if (result === undefined) spelled.set(text, result = flat(terse(text)))
+    return result
   }
   const budget = `${our}b`
   /** What a constructor is given whose body is skipped. */
@@ -180,11 +193,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { facts, edits } = plan
     plan.helpers = ''
     return {
-      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell: terse,
-      budget,
+      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell,
+      around: null, budget,
       helper(key) {
         if (!holds(plan.helpers, key)) plan.helpers += key
-        return global + key
+        return nameOf(key)
       },
       begin: (isScript ? `${budget}=${global}p.budget` : '') +
         (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
@@ -232,7 +245,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
-    plan.own = trimmed(plan.edits)
+    plan.own = null
   }
 
   /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
@@ -245,10 +258,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       plan.plain = inOrder(plain)
       if (!plan.isLong && !isInside(plan)) continue // it is in no twin
       const inner = childEdits(plan, true)
-      if (plan.isLong) {
-        plan.edits.length = 0
-        inOrder(joined(joined(plan.edits, plan.own), inner))
-      }
+      if (plan.isLong) addInner(plan, inner)
       plan.inner = inOrder(bound(plan, inner))
       if (plan.isLong) plan.text = textOf(plan)
     }
@@ -261,6 +271,22 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     }
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
+  }
+
+  /**
+   * Sorts the edits of a twin together with the edits of the functions in it. A twin without functions keeps
+   * one list.
+   *
+   * @param {Plan} plan @param {Edit[]} inner edits of the functions in it
+   */
+  function addInner(plan, inner) {
+    const { edits } = plan
+    if (plan.own !== null || inner.length > 0) {
+      plan.own ??= trimmed(edits)
+      edits.length = 0
+      joined(joined(edits, plan.own), inner)
+    }
+    inOrder(edits)
   }
 
   /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
@@ -428,10 +454,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
   function bound(plan, edits) {
-    pick(plan.facts.calls, call => {
+    pick(plan.bound, call => {
       const { callee, type } = call
-      const { start, end } = callee?.object ?? callee ?? plan.node
-      if (callee && isGlobal(callee.object ?? callee, FUNCTION)) {
+      const { start, end } = callee.object ?? callee
+      if (isGlobal(callee.object ?? callee, FUNCTION)) {
         const isNew = type === 'NewExpression'
         replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
       }
@@ -722,7 +748,7 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const isUser = plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, usesHelper)
+    const isUser = plan.isLong || isKeptWhole(plan) || plan.bound.length > 0
     const count = usersIn(plan) + (isUser ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)

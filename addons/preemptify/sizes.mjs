@@ -152,9 +152,10 @@ export function plainLength(text) {
 }
 
 /** Returns the length of a twin without the changes of the functions in it. @param {Plan} plan */
-export function ownLength({ text, own, frame, children }) {
+export function ownLength({ text, edits, own, frame, children }) {
+  const list = own ?? edits
   let length = plainLength(text)
-  for (let i = 0; i < own.length; i++) length += plainLength(own[i].text) - (own[i].to - own[i].at)
+  for (let i = 0; i < list.length; i++) length += plainLength(list[i].text) - (list[i].to - list[i].at)
   if (frame) pick(children, ({ registered }) => { length -= plainLength(registered ?? '') })
   return length
 }
