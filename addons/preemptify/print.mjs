@@ -21,8 +21,8 @@ import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf, matches,
-  max, pick, resume, sort, startsWith, stringify, trimmed
+  append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf,
+  matches, max, pick, resume, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
