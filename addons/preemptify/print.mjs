@@ -27,7 +27,7 @@ import {
 import { read } from './read.mjs'
 import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
 import {
-  chooseGenerators, countCopies, directCalls, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
+  chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
   possibleKeepers, predictedLength
 } from './sizes.mjs'
 /** @import { Node } from './scopes.mjs' */
@@ -171,7 +171,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** Functions whose twins can have either form. The first ones lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of them have generator form. */
-  let shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
+  const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
   pick(plans, plan => plan.isLong && planForm(plan))
   pick(plans, plan => {
     if (!plan.isLong) return
@@ -307,12 +307,15 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Makes the text as long as predicted. Twins get frame form again, or the text is shortened.
+   * Makes the text about as long as it may be. Twins that need few characters more get frame form again, or
+   * the text is shortened.
    *
    * @param {number} left the number of characters that the text may still grow
    */
   function fit(left) {
-    while (left > 0 && shortened > 0) left += changeForm(spare[--shortened])
+    for (let i = shortened; i-- > 0 && left > 0;) {
+      if (gainOf(spare[i], says) <= left) left += changeForm(spare[i])
+    }
     isShortened(-left)
   }
 
@@ -342,8 +345,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function* savings() {
     const uses = directCalls(plans)
-    while (shortened < spare.length) {
-      const plan = spare[shortened++]
+    for (let i = 0; i < spare.length; i++) {
+      const plan = spare[i]
       if (!plan.isFramed) continue
       const saved = changeForm(plan)
       const around = plainLength(plan.opening) + plainLength(plan.closing)

@@ -28,9 +28,10 @@ const KEEPER = 179
  * Predicts by how much a twin is longer than the text of its function.
  *
  * @param {Plan} plan @param {boolean} says whether calls hand in their text for messages
+ * @param {boolean} isFramed whether the twin has frame form
  */
-function addedBy(plan, says) {
-  const { calls, facts: { loops }, isFramed } = plan
+function addedBy(plan, says, isFramed) {
+  const { calls, facts: { loops } } = plan
   const { length } = calls
   const said = says ? MESSAGE * length : 0
   if (!isFramed) return said + GENERATOR.twin + GENERATOR.call * length + GENERATOR.loop * loops.length
@@ -57,7 +58,7 @@ export function predictedLength(plans, says, keepers) {
     length += outside * (!isLong || isPrintedTwice(plan, false) ? own : STUB)
     length += inside * (!isLong || isPrintedTwice(plan, true) ? own : STUB)
     if (!isLong) continue
-    const added = text === '' ? addedBy(plan, says) : ownLength(plan) - spanOf(plan)
+    const added = text === '' ? addedBy(plan, says, plan.isFramed) : ownLength(plan) - spanOf(plan)
     const name = node.type === 'FunctionDeclaration' ? REGISTRATION.name * twin.length : 0
     const registration = REGISTRATION.call + REGISTRATION.title * title.length + name
     length += (outside + inside) * (own + added + registration)
@@ -85,13 +86,20 @@ export function possibleKeepers(plans) {
 export function chooseGenerators(spare, excess, says) {
   let count = 0
   for (; count < spare.length && excess > 0; count++) {
-    const plan = spare[count]
-    const { 0: outside, 1: inside } = plan.copies
-    const before = addedBy(plan, says)
-    plan.isFramed = false
-    excess -= (outside + inside) * (before - addedBy(plan, says))
+    spare[count].isFramed = false
+    excess -= gainOf(spare[count], says)
   }
   return count
+}
+
+/**
+ * Predicts by how much a text gets longer if a twin changes from generator form to frame form.
+ *
+ * @param {Plan} plan @param {boolean} says whether calls hand in their text for messages
+ */
+export function gainOf(plan, says) {
+  const { 0: outside, 1: inside } = plan.copies
+  return (outside + inside) * (addedBy(plan, says, true) - addedBy(plan, says, false))
 }
 
 /**
