@@ -44,7 +44,9 @@ const SHORT = 1000
 /** How much longer than allowed a predicted text may be that is tried with messages. */
 const MARGIN = 1.15
 /** The part of the allowed length that is used when the lengths of all twins are known. */
-const AIM = 0.99
+const AIM = 0.995
+/** The part of the allowed length that may stay unused. */
+const SLACK = 0.01
 
 export const kind = /* @__PURE__ */ among('module', 'script')
 const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
@@ -166,7 +168,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
   }
 
-  const most = possibleKeepers(plans)
+  const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
   /** Functions whose twins can have either form. The first ones lose frame form first. */
   const spare = inOrderOfLoss(plans)
@@ -178,13 +180,18 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     editTwin(plan)
     plan.text = textOf(plan)
   })
-  const shortening = savings()
-  if (!mustFit) fit(AIM * room - predictedLength(plans, says, keepers.size))
-  for (;;) {
+  let shortening = savings()
+  if (!mustFit) {
+    const left = AIM * room - predictedLength(plans, says, lengthOfKeepers())
+    if (!isLengthened(left)) isShortened(-left)
+  }
+  for (let isFirst = !mustFit; ; isFirst = false) {
     const result = print(source, compose(), kept, named)
     const excess = result.length - room
     if (excess > 0 && mustFit) return null
-    if (!isShortened(excess)) return result
+    const isChanged = excess > 0 ? isShortened(excess)
+      : isFirst && excess < -SLACK * room && isLengthened(-excess)
+    if (!isChanged) return result
     if (kept) kept.length = named.length = 0
   }
 
@@ -307,16 +314,20 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Makes the text about as long as it may be. Twins that need few characters more get frame form again, or
-   * the text is shortened.
+   * Gives twins that need few characters more frame form again.
    *
    * @param {number} left the number of characters that the text may still grow
+   * @returns {boolean} `true` if the text has to be composed again
    */
-  function fit(left) {
+  function isLengthened(left) {
+    let isChanged = false
     for (let i = shortened; i-- > 0 && left > 0;) {
-      if (gainOf(spare[i], says) <= left) left += changeForm(spare[i])
+      if (spare[i].isFramed || gainOf(spare[i], says) > left) continue
+      left += changeForm(spare[i])
+      isChanged = true
     }
-    isShortened(-left)
+    if (isChanged) shortening = savings() // these twins can become generators again
+    return isChanged
   }
 
   /**
@@ -395,6 +406,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
+  }
+
+  /** The length of the texts of all keepers. */
+  function lengthOfKeepers() {
+    let length = 0
+    keepers.forEach(({ name }, key) => { length += textOfKeeper(name, key).length })
+    return length
   }
 
   function placeOfHead() {
