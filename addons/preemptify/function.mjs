@@ -344,7 +344,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @type {FunctionDraft} */
   const draft = {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
-    written: { has: node => node.call || isCallStatement(node) }, spell: text => text, around: null, isVisible: false,
+    written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
+    around: null,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
