@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
-  NO_ARGUMENTS, append, create, cut, emptySet, find, matches, pick, stringify, takeLast
+  NO_ARGUMENTS, append, create, cut, emptySet, find, flat, matches, pick, stringify, takeLast
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
@@ -33,6 +33,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {Map<string, Keeper> | null} keepers by the names of callees; methods have a dot before the name
  * @property {boolean} says whether calls hand in their text for messages
  * @property {(text: string) => string} spell
+ * @property {[string, string] | null} around the text around a call that may yield, once there is one
  * @property {string} budget the name of the budget
  * @property {string} begin a variable that it declares, with its initial value
  * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it
@@ -198,11 +199,17 @@ export const sayingIterable = (draft, node) => draft.says && node.type === 'Call
 
 // A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
 
-/** @param {Draft} draft @returns {string} what begins a call that may yield */
-export const opening = draft => draft.framed ? '' : `((${variable(draft, 'r')}=`
+/** @param {Draft} draft @returns {string} the beginning of a call that may yield */
+export const opening = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[0]
 
-/** @param {Draft} draft */
-export const closing = draft => draft.framed ? '' : `)===${draft.budget}?yield ${way(draft, 'q')}():${variable(draft, 'r')})`
+/** @param {Draft} draft @returns {string} the end of a call that may yield */
+export const closing = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[1]
+
+/** @param {Draft} draft @returns {[string, string]} */
+function aroundCall(draft) {
+  const result = variable(draft, 'r')
+  return [`((${result}=`, flat(`)===${draft.budget}?yield ${way(draft, 'q')}():${result})`)]
+}
 
 /**
  * Makes a call one that may yield:
@@ -266,9 +273,7 @@ export function directOf({ steps }, { node, kind, target, name }) {
  */
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
-  const called = callee.type === 'SequenceExpression' ? callee.expressions[callee.expressions.length - 1] : callee // `(0, a.b)(c)`
-  const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
-  const name = isMember(called) ? keyOf(called) : isLasting ? called.name : ''
+  const name = keptName(callee)
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
   const key = isMethod ? `.${name}` : name
@@ -279,6 +284,14 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   }
   found.uses++
   return found
+}
+
+/** The name by which a keeper finds a callee, or an empty text. @param {Node} callee @returns {string} */
+export function keptName(callee) {
+  const { type, expressions } = callee
+  const called = type === 'SequenceExpression' ? expressions[expressions.length - 1] : callee // `(0, a.b)(c)`
+  const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
+  return isMember(called) ? keyOf(called) : isLasting ? called.name : ''
 }
 
 /**
@@ -371,10 +384,10 @@ function planLink(draft, call, begin) {
     }
   } else if (kind === 'tag') {
     before = entering
-    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, [said, ')'])
+    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, concat(said, ')'))
   } else if (kind === 'call') {
     before = entering
-    replace(draft, open, open + 1, [said, ')('])
+    replace(draft, open, open + 1, concat(said, ')('))
   } else if (optimisations.handed && handed(draft, call)) {
     const { object } = callee
     const { 0: given } = node.arguments
@@ -493,11 +506,14 @@ function planChain(draft, chain) {
  * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
  * @property {Pieces[]} opening the text before a direct call of its twin
  * @property {Pieces[]} closing the text after it
+ * @property {boolean} isFramed whether its twin is to have frame form
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
- * @property {Edit[]} own edits of its twin without those of the functions in it
+ * @property {Node[]} bound calls that use a helper in plain text
+ * @property {Edit[] | null} own edits of its twin without the edits of the functions in it; null if `edits`
+ *   has no others
  * @property {Edit[]} edits of its twin
  * @property {string} helpers the keys of the helpers that its twin calls
  * @property {number[]} copies how often the text of the function occurs outside and inside of twins

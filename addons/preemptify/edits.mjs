@@ -6,8 +6,8 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, find, firstOf, flat, isArray, joined, matches, sign, sort,
-  split, startsWith, stringify, takeLast
+  append, codeAt, cut, digitsOf, emptySet, exec, find, flat, isArray, matches, sign, sort, split,
+  startsWith, stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -34,8 +34,11 @@ export const EXPRESSION_EDGE = 3
 export const REPLACES = 4
 
 /** Sorts edits, as `print` needs them. @param {Edit[]} edits */
-export const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
-  a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank)
+export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPlace)
+
+/** @param {Edit} a @param {Edit} b */
+const byPlace = (a, b) =>
+  a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank
 
 /**
  * Returns one text made of two.
@@ -50,7 +53,7 @@ export const concat = (first, second) =>
 const CHUNK = 10_000
 
 /**
- * Prints a text.
+ * Prints a text, however deep ranges are nested in edits.
  *
  * @param {string} source @param {Pieces[]} pieces
  * @param {number[] | null} [kept] receives the unchanged ranges of the source, for `mapOf`
@@ -60,39 +63,9 @@ const CHUNK = 10_000
 export function print(source, pieces, kept = null, named = []) {
   let result = ''
   let last = ''
-  walk(source, pieces, text => { last += text }, (from, to) => {
-    if (kept) joined(kept, [result.length + last.length, from, to - from])
-    last += cut(source, from, to)
-    if (last.length < CHUNK) return
-    result += flat(last)
-    last = ''
-  }, ({ name, at }) => {
-    if (!kept) return
-    joined(named, [kept.length, name])
-    joined(kept, [result.length + last.length, at, 0])
-  })
-  return result + last
-}
-
-/** Returns the length of what `print` prints. @param {string} source @param {Pieces[]} pieces */
-export function lengthOf(source, pieces) {
-  let length = 0
-  walk(source, pieces, text => { length += text.length }, (from, to) => { length += to - from }, () => {})
-  return length
-}
-
-/**
- * Visits the parts of an edited text, however deep ranges stand in edits.
- *
- * @param {string} source @param {Pieces[]} pieces
- * @param {(text: string) => void} add is called for each inserted text
- * @param {(from: number, to: number) => void} copy is called for each part of the source that stays
- * @param {(mark: { name: string, at: number }) => void} mark is called where a function begins
- */
-function walk(source, pieces, add, copy, mark) {
-  /** What is being printed, of what, and so on: ranges, and lists of pieces. @type {any[]} */
+  /** The lists of pieces and the ranges that are being printed, the innermost last. @type {any[]} */
   const stack = [pieces]
-  /** Of each, which edit or piece comes next; and of a range, the place in the source. */
+  /** The next piece or edit of each of them; and the place in the source that a range has reached. */
   const nexts = [0]
   const places = [0]
   for (let depth = 0; depth >= 0;) {
@@ -108,11 +81,19 @@ function walk(source, pieces, add, copy, mark) {
       /** @type {Edit | undefined} */
       const edit = edits[next]
       const isLast = edit === undefined || edit.at > to || (edit.at === to && edit.rank > 0)
-      if (!isLast && (edit.at < place || (edit.at === from && edit.rank < 0))) continue // not in it, or inside of what has been moved
+      // The edit is not in the range, or is inside of a part that has been moved.
+      if (!isLast && (edit.at < place || (edit.at === from && edit.rank < 0))) continue
       const end = isLast ? to : edit.at
-      if (end > place) copy(place, end)
+      if (end > place) {
+        if (kept) append(kept, result.length + last.length, place, end - place)
+        last += cut(source, place, end)
+        if (last.length >= CHUNK) {
+          result += flat(last)
+          last = ''
+        }
+      }
       if (!isLast) {
-        if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) add(' ')
+        if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) last += ' '
         places[depth] = edit.to
         piece = edit.text
       }
@@ -120,16 +101,31 @@ function walk(source, pieces, add, copy, mark) {
     if (piece === undefined) {
       depth--
     } else if (typeof piece === 'string') {
-      add(piece)
-    } else if (piece.name !== undefined) {
-      mark(piece)
-    } else {
-      const from = isArray(piece) ? 0 : piece.from
+      last += piece
+    } else if (isArray(piece)) {
       stack[++depth] = piece
-      places[depth] = from
-      nexts[depth] = isArray(piece) ? 0 : firstOf(piece.edits, (/** @type {Edit} */ { at }) => at >= from)
+      nexts[depth] = 0
+    } else if (piece.name === undefined) {
+      stack[++depth] = piece
+      places[depth] = piece.from
+      nexts[depth] = firstFrom(piece.edits, piece.from)
+    } else if (kept) {
+      append(named, kept.length, piece.name)
+      append(kept, result.length + last.length, piece.at, 0)
     }
   }
+  return result + last
+}
+
+/** Returns the index of the first edit at or after a place. @param {Edit[]} edits @param {number} from */
+function firstFrom(edits, from) {
+  let first = 0
+  for (let end = edits.length; first < end;) {
+    const middle = (first + end) >> 1
+    if (edits[middle].at >= from) end = middle
+    else first = middle + 1
+  }
+  return first
 }
 
 /**
@@ -139,9 +135,14 @@ function walk(source, pieces, add, copy, mark) {
  * @param {string} source @param {number} at @param {Text} text
  */
 function isGlued(source, at, text) {
+  if (!isWord(codeAt(source, at - 1))) return false
   const first = firstText(text)
-  return typeof first === 'string' && matches(/^[\w$]/, first) && matches(NAME_PART, source[at - 1])
+  return typeof first === 'string' && isWord(codeAt(first, 0))
 }
+
+/** Whether a character can be part of a name. @param {number} code */
+const isWord = code => code > 126 || (code > 96 && code < 123) || (code > 64 && code < 91) ||
+  (code > 47 && code < 58) || code === 95/*_*/ || code === 36/*$*/ || code === 92/*\\*/
 
 /** Returns the first text or range that is not empty. @param {Pieces} text @returns {string | Range} */
 function firstText(text) {

@@ -83,14 +83,12 @@ import {
  */
 
 /**
- * Plans a twin that leaves frames.
+ * Marks the nodes around each resume point of a function.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan
- * @returns {any[] | null} the text of its body; null: it is to be a generator
+ * @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @param {boolean} isOfModule as of Draft
  */
-export function frame(draft, plan) {
-  const { node, facts, calls } = plan
-  if (!canLeaveFrame(plan)) return null
+export function markPlaces({ node, facts, calls }, isOfModule) {
   /** @param {Node} part that has a place */
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
@@ -101,18 +99,39 @@ export function frame(draft, plan) {
     else hold(call.node)
   })
   pick(facts.loops, hold)
-  if (draft.isOfModule) {
+  if (isOfModule) {
     pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
     pick(facts.calls, part => isCollected(part) && hold(part))
   } else pick(facts.statements, part => isCallStatement(part) && hold(part))
   let from = 0
   pick(facts.tries, ({ start, finalizer }) => {
     if (!finalizer || !isHeld(finalizer)) return
-    for (let i = firstOf(facts.returns, part => part.start > max(start, from)); facts.returns[i]?.end < finalizer.start; i++) hold(facts.returns[i])
+    const first = firstOf(facts.returns, part => part.start > max(start, from))
+    for (let i = first; facts.returns[i]?.end < finalizer.start; i++) hold(facts.returns[i])
     from = max(from, finalizer.start)
   })
-  // A tail call needs no frame. A function that creates closures may need one all the same, to be shorter.
-  const isTail = draft.isOfModule && !isHeld(node.body) && !find(plan.children, ({ isLong }) => isLong)
+}
+
+/**
+ * Whether a twin in frame form has no resume points. A function that creates closures with twins may need a
+ * frame all the same, because its text is shorter then.
+ *
+ * @param {{ node: Node, children: Plan[] }} plan whose places are marked
+ */
+export const isTailOnly = ({ node, children }) =>
+  !isHeld(node.body) && !find(children, ({ isLong }) => isLong)
+
+/**
+ * Plans a twin that leaves frames.
+ *
+ * @param {Draft} draft
+ * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan whose places are marked
+ * @returns {any[] | null} the text of its body; null: it is to be a generator
+ */
+export function frame(draft, plan) {
+  const { node, facts, calls } = plan
+  if (!canLeaveFrame(plan)) return null
+  const isTail = draft.isOfModule && isTailOnly(plan)
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
@@ -147,7 +166,7 @@ export function unframe(draft) {
 }
 
 /** @param {{ node: Node, facts: Facts }} plan */
-const canLeaveFrame = ({ facts: { isAsync, isGenerator, isDerived, usesNewTarget, scope } }) =>
+export const canLeaveFrame = ({ facts: { isAsync, isGenerator, isDerived, usesNewTarget, scope } }) =>
   !isAsync && !isGenerator && !isDerived && !usesNewTarget && !scope.hasEval
 
 /**

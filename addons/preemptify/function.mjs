@@ -12,7 +12,7 @@ import {
   BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print,
   range, replace, seek, withTitle
 } from './edits.mjs'
-import { frame, planFrame, textOfFrame } from './frames.mjs'
+import { frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
@@ -347,6 +347,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const draft = {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
+    around: null,
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
@@ -721,6 +722,7 @@ function planOfFunction(draft, own) {
 function planFunction(draft, plan) {
   const { node, facts } = plan
   draft.variables = emptySet()
+  draft.around = null
   pick(facts.statements, statement => {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
@@ -742,6 +744,7 @@ function planFunction(draft, plan) {
  */
 function entryText(draft, plan) {
   const other = { ...draft, edits: joined([], draft.edits), variables: emptySet() }
+  markPlaces(plan, false)
   plan.frame = optimisations.frame ? frame(other, plan) : null
   if (!plan.frame) return 'null'
   plan.entry = `${draft.our}begin`

@@ -67,7 +67,8 @@ function planOf(facts, parent) {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''),
     isHoisted: false, isDirect: false, isCalledDirectly: false, opening: [], closing: [],
-    frame: null, entry: '', plain: [], inner: [], own: [], edits: [], text: '', helpers: '', copies: [0, 0],
+    isFramed: false, frame: null, entry: '', bound: [], plain: [], inner: [], own: null, edits: [], text: '',
+    helpers: '', copies: [0, 0],
     draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)

@@ -216,9 +216,10 @@ export function bare(args) {
   return args
 }
 
-/** @param {any} list @param {any} value @returns {any} the list */
-export function append(list, value) {
+/** @param {any} list @param {any} value @param {any[]} _more further values @returns {any} the list */
+export function append(list, value, ..._more) {
   add(list, list.length, value)
+  for (let i = 2; i < arguments.length; i++) add(list, list.length, arguments[i])
   return list
 }
 

@@ -7,25 +7,29 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  constructorFor, constructorOf, directOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
+  constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
   isTwinMember, keyOf, nameAsMember
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
-  lengthOf, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
+  optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
-import { frame, planFrame, textOfFrame } from './frames.mjs'
+import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches,
-  max, pick, resume, shielded, sort, startsWith, stringify, trimmed
+  append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf,
+  matches, max, pick, resume, shielded, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
+import {
+  chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
+  possibleKeepers, predictedLength
+} from './sizes.mjs'
 /** @import { Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
@@ -37,6 +41,12 @@ const MOST_GROWTH = 3.99
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 1000
+/** How much longer than allowed a predicted text may be that is tried with messages. */
+const MARGIN = 1.15
+/** The part of the allowed length that is used when the lengths of all twins are known. */
+const AIM = 0.995
+/** The part of the allowed length that may stay unused. */
+const SLACK = 0.01
 
 export const kind = /* @__PURE__ */ among('module', 'script')
 const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
@@ -96,8 +106,8 @@ function printText(text, tree, runtime, url, prologue, epilogue) {
 /**
  * Plans and prints a module or script.
  *
- * All twins have frame form first. The length of the text is counted without printing the text. If the text
- * is too long, some functions get shorter texts (see `savings`), and the pieces are composed again.
+ * The form of each twin is chosen by the predicted length of the text, so most twins are made once. If the
+ * printed text is too long, some functions get shorter texts (see `savings`), and the text is printed again.
  *
  * @param {string} source @param {Node} tree
  * @param {string} specifier the URL of the run-time support
@@ -111,6 +121,13 @@ function printText(text, tree, runtime, url, prologue, epilogue) {
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit) {
   const plans = planModule(tree)
+  countCopies(plans)
+  pick(plans, plan => {
+    plan.bound = pick(plan.facts.calls, usesHelper)
+    if (!plan.isLong) return
+    plan.isFramed = optimisations.frame && canLeaveFrame(plan)
+    markPlaces(plan, true)
+  })
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -127,10 +144,22 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const used = emptySet()
   /** @type {Map<string, Keeper>} */
   const keepers = emptyMap()
+  /** The names of helpers by their keys. @type {Record<string, string>} */
+  const helperNames = create(null)
+  /** @param {string} key */
+  const nameOf = key => helperNames[key] ??= flat(global + key)
   /** @param {string} key */
   const helper = key => {
     used.add(key)
-    return global + key
+    return nameOf(key)
+  }
+  /** Texts without spaces by the texts with spaces. @type {Map<string, string>} */
+  const spelled = emptyMap()
+  /** @param {string} text */
+  function spell(text) {
+    let result = spelled.get(text)
+    if (result === undefined) spelled.set(text, result = flat(terse(text)))
+    return result
   }
   const budget = `${our}b`
   /** What a constructor is given whose body is skipped. */
@@ -150,28 +179,45 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     // of its own needs its twin.
     plan.isHoisted = !isScript && plan.parent?.parent === null &&
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
-    plan.draft = draftOf(plan)
-    plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
-    if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
-    else setGenerator(plan)
   }
-  pick(plans, plan => plan.isLong && editTwin(plan))
-  const shortening = savings()
-  let pieces = compose()
-  if (mustFit && lengthOf(source, pieces) > room) return null
-  while (isShortened(lengthOf(source, pieces) - room)) pieces = compose()
-  return print(source, pieces, kept, named)
+
+  const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
+  if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
+  /** Functions whose twins can have either form. The first ones lose frame form first. */
+  const spare = inOrderOfLoss(plans)
+  /** How many of them have generator form. */
+  const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
+  pick(plans, plan => plan.isLong && planForm(plan))
+  pick(plans, plan => {
+    if (!plan.isLong) return
+    editTwin(plan)
+    plan.text = textOf(plan)
+  })
+  let shortening = savings()
+  if (!mustFit) {
+    const left = AIM * room - predictedLength(plans, says, lengthOfKeepers())
+    if (!isLengthened(left)) isShortened(-left)
+  }
+  for (let isFirst = !mustFit; ; isFirst = false) {
+    const result = print(source, compose(), kept, named)
+    const excess = result.length - room
+    if (excess > 0 && mustFit) return null
+    const isChanged = excess > 0 ? isShortened(excess)
+      : isFirst && excess < -SLACK * room && isLengthened(-excess)
+    if (!isChanged) return result
+    if (kept) kept.length = named.length = 0
+  }
 
   /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
   function draftOf(plan) {
     const { facts, edits } = plan
     plan.helpers = ''
     return {
-      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell: terse,
-      budget,
+      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell,
+      around: null, budget,
       helper(key) {
         if (!holds(plan.helpers, key)) plan.helpers += key
-        return global + key
+        return nameOf(key)
       },
       begin: (isScript ? `${budget}=${global}p.budget` : '') +
         (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
@@ -184,16 +230,42 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** Makes the twin of a plan a generator. @param {Plan} plan */
   function setGenerator(plan) {
     plan.frame = null
+    plan.isFramed = false
     plan.entry = ''
     append(plan.opening, `${global}g(`)
     append(plan.closing, ')')
+  }
+
+  /** Plans a twin in its form. @param {Plan} plan */
+  function planForm(plan) {
+    plan.draft = draftOf(plan)
+    plan.frame = plan.isFramed ? frame(plan.draft, plan) : null
+    if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
+    else setGenerator(plan)
+  }
+
+  /**
+   * Plans a twin again in the other form.
+   *
+   * @param {Plan} plan @returns {number} the number of characters that this saves
+   */
+  function changeForm(plan) {
+    const { 0: outside, 1: inside } = plan.copies
+    const before = (outside + inside) * ownLength(plan)
+    plan.isFramed = !plan.isFramed
+    plan.opening.length = plan.closing.length = 0
+    plan.edits = []
+    planForm(plan)
+    editTwin(plan)
+    plan.text = textOf(plan)
+    return before - (outside + inside) * ownLength(plan)
   }
 
   /** Collects the edits of a twin. @param {Plan} plan */
   function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
-    plan.own = trimmed(plan.edits)
+    plan.own = null
   }
 
   /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
@@ -206,10 +278,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       plan.plain = inOrder(plain)
       if (!plan.isLong && !isInside(plan)) continue // it is in no twin
       const inner = childEdits(plan, true)
-      if (plan.isLong) {
-        plan.edits.length = 0
-        inOrder(joined(joined(plan.edits, plan.own), inner))
-      }
+      if (plan.isLong) addInner(plan, inner)
       plan.inner = inOrder(bound(plan, inner))
       if (plan.isLong) plan.text = textOf(plan)
     }
@@ -222,6 +291,22 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     }
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
+  }
+
+  /**
+   * Sorts the edits of a twin together with the edits of the functions in it. A twin without functions keeps
+   * one list.
+   *
+   * @param {Plan} plan @param {Edit[]} inner edits of the functions in it
+   */
+  function addInner(plan, inner) {
+    const { edits } = plan
+    if (plan.own !== null || inner.length > 0) {
+      plan.own ??= trimmed(edits)
+      edits.length = 0
+      joined(joined(edits, plan.own), inner)
+    }
+    inOrder(edits)
   }
 
   /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
@@ -239,6 +324,23 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** @param {Plan} plan */
   function textOf(plan) {
     return plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+  }
+
+  /**
+   * Gives twins that need few characters more frame form again.
+   *
+   * @param {number} left the number of characters that the text may still grow
+   * @returns {boolean} `true` if the text has to be composed again
+   */
+  function isLengthened(left) {
+    let isChanged = false
+    for (let i = shortened; i-- > 0 && left > 0;) {
+      if (spare[i].isFramed || gainOf(spare[i], says) > left) continue
+      left += changeForm(spare[i])
+      isChanged = true
+    }
+    if (isChanged) shortening = savings() // these twins can become generators again
+    return isChanged
   }
 
   /**
@@ -266,22 +368,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
   function* savings() {
-    countCopies(plans)
     const uses = directCalls(plans)
-    // The twins that are planned again count their calls again.
-    keepers.forEach(keeper => { keeper.uses = 0 })
-    const spare = inOrderOfLoss(plans)
     for (let i = 0; i < spare.length; i++) {
       const plan = spare[i]
-      const { 0: outside, 1: inside } = plan.copies
-      const before = ownLength(plan)
-      setGenerator(plan)
-      plan.edits = []
-      plan.draft = draftOf(plan)
-      editTwin(plan)
-      plan.text = textOf(plan)
+      if (!plan.isFramed) continue
+      const saved = changeForm(plan)
       const around = plainLength(plan.opening) + plainLength(plan.closing)
-      yield (outside + inside) * (before - ownLength(plan)) - around * (uses.get(plan) ?? 0)
+      yield saved - around * (uses.get(plan) ?? 0)
     }
     const rare = listOf(keepers)
     sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
@@ -326,6 +419,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
+  }
+
+  /** The length of the texts of all keepers. */
+  function lengthOfKeepers() {
+    let length = 0
+    keepers.forEach(({ name }, key) => { length += textOfKeeper(name, key).length })
+    return length
   }
 
   function placeOfHead() {
@@ -388,10 +488,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
   function bound(plan, edits) {
-    pick(plan.facts.calls, call => {
+    pick(plan.bound, call => {
       const { callee, type } = call
-      const { start, end } = callee?.object ?? callee ?? plan.node
-      if (callee && isGlobal(callee.object ?? callee, FUNCTION)) {
+      const { start, end } = callee.object ?? callee
+      if (isGlobal(callee.object ?? callee, FUNCTION)) {
         const isNew = type === 'NewExpression'
         replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
       }
@@ -614,15 +714,6 @@ function realmOf({ scope: { variables, isStrict } }) {
 }
 
 /**
- * Whether a function has a body of its own in addition to its twin. Another one runs the twin.
- *
- * @param {Plan} plan @param {boolean} isInner
- */
-const isPrintedTwice = ({ node, facts, duals, children }, isInner) => facts.isAsync || facts.isGenerator ||
-  (facts.isMethod && node.parent.type === 'MethodDefinition') ||
-  (!isInner && (duals > 0 || children.length === 0))
-
-/**
  * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its
  * source without its variables. Others may be made by the thousand.
  *
@@ -695,7 +786,7 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const isUser = plan.isLong || isKeptWhole(plan) || find(plan.facts.calls, usesHelper)
+    const isUser = plan.isLong || isKeptWhole(plan) || plan.bound.length > 0
     const count = usersIn(plan) + (isUser ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)
@@ -713,71 +804,3 @@ function homeOf(plans) {
 /** Whether all code of a function sees what its body declares. @param {Node} node */
 const canDeclareHelpers = node => isFunctionNode(node) && node.body.type === 'BlockStatement' &&
   !find(node.params, ({ type }) => type !== 'Identifier')
-
-/** Counts how often the text contains each function. @param {Plan[]} plans outer functions first */
-function countCopies(plans) {
-  plans[0].copies = [1, 0]
-  for (let i = 0; i < plans.length; i++) {
-    const { 0: outside, 1: inside } = plans[i].copies
-    const isWhole = (/** @type {boolean} */ isInner) => !plans[i].isLong || isPrintedTwice(plans[i], isInner)
-    const plain = isWhole(false) ? outside : 0
-    const inner = (plans[i].isLong ? outside + inside : 0) + (isWhole(true) ? inside : 0)
-    pick(plans[i].children, child => { child.copies = [plain, inner] })
-  }
-}
-
-/**
- * Counts how often the text calls each twin by its name.
- *
- * @param {Plan[]} plans @returns {Map<Plan, number>}
- */
-function directCalls(plans) {
-  const counts = emptyMap()
-  pick(plans, ({ isLong, draft, calls, copies }) => isLong && pick(calls, call => {
-    if (directOf(draft, call)) counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
-  }))
-  return counts
-}
-
-/** The length of a function in the source. @param {Plan} plan */
-const spanOf = ({ node: { start, end } }) => end - start
-
-/** @param {Plan} a @param {Plan} b */
-const byLength = (a, b) => spanOf(b) - spanOf(a)
-
-/** Returns the length of a text if its ranges are not edited. @param {Pieces} text @returns {number} */
-function plainLength(text) {
-  if (typeof text === 'string') return text.length
-  if (!isArray(text)) return text.name === undefined ? text.to - text.from : 0
-  let length = 0
-  for (let i = 0; i < text.length; i++) length += plainLength(text[i])
-  return length
-}
-
-/** Returns the length of a twin without the changes of the functions in it. @param {Plan} plan */
-function ownLength({ text, own, frame, children }) {
-  let length = plainLength(text)
-  for (let i = 0; i < own.length; i++) length += plainLength(own[i].text) - (own[i].to - own[i].at)
-  if (frame) pick(children, ({ registered }) => { length -= plainLength(registered ?? '') })
-  return length
-}
-
-/**
- * Lists the functions whose twins may change from frame form to generator form, in the order of the change.
- * Functions that create closures come first, because closures are called more often than the functions around
- * them; then the longest functions.
- *
- * @param {Plan[]} plans
- */
-function inOrderOfLoss(plans) {
-  const spare = pick(plans, ({ draft }) => draft?.framed && !draft.framed.isTail)
-  /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
-  const heights = emptyMap()
-  const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
-  for (let i = plans.length; i-- > 0;) {
-    const { parent } = plans[i]
-    if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
-  }
-  return sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
-    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || byLength(a, b))
-}

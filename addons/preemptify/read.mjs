@@ -132,8 +132,17 @@ function past(pattern, source, at) {
   return pattern.lastIndex
 }
 
+/**
+ * Whether a character is certainly the first one of a token: neither white space nor the beginning of a
+ * comment.
+ *
+ * @param {number} code
+ */
+const isSign = code => code > 32 && code < 127 && code !== 47/*/*/ && code !== 60/*<*/ && code !== 45/*-*/
+
 /** After white space and comments. @param {string} source @param {number} from @param {string} [type] */
 export function pastSpace(source, from, type) {
+  if (isSign(codeAt(source, from))) return from
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
   let at = past(space, source, from)
   while (space === SPACE && startsWith(source, '-->', at) && (from === 0 || matches(LINE_END, cut(source, from, at)))) {
@@ -216,7 +225,7 @@ function reader() {
     before = end
     start = codeAt(source, end) === 32 ? end + 1 : end
     let code = codeAt(source, start)
-    if (!(code > 32 && code < 127) || code === 47/*/*/ || code === 60/*<*/ || code === 45/*-*/) {
+    if (!isSign(code)) {
       start = pastSpace(source, end, type)
       code = codeAt(source, start)
     }

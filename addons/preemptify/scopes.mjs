@@ -6,7 +6,9 @@
  * keeps its value.
  */
 
-import { append, create, endsWith, isArray, keysOf, matches, pick, trimmed } from './primordials.mjs'
+import {
+  NO_ARGUMENTS, append, create, endsWith, freeze, isArray, keysOf, matches, pick, trimmed
+} from './primordials.mjs'
 /** @import { Edit } from './edits.mjs' */
 
 /**
@@ -69,6 +71,7 @@ import { append, create, endsWith, isArray, keysOf, matches, pick, trimmed } fro
  * @property {boolean} hasEval whether a direct eval is in it, or in what it holds
  * @property {boolean} isSplit whether there are expressions among its parameters
  * @property {Record<string, Variable>} variables
+ * @property {Variable[]} declared the same variables as a list
  * @property {Scope | null} barrier the innermost that is dynamic, from this one outwards
  */
 /**
@@ -165,6 +168,20 @@ export function variableOf(name, kind, scope) {
   }
 }
 
+/** The variables of scopes that declare none. Most blocks of minified text declare none. @type {any} */
+const NO_VARIABLES = /* @__PURE__ */ freeze(create(null))
+
+/** Adds a variable to a scope. @param {Scope} scope @param {Variable} variable */
+function addVariable(scope, variable) {
+  if (scope.variables === NO_VARIABLES) {
+    scope.variables = create(null)
+    scope.declared = [variable]
+  } else {
+    append(scope.declared, variable)
+  }
+  return scope.variables[variable.name] = variable
+}
+
 /**
  * @param {Node} id @param {string} kind @param {Scope} scope where it is
  * @param {Scope} target whose variable it is
@@ -172,7 +189,7 @@ export function variableOf(name, kind, scope) {
 function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : scope) {
   const { name } = id
   const known = target.variables[name]
-  const variable = known ?? (target.variables[name] = variableOf(name, kind, target))
+  const variable = known ?? addVariable(target, variableOf(name, kind, target))
   if (known) append(known.declarations, id)
   else variable.declarations = [id]
   id.scope ??= scope
@@ -249,7 +266,8 @@ function namer() {
       isDynamic: false,
       hasEval: false,
       isSplit: false,
-      variables: create(null),
+      variables: NO_VARIABLES,
+      declared: NO_ARGUMENTS,
       barrier: null
     }
     append(facts.scopes, scope)
@@ -318,11 +336,13 @@ function namer() {
 
   /** Ends a scope that is in another. */
   function close() {
-    const { facts, variables } = scope
-    if (facts.node === scope.node) trim(facts)
-    scope = /** @type {Scope} */ (scope.parent)
+    const closed = scope
+    const { facts, variables } = closed
+    if (facts.node === closed.node) trim(facts)
+    scope = /** @type {Scope} */ (closed.parent)
     if (scope.facts === facts || facts.isArrow || !facts.usesArguments) return
-    const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', facts.node.scope)
+    const { kind } = variables.arguments ??
+      addVariable(closed, variableOf('arguments', 'arguments', facts.node.scope))
     facts.usesArguments = kind === 'arguments' || kind === 'var'
   }
 
@@ -504,17 +524,20 @@ function resolve(order, isHoisting) {
   for (let i = 0; i < order.length; i++) {
     const item = order[i]
     const isScope = item.variables !== undefined
-    for (const around = isScope ? item.parent : item.scope; scope !== around; scope = /** @type {any} */ (scope.parent)) {
-      for (const name in scope.variables) current[name] = scope.variables[name].outer
+    const around = isScope ? item.parent : item.scope
+    for (; scope !== around; scope = /** @type {any} */ (scope.parent)) {
+      const { declared } = scope
+      for (let k = 0; k < declared.length; k++) current[declared[k].name] = declared[k].outer
     }
     if (isScope) {
       scope = item
       scope.barrier = scope.isDynamic ? scope : scope.parent && scope.parent.barrier
-      for (const name in scope.variables) {
-        const variable = scope.variables[name]
-        variable.outer = current[name]
+      const { declared } = scope
+      for (let k = 0; k < declared.length; k++) {
+        const variable = declared[k]
+        variable.outer = current[variable.name]
         variable.isDynamic ||= scope.hasEval
-        current[name] = variable
+        current[variable.name] = variable
       }
       continue
     }
@@ -557,8 +580,8 @@ function hoist(id) {
  *
  * @param {Scope} scope of the script
  */
-function openVariables({ variables }) {
-  for (const name in variables) variables[name].isOpen = variables[name].kind !== 'const'
+function openVariables({ declared }) {
+  pick(declared, variable => { variable.isOpen = variable.kind !== 'const' })
 }
 
 /** Whether `arguments` may change a parameter. @param {Variable} variable */

@@ -655,6 +655,16 @@ growth('a minified text keeps frames and helpers as far as the bound allows', ()
   assert.ok(length < 4 * text.length && length > 3.9 * text.length, `${length} of ${text.length} characters`)
 })
 
+growth('a short twin keeps frame form where a long one becomes a generator', () => {
+  const short = 'export function short(f) { const one = f(); return () => f(one) + f(2) + 1 }'
+  const long = `export function long(f) { let n = 0; ${'n += f(n) - f(n + 1); '.repeat(40)} return n }`
+  const isShortAlone = padding => {
+    const result = preemptify.source(`${short}\n${long}/*${'.'.repeat(padding)}*/`)
+    return result.includes('*long(') && !result.includes('*short(')
+  }
+  assert.ok(Array.from({ length: 60 }, (_, i) => 20 * i).some(isShortAlone))
+})
+
 const variables = suite('global variables of scripts')
 
 /** The names of the global variables that a script adds, where rt.mjs is not imported. */
