@@ -734,6 +734,8 @@ class Extras {
     this.admit = null
     /** Called when the job starts to wait, and when it ends. @type {(() => void) | null} */
     this.onRest = null
+    /** The claims that the job holds in rewritten code. @type {Stay | null} */
+    this.stay = null
 
     // Accounts
     /** @type {BudgetTuner | null} */
@@ -752,6 +754,8 @@ class Extras {
     this.cancellation = NONE
     /** @type {unknown} */
     this.reason = undefined
+    /** Host timestamp of the request. */
+    this.cancelledAt = 0
     /** Unsubscribes from `options.signal`. @type {(() => void) | null} */
     this.unsubscribe = null
     /** Aborts `job.signal`. @type {AbortController | null} */
@@ -768,6 +772,13 @@ class Extras {
     this.joiners = null
   }
 }
+
+/**
+ * The time in which rewritten code would run alone: see addons/preemptify/claims.mjs.
+ *
+ * @typedef {{ readonly isExclusive: boolean, end(job: Job): void }} Stay `isExclusive`: whether it holds an
+ *   exclusive claim, which puts off a cancellation; `end`: releases the claims
+ */
 
 /** The record that all other jobs share; it is only read. */
 const NO_EXTRAS = /* @__PURE__ */ Object.freeze(new Extras())
@@ -1256,6 +1267,8 @@ class Waitable {
   get isExternal() { return false }
   /** Whether other branches lose when one settles. */
   get isChoice() { return false }
+  /** Whether rewritten code waits for a claim, which does not end its stay. */
+  get isClaim() { return false }
   /**
    * Whether `enter` would commit a branch of a choice, although it settles later: a message to another
    * thread. A choice enters such a branch first, after `try` of all branches before it has failed.
@@ -1387,9 +1400,10 @@ OPTIONAL_MEMBERS.concat('signal').forEach(name => {
  *
  * @typedef {Waitable & {
  *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
- *   rekeyed?: (job: Job) => void, thenable?: PromiseLike<any>
+ *   rekeyed?: (job: Job) => void, thenable?: PromiseLike<any>, details?: object
  * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job;
- *   `thenable`: the value that traces show in place of the waitable. For work in other threads: `cancel` is
+ *   `thenable`: the value that traces show in place of the waitable; `details`: more for the record
+ *   'block'. For work in other threads: `cancel` is
  *   called instead of ending the wait, `rekeyed` when the keys of the job change
  */
 /** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
@@ -1915,12 +1929,27 @@ const MAX_RETURNS = 64
 
 /** The extra fields of the budget that rewritten code uses: see addons/preemptify. */
 const ROOM = 150
+/** `counts.s` of a job without a stay: no lock is held by it. */
+const NO_STAY = Object.freeze({})
 const counts = {
   left: 0,
   /** How many more calls of rewritten code may nest on the call stack. */
   room: ROOM,
   /** Whether rewritten code saves its state and returns. */
-  away: false
+  away: false,
+  /** The job whose code is on the stack, of any scheduler. @type {Job | null} */
+  job: null,
+  /** The stay of this job. @type {Stay | null} */
+  stay: null,
+  /** What rewritten text compares with the holder of a lock. @type {Stay | typeof NO_STAY | null} */
+  s: null,
+  /** Whether rewritten code has said that its next `yield` is a point of it. */
+  isPoint: false,
+  /** What rewritten code yields at a point: undefined, and a note that it is a point. */
+  get p() {
+    if (this.stay !== null) this.isPoint = true
+    return undefined
+  }
 }
 
 /**
@@ -2056,6 +2085,7 @@ function drive(job) {
     let acted = null
     const before = credit > 0 ? credit : budget.left
     credit = 0
+    if (counts.stay !== null && value === undefined) noteYield()
     if (value !== undefined) {
       // The reason is thrown at this yield, by the next resume.
       if (job.extras.isSpecial && isDoomed(job)) {
@@ -2077,7 +2107,7 @@ function drive(job) {
     const { left } = budget // the job's code can write it
     if (typeof left === 'number' && left > 1) {
       budget.left = left - 1
-    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 &&
+    } else if (inside === 0 && acted !== null && acted.goesOn && typeof before === 'number' && before > 1 &&
       job.core.granted > 0) {
       // After a communication that woke an equal, the job may continue until its next other yield.
       credit = before - 1
@@ -2100,12 +2130,43 @@ function advance(generator, input) {
   while (step.value === undefined && !step.done) {
     const { left } = budget // the job's code can write it
     if (!(left > 1)) break
+    if (counts.stay !== null) {
+      noteYield()
+      if (!(budget.left > 1)) break
+    }
     budget.left = left - 1
     received++
     step = next.call(generator)
   }
   return step
 }
+
+/** Ends the stay at a `yield` that a person wrote; rewritten code says that it is at a point. */
+function noteYield() {
+  if (counts.isPoint) counts.isPoint = false
+  else endStay()
+}
+
+/**
+ * Ends the stay of a job: its code has reached the scheduler by a `yield` that a person wrote, or waits.
+ *
+ * @param {Job} [job] default: the job whose code is on the stack
+ */
+function endStay(job = /** @type {Job} */ (counts.job)) {
+  const { extras } = job
+  const { stay } = extras
+  if (stay === null) return
+  extras.stay = null
+  if (job === counts.job) {
+    counts.stay = null
+    counts.s = NO_STAY
+    if (inside > 0) budget.left = 0 // the job must not begin another stay before runInside returns
+  }
+  stay.end(job)
+}
+
+/** How many jobs run inside of the steps of others: see runInside. */
+let inside = 0
 
 /**
  * Does what a job asks for by a yielded value: a call, or a wait.
@@ -2123,7 +2184,9 @@ function accept(job, value) {
   if (value instanceof Generator) {
     if (!(value instanceof Suspended)) return call(job, value)
     const yielded = enterSuspended(job, value)
-    return yielded === undefined ? null : accept(job, yielded)
+    if (yielded !== undefined) return accept(job, yielded)
+    if (counts.stay !== null) noteYield()
+    return null
   }
   if (!isJob(value) && isIterator(value)) return call(job, value)
   return wait(job, waitableOf(job, value))
@@ -2188,6 +2251,7 @@ function leaveCall(job) {
 
 /** @param {Job} job @param {Waitable} waitable @returns {Waitable} settled, or the job is blocked */
 function wait(job, waitable) {
+  if (job.extras.stay !== null && !waitable.isClaim) endStay(job)
   if (job.extras.sections > 0 && waitable.mayBlock) {
     throw new TypeError(`${job.name} waits inside a critical section`)
   }
@@ -2261,6 +2325,12 @@ function finishWith(job, result) {
  * @type {(fn: any) => any}
  */
 let twinOf = fn => fn
+/**
+ * Returns what starts a job with a function: the twin, with the claims of its arguments.
+ *
+ * @type {(fn: any) => any}
+ */
+let startOf = fn => fn
 /** Whether a function may return a value. preemptify replaces this. @type {(fn: any) => boolean} */
 let answers = () => true
 /**
@@ -2296,7 +2366,7 @@ function start(job) {
   try {
     const run = functionOf(work)
     const self = isFunction ? undefined : Array.isArray(work) ? work[0] : work
-    const code = twinOf(run)
+    const code = startOf(run)
     const context = asyncContext === undefined ? asyncContext = engineContext() : asyncContext
     const result = context !== null ? context.run(job, () => apply(code, self, args))
       : apply(code, self, args)
@@ -2339,8 +2409,19 @@ function startWith(job, result) {
 
 // Cancellation
 
-/** Whether a reason is still to be thrown, and can be thrown now. @param {Job} job */
-const isDoomed = ({ extras: { cancellation, sections } }) => cancellation === REQUESTED && sections === 0
+/** Whether a reason is still to be thrown, and can be thrown now. @param {Job} job @returns {boolean} */
+const isDoomed = job => job.extras.cancellation === REQUESTED && job.extras.sections === 0 && !isShielded(job)
+
+/** ms that an exclusive claim puts off a cancellation. */
+const GRACE = 100
+
+/**
+ * Whether a stay puts off the cancellation of a job, so that it leaves no half-written state.
+ *
+ * @param {Job} job
+ */
+const isShielded = ({ core, extras: { stay, cancelledAt } }) =>
+  stay !== null && stay.isExclusive && core.time - cancelledAt < GRACE
 
 /** The only place that throws a cancellation: the next resume throws the reason. @param {Job} job */
 function deliverCancellation(job) {
@@ -2358,7 +2439,7 @@ function cancel(job, reason) {
   const extras = specialOf(job)
   extras.cancellation = REQUESTED
   extras.reason = reason === undefined ? new DOMException('The job was cancelled', 'AbortError') : reason
-  readClock(core)
+  extras.cancelledAt = readClock(core)
   if (currentOf(core) !== job) leaveGroup(job)
   const elsewhere = special(extras.wait)
   if (elsewhere?.cancel !== undefined) {
@@ -2370,7 +2451,8 @@ function cancel(job, reason) {
   } else if (currentOf(core) === job) {
     interrupt(core)
   } else if (extras.wait !== null) {
-    stopWaiting(job)
+    if (isDoomed(job)) stopWaiting(job)
+    else setEntry(new Entry(core, core.time + GRACE, stopWaitingAtLast, job, true))
   }
   // Async code that awaits a foreign promise gets the reason at its next yield.
   if (extras.controller !== null) callUser(core, 'abort', () => extras.controller?.abort(extras.reason))
@@ -2386,6 +2468,11 @@ function abort(job, reason) {
   if (!isTask(job) || job.generator !== null) cancel(job, reason)
 }
 
+/** The claims of a cancelled job have put off its cancellation long enough. @param {Job} job */
+function stopWaitingAtLast(job) {
+  if (job.extras.wait !== null && isDoomed(job)) stopWaiting(job)
+}
+
 /** Ends the wait of a cancelled job. @param {Job} job */
 function stopWaiting(job) {
   abandon(job)
@@ -2397,6 +2484,13 @@ function stopWaiting(job) {
 
 /** The scheduler whose job runs; null between budgets. @type {Core | null} */
 let dispatching = null
+/** @param {Core | null} core @param {Job | null} job the job whose code runs next, or null */
+function setDispatching(core, job) {
+  dispatching = core
+  counts.job = job
+  counts.stay = job === null ? null : job.extras.stay
+  counts.s = job === null ? null : counts.stay ?? NO_STAY
+}
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0
 /**
@@ -2453,6 +2547,7 @@ function runRound(core, length = core.round, due = Infinity, only = null) {
   // If a job requested this turn, its async context must not reach other jobs.
   if (asyncContext?.get()) return void asyncContext.run(null, () => runRound(core, length, due, only))
   core.inRound = true
+  core.inEvent = only !== null
   rounds++
   const time = core.mark = core.roundStart = readClock(core)
   core.roundEnds = Math.min(time + length, due)
@@ -2484,7 +2579,7 @@ function runJobs(core, only = null) {
     core.hasRun = true
     core.mark = core.time
     grantBudget(core, job)
-    dispatching = core
+    setDispatching(core, job)
     core.lent = job.extras.isSpecial ? effectiveRank(job) : null
     const result = drive(job)
     if (result === ASYNC) return true
@@ -2527,6 +2622,55 @@ function switchTo(core, job) {
   if (core.observers === null) return
   if (last !== null) emit(core, 'preempt', last, { by: job })
   emit(core, isFirst ? 'start' : 'resume', job)
+}
+
+/**
+ * Runs a suspended job inside of the present step, until `isOver` returns true, or the job waits or ends. The
+ * job is the running one meanwhile, and is charged. No other job is chosen, and no entry of the timeline
+ * fires.
+ *
+ * @param {Job} job ready @param {() => boolean} isOver
+ */
+function runInside(job, isOver) {
+  const { core } = job
+  const { running: outer, granted, lent } = core
+  const { left, room, away, job: current } = counts
+  const around = dispatching
+  const used = Math.max(0, readClock(core) - core.mark) // belongs to the outer job
+  if (core.observers !== null && outer !== job) {
+    if (outer !== null) emit(core, 'preempt', outer, { by: job })
+    emit(core, 'resume', job)
+  }
+  inside++
+  try {
+    while (job.status === READY && !isOver()) {
+      core.running = job
+      core.mark = readClock(core)
+      grantBudget(core, job)
+      setDispatching(core, job)
+      core.lent = job.extras.isSpecial ? effectiveRank(job) : null
+      const result = drive(job)
+      endBudget(core, job, result)
+      if (result === BLOCKED) noteBlock(core, job)
+      inspect(core, job)
+      if (result >= DONE) finish(job, result, job.input)
+    }
+  } finally {
+    inside--
+  }
+  if (core.observers !== null && outer !== null && outer !== job) {
+    if (job.status === READY) emit(core, 'preempt', job, { by: outer })
+    emit(core, 'resume', outer)
+  }
+  core.running = outer?.status === READY ? outer : null // it can be the job itself
+  core.granted = granted
+  core.lent = lent
+  core.mark = readClock(core) - used
+  setDispatching(around, current)
+  counts.left = left
+  counts.room = room
+  counts.away = away
+  if (outer !== bestOf(core)) interrupt(core)
 }
 
 /**
@@ -2579,10 +2723,12 @@ function noteBlock(core, job) {
   job.extras.group?.departs(job, core.time)
   if (job.status !== WAITING) return
   const { wait } = job.extras
-  if (core.observers !== null && wait !== null) emit(core, 'block', job, { on: subjectOf(wait) })
+  if (core.observers !== null && wait !== null) {
+    emit(core, 'block', job, { on: subjectOf(wait), ...special(wait)?.details })
+  }
   // Cancelled by the act of waiting.
   if (job.status === WAITING && wait !== null && job.extras.wait === wait && isDoomed(job)) stopWaiting(job)
-  if (job.status === WAITING) job.extras.onRest?.()
+  if (job.status === WAITING && !wait?.isClaim) job.extras.onRest?.()
 }
 
 /** Puts a job after its equals. @param {Core} core @param {Job} job ready */
@@ -2627,7 +2773,7 @@ function endRound(core) {
     stats.rounds++
     if (core.observers !== null) emit(core, 'round', null, { start: core.roundStart })
   }
-  core.inRound = false
+  core.inRound = core.inEvent = false
   reportFailures(core)
   answerIdlers(core)
   core.loop.requestTurn(true)
@@ -2682,7 +2828,7 @@ const shapeMakers = []
 
 /** An internal error ends one round, not the scheduler. @param {Core} core @param {unknown} error */
 function reportInternalError(core, error) {
-  dispatching = null
+  setDispatching(null, null)
   report(core, error, null)
 }
 
@@ -3133,6 +3279,7 @@ function release(job, extras) {
   }
   extras.unsubscribe?.()
   extras.callers = null
+  endStay(job)
   if (extras.sections > 0) {
     core.sections = core.sections.filter(section => section.job !== job)
     raiseCeilings(core)
@@ -3141,7 +3288,7 @@ function release(job, extras) {
     extras.group = null
     group.detach(job)
   }
-  if (parameters.uses) for (const resource of parameters.uses) resource.detach(job)
+  parameters.uses?.forEach(resource => resource.detach(job))
   const owned = slice.call(extras.owned)
   for (let i = 0; i < owned.length; i++) if (owned[i] !== joiners) owned[i].orphan(job)
   if (joiners === null) return
@@ -3191,14 +3338,24 @@ class Section {
     raiseCeilings(this.job.core)
   }
 
-  /** @throws {Error} if a section inside is still open */
+  /**
+   * Closes the section. A section of another job can be above it on the stack: that job waits in its section
+   * until this job has run to the end of its stay (see runInside).
+   *
+   * @throws {Error} if a section inside is still open
+   */
   close() {
     if (this.isClosed) return
     const { job } = this
     const { core, extras } = job
-    if (core.sections[core.sections.length - 1] !== this) throw new Error('critical sections must nest')
+    const { sections } = core
+    let at = sections.length - 1
+    while (sections[at] !== this) {
+      if (sections[at--].job === job) throw new Error('critical sections must nest')
+    }
     this.isClosed = true
-    core.sections.pop()
+    sections.splice(at, 1)
+    if (at < sections.length) raiseCeilings(core)
     extras.sections--
     if (extras.sections === 0) {
       updateRank(job)
@@ -3402,7 +3559,7 @@ function readClock(core) {
  * @param {Core} core @param {Job} job @param {number} result of `drive`
  */
 function endBudget(core, job, result) {
-  dispatching = null
+  setDispatching(null, null)
   const time = readClock(core)
   const elapsed = time > core.mark ? time - core.mark : 0
   const { stats } = core
@@ -3590,7 +3747,7 @@ function endBudgetInPlace(core) {
   core.mark = core.time // time of handlers and observers is not the job's
   const isOver = core.mustChoose || isDoomed(job) || core.time >= core.timeline.due || isRoundOver(core) ||
     job.cost - job.extras.sliceStart >= core.slice
-  dispatching = core
+  setDispatching(core, job)
   if (isOver) core.granted = CUT_SHORT // the points until the yield tell nothing
   else grantBudget(core, job)
   return isOver
@@ -4094,6 +4251,7 @@ async function continueAsync(core) {
           quiet = 0
         }
         const isAway = driver.result === 0 && !isOfNoJob(job)
+        endStay(job)
         account(core, job, driver.promise !== null ? POINT : isAway ? AWAY : driver.result || DONE)
         if (!needsCheckpoint(job)) continue
       }
@@ -4274,6 +4432,8 @@ class Core extends Settings {
 
     // The round
     this.inRound = false
+    /** Whether the round is the first part of a listener, inside of its event. */
+    this.inEvent = false
     this.roundStart = 0
     this.roundEnds = 0
     this.busyBefore = 0
@@ -5534,12 +5694,13 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /** Code that preemptify has rewritten: see addons/preemptify/run.mjs. */
   code: {
     /**
-     * @param {{ twinOf?: (fn: any) => any, answers?: (fn: any) => boolean,
-     *   adviceFor?: (fn: any) => string | undefined }} hooks how to find a twin; whether a function returns a
-     *   value; advice for a job that has stalled, given its function
+     * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
+     *   adviceFor?: (fn: any) => string | undefined }} hooks how to find a twin; what starts a job; whether a
+     *   function returns a value; advice for a job that has stalled, given its function
      */
     link(hooks) {
       twinOf = hooks.twinOf ?? twinOf
+      startOf = hooks.startOf ?? startOf
       answers = hooks.answers ?? answers
       adviceFor = hooks.adviceFor ?? adviceFor
     },
@@ -5586,6 +5747,29 @@ export const extend = /* @__PURE__ */ Object.freeze({
     onRest(job, fn) {
       extrasOf(job).onRest = fn
     },
+    /**
+     * Sets the stay of a job: its claims, which the scheduler releases when the job ends, waits, or reaches
+     * it by a `yield` of hand-written code.
+     *
+     * @param {Job} job @param {Stay} stay
+     */
+    setStay(job, stay) {
+      specialOf(job).stay = stay
+      if (job === counts.job) counts.stay = counts.s = stay
+    },
+    /** @param {Job} job @returns {Stay | null} */
+    stayOf: job => job.extras.stay,
+    /** What a job waits for. @param {Job} job @returns {Waitable | null} */
+    waitOf: job => job.extras.wait,
+    /** Whether a job is in a critical section, where it cannot wait. @param {Job} job */
+    isInSection: job => job.extras.sections > 0,
+    /** Whether a job runs inside of an event, which is not over before. @param {Job} job */
+    isInEvent: ({ core }) => core.inEvent,
+    /** The time of the host of a job, ms. @param {Job} job */
+    now: ({ core }) => readClock(core),
+    /** Orders jobs, the most eligible first. @param {Job} a @param {Job} b */
+    compare: (a, b) => compareRanks(effectiveRank(a), effectiveRank(b)),
+    runInside,
     /** Ends the budget without a yield. @returns {boolean} whether the job must yield */
     checkpoint: () => dispatching === null || endBudgetInPlace(dispatching),
     /** Ends the budget of the running job at its next point. */
