@@ -1,0 +1,449 @@
+/**
+ * addons/preemptify/effects-calls.mjs: the effects of calls.
+ */
+
+import { isMember, targetOf } from './calls.mjs'
+import {
+  BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, calleeOf, domNode, each, edge,
+  either, given, invoke, keep, load, newFlow, newSite, outerFlow, pathOf, put, release, selectorOf,
+  store, touch, use
+} from './effects-flow.mjs'
+import {
+  calleeNamed, classAround, contain, eachDescriptor, enter, exportNamed, initialized, isNameOfProgram,
+  iterated, made, memberNamed, memberOfBuiltIn, nameOfKey, noteUse, now, pairOf, propertyOf, selfFlow,
+  siteOf, unknownFlow
+} from './effects-names.mjs'
+import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
+import { append, cut, holds, lastIndexOf, matches, pick } from './primordials.mjs'
+import { isDirectEval } from './scopes.mjs'
+/** @import { Effects, Flow, Root } from './effects-flow.mjs' */
+/** @import { Unit } from './effects-names.mjs' */
+/** @import { Node } from './scopes.mjs' */
+
+/** @param {Node[]} list @returns {{ args: (Flow | null)[], rest: Flow | null }} */
+function argumentsOf(list) {
+  /** @type {(Flow | null)[]} */
+  const args = []
+  /** @type {Flow | null} */
+  let rest = null
+  for (let i = 0; i < list.length; i++) {
+    if (list[i].type === 'SpreadElement' || rest !== null) rest = either(rest, list[i].flow ?? newFlow())
+    else append(args, list[i].flow ?? null)
+  }
+  return { args, rest }
+}
+
+/** @param {Node} node @returns {Flow | null} */
+export function callFlow(node) {
+  const { callee, arguments: list } = node
+  const { args, rest } = argumentsOf(list)
+  if (isDirectEval(node)) {
+    now.f.claimsAll = true
+    leave(args, rest, now.f)
+    return unknownFlow()
+  }
+  if (callee.type === 'Super') return callSuper(node, args, rest)
+  eachDescriptor(node, (name, { properties }) => pick(properties, ({ key, computed, value }) => {
+    if (!value?.flow || !matches(/^[gs]et$/, nameOfKey(key, computed))) return
+    keep(value.flow)
+    edge(value.flow, memberNamed(`${name}()`))
+  }))
+  const target = targetOf(node)
+  if (target) {
+    const to = resultOf(node)
+    const self = isMember(callee) ? callee.object.flow : null
+    invoke(/** @type {any} */ (target).effects, self, args, rest, now.f, to)
+    return to
+  }
+  const called = callee.type === 'ChainExpression' ? callee.expression : callee
+  if (isMember(called)) return callMember(called, args, rest, node)
+  return callValue(callee.flow, null, args, rest, node)
+}
+
+/** @param {Node} node a call @returns {Flow | null} null: the result is not used */
+const resultOf = ({ parent }) => parent.type === 'ExpressionStatement' ? null : newFlow()
+
+/** @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by */
+function leave(args, rest, by) {
+  for (let i = 0; i < args.length; i++) touch(args[i], by, READ | WRITE | LEAVE | MATCH)
+  touch(rest, by, READ | WRITE | LEAVE | MATCH)
+}
+
+/**
+ * @param {Flow | null} called @param {Flow | null} self @param {(Flow | null)[]} args
+ * @param {Flow | null} rest
+ * @param {Node} node @returns {Flow | null}
+ */
+export function callValue(called, self, args, rest, node) {
+  if (!called) {
+    leave(args, rest, now.f)
+    return unknownFlow()
+  }
+  const to = resultOf(node)
+  const path = pathOf(called)
+  if (path !== null) callBuiltIn({ args, rest, self, f: now.f, to }, path)
+  else invoke(calleeOf(called), self, args, rest, now.f, to)
+  return to
+}
+
+/**
+ * @param {Node} node `super(...)` @param {(Flow | null)[]} args @param {Flow | null} rest
+ * @returns {Flow | null}
+ */
+function callSuper(node, args, rest) {
+  const around = /** @type {Node} */ (classAround(node))
+  const self = selfFlow(node)
+  const base = around.base ??= newFlow()
+  return callValue(base, self, args, rest, node)
+}
+
+/**
+ * A call of a member. The functions of the name may be called, or a built-in method with that name.
+ *
+ * @param {Node} member @param {(Flow | null)[]} args @param {Flow | null} rest @param {Node} node
+ * @returns {Flow | null}
+ */
+export function callMember(member, args, rest, node) {
+  const { object, property, computed } = member
+  const name = nameOfKey(property, computed)
+  const to = resultOf(node)
+  const path = pathOf(object.flow)
+  if (path !== null) {
+    const value = memberOfBuiltIn(path, name, node)
+    return callValue(value, path === '' ? null : object.flow, args, rest, node)
+  }
+  if (object.type === 'Super') {
+    invoke(calleeNamed(name), selfFlow(object), args, rest, now.f, to)
+    return to
+  }
+  if (name === '') {
+    const self = object.flow
+    return callValue(either(propertyOf(self, ''), now.program.unnamed), self, args, rest, node)
+  }
+  const found = object.variable?.kind === 'import' ? now.unit.importOf?.(object.variable) : null
+  if (found && !found.variable && exportNamed(found.unit, name)) {
+    return callValue(memberOfNamespace(found.unit, name), null, args, rest, node)
+  }
+  const selector = selectorOf(object.flow)
+  if (selector !== null && matches(FINDS_NODE, name)) return domNode(selectorIn(node, name))
+  callMethod(object.flow, name, args, rest, now.f, to, node)
+  return to
+}
+
+/** @param {Unit} of @param {string} name @returns {Flow} */
+function memberOfNamespace(of, name) {
+  const holder = initialized(exportNamed(of, name))
+  noteUse(holder, READ)
+  return holder.outer ??= outerFlow(holder.inner, holder.place)
+}
+
+/** @param {Node} call @param {string} name @returns {string} */
+function selectorIn({ arguments: { 0: argument } }, name) {
+  if (argument?.type !== 'Literal' || typeof argument.value !== 'string') return ''
+  return name === 'getElementById' ? `#${argument.value}` : argument.value
+}
+
+/**
+ * @param {Flow | null} object @param {string} name @param {(Flow | null)[]} args @param {Flow | null} rest
+ * @param {Effects} by the caller @param {Flow | null} to @param {Node} node
+ */
+function callMethod(object, name, args, rest, by, to, node) {
+  const word = METHODS[name]
+  if (!object) {
+    if (word) applyWord(word, null, null, args, rest, by, to, node)
+    else {
+      // A primitive value has built-in methods only.
+      leave(args, rest, by)
+      if (to) add(to, given)
+    }
+    return
+  }
+  const self = newFlow()
+  let hasCalled = false
+  let isApplied = false
+  const call = () => {
+    if (hasCalled) return
+    hasCalled = true
+    invoke(calleeNamed(name), self, args, rest, by, to)
+  }
+  const apply = (/** @type {Root} */ root) => {
+    if (!word || isApplied) return
+    isApplied = true
+    applyWord(word, object, root, args, rest, by, to, node)
+  }
+  if (word) for (let i = 0; i < args.length; i++) touch(args[i], by, READ)
+  each(object, root => {
+    const { kind, of } = root
+    if (kind === DOM) {
+      use(object, by, matches(CHANGES_NODE, name) ? READ | WRITE : READ)
+      leave(args, rest, by)
+      if (to) add(to, root)
+      return
+    }
+    if (kind === BUILT_IN) return callBuiltIn({ args, rest, self: object, f: by, to }, `${of}.${name}`)
+    if (kind === SITE || kind === SHARED) {
+      if (of.kind === 'function' && matches(/^(?:call|apply|bind)$/, name)) {
+        return callFunction(root, name, args, rest, by, to)
+      }
+      const isBuiltIn = of.kind !== 'object' && of.kind !== 'instance' && of.kind !== 'function'
+      if (isBuiltIn && word) return apply(root)
+      if (of.unknownMembers) each(of.unknownMembers, ({ kind }) => {
+        if (kind !== SITE && kind !== SHARED && kind !== BUILT_IN) leave([object], null, by)
+      })
+      add(self, root)
+      call()
+      if (word && of.kind === 'instance') apply(root)
+      return
+    }
+    if (matches(/^(?:call|apply|bind)$/, name) && !isNameOfProgram(name)) {
+      // The object is an unknown function, which does not leave by its call.
+      leave(args, rest, by)
+      if (to) add(to, given)
+      return
+    }
+    add(self, root)
+    call()
+    apply(root)
+  })
+}
+
+/**
+ * `f.call(...)`, `f.apply(...)` and `f.bind(...)`.
+ *
+ * @param {Root} root @param {string} name @param {(Flow | null)[]} args @param {Flow | null} rest
+ * @param {Effects} by @param {Flow | null} to
+ */
+function callFunction({ of }, name, args, rest, by, to) {
+  const { 0: self = null } = args
+  /** @type {(Flow | null)[]} */
+  const others = []
+  for (let i = 1; i < args.length; i++) append(others, args[i])
+  if (name === 'call') return invoke(of.effects, self, others, rest, by, to)
+  const { 0: list = null } = others
+  if (name === 'apply') return invoke(of.effects, self, [], load(list, by), by, to)
+  leave(args, rest, by)
+  release(of)
+  if (to) add(to, given)
+}
+
+/**
+ * The effects of a built-in method.
+ *
+ * @param {string} word @param {Flow | null} object @param {Root | null} root of the object
+ * @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by @param {Flow | null} to
+ * @param {Node} node
+ */
+function applyWord(word, object, root, args, rest, by, to, node) {
+  const items = load(object, by)
+  const isDeep = root === null || (root.kind !== SITE && root.kind !== SHARED)
+  for (let i = 0; i < args.length; i++) touch(args[i], by, READ)
+  touch(rest, by, READ)
+  use(object, by, READ)
+  if (holds(word, 'w') || holds(word, 's')) use(object, by, READ | WRITE)
+  if (holds(word, 'x')) match(object, by, node)
+  if (holds(word, 's')) {
+    for (let i = 0; i < args.length; i++) store(object, args[i], by, NAMED)
+    if (rest) store(object, rest, by, NAMED)
+  }
+  if (holds(word, 'l')) leave(args, rest, by)
+  const { 0: callback = null } = args
+  const result = newFlow()
+  if (callback) {
+    if (holds(word, 'c')) invoke(calleeOf(callback), args[1] ?? null, [items, null, object], null, by, result)
+    if (holds(word, 'k')) invoke(calleeOf(callback), null, [items, items], null, by, null)
+    if (holds(word, 'd')) {
+      const first = either(result, either(items, args[1] ?? null))
+      invoke(calleeOf(callback), null, [first, items, null, object], null, by, result)
+    }
+  }
+  if (holds(word, 'p')) for (let i = 0; i < args.length; i++) {
+    const flow = args[i]
+    if (flow) each(flow, other => {
+      const { kind, of } = other
+      if (kind === SITE && of.kind === 'function') invoke(of.effects, null, [], null, by, null)
+    })
+  }
+  if (to) giveResult(word, object, items, result, args, rest, by, to, node, isDeep)
+}
+
+/**
+ * Records that `exec` or `test` of an object may move its `lastIndex`. A property that never holds an unknown
+ * object or a regular expression with `g` or `y` is safe.
+ *
+ * @param {Flow | null} object @param {Effects} by @param {Node} node the call
+ */
+function match(object, by, node) {
+  const receiver = node.callee?.object
+  const name = receiver && isMember(receiver) ? nameOfKey(receiver.property, receiver.computed) : ''
+  if (name === '' || !object) return use(object, by, READ | MATCH)
+  each(memberNamed(name), ({ kind, of }) => {
+    if (kind === BUILT_IN || ((kind === SITE || kind === SHARED) && of.kind !== 'regexp')) return
+    use(object, by, READ | MATCH)
+  })
+  append(now.program.matches, name, object, by)
+}
+
+/** Records the uses of regular expressions in properties that only unknown code assigns. */
+export function finishWalk() {
+  const { matches: list, stored } = now.program
+  for (let i = 0; i < list.length; i += 3) {
+    if (!stored.has(list[i])) use(list[i + 1], list[i + 2], READ | MATCH)
+  }
+  now.program.matches = []
+}
+
+/**
+ * @param {string} word @param {Flow | null} object @param {Flow | null} items @param {Flow} result
+ * @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by @param {Flow} to
+ * @param {Node} node @param {boolean} isDeep whether the elements of an element are among the elements
+ */
+function giveResult(word, object, items, result, args, rest, by, to, node, isDeep) {
+  const last = word[word.length - 1]
+  if (last === 'n') return
+  if (last === 'u') return add(to, given)
+  if (last === 'r') return edge(object, to)
+  if (last === 'e') {
+    edge(items, to)
+    if (holds(word, 'd')) {
+      edge(result, to)
+      edge(args[1] ?? null, to)
+    }
+    return
+  }
+  const site = newSite('array', node)
+  add(to, site.root)
+  if (last === 'f' || last === 'a') put(site, items, by)
+  if (last === 'j') add(site.inside, site.root)
+  if (last === 'q') add(site.inside, pairOf(items, node, by))
+  if (last === 'm') {
+    put(site, result, by)
+    if (!args[0]) put(site, items, by)
+    put(site, load(result, by), by)
+  }
+  if (last !== 'a') return
+  if (!isDeep) put(site, load(items, by), by)
+  for (let i = 0; i < args.length; i++) {
+    put(site, args[i], by)
+    put(site, load(args[i], by), by)
+  }
+  put(site, rest, by)
+}
+
+/**
+ * A call of a built-in function.
+ *
+ * @param {any} call @param {string} path
+ */
+export function callBuiltIn({ args, rest, f: by, to }, path) {
+  const word = FUNCTIONS[path] ?? (matches(QUIET, path) ? 'n' : undefined)
+  const around = now.f
+  enter(by)
+  const { 0: first = null } = args
+  const node = by.plan.node
+  if (path === 'Object.freeze' && first) each(first, ({ kind, of }) => {
+    if (kind === SITE) of.isFrozen = true
+  })
+  if (path === 'Promise' || path === 'Promise.prototype.then') leave(args, rest, by)
+  if (path === 'RegExp') {
+    if (to && (args.length > 1 || first)) add(to, newSite('regexp', node).root)
+  } else if (matches(/\.prototype\.\w+\.(?:call|apply)$/, path)) {
+    const isCall = matches(/call$/, path)
+    const end = lastIndexOf(path, '.')
+    const name = cut(path, lastIndexOf(path, '.', end - 1) + 1, end)
+    /** @type {(Flow | null)[]} */
+    const others = []
+    if (isCall) for (let i = 1; i < args.length; i++) append(others, args[i])
+    const spread = isCall ? rest : load(args[1] ?? null, by)
+    if (METHODS[name]) applyWord(METHODS[name], first, first?.roots[0] ?? null, others, spread, by, to, node)
+    else giveUp(args, rest, by, to)
+  } else if (word === undefined) giveUp(args, rest, by, to)
+  else {
+    /** @type {(Flow | null)[]} */
+    const others = []
+    const isStatic = holds(word, 'w') || holds(word, 's') || holds(word, 'c')
+    for (let i = isStatic ? 1 : 0; i < args.length; i++) {
+      append(others, holds(word, 's') ? storedBy(path, args[i], by) : args[i])
+    }
+    if (!isStatic && matches(/[nzj]$/, word)) {
+      for (let i = 0; i < args.length; i++) touch(args[i], by, holds(word, 'l') ? READ | WRITE | LEAVE : READ)
+      touch(rest, by, holds(word, 'l') ? READ | WRITE | LEAVE : READ)
+      if (to) giveResult(word, null, null, newFlow(), args, rest, by, to, node, true)
+    } else {
+      const list = isStatic ? others : cutFirst(args)
+      applyWord(word, first, first?.roots[0] ?? null, list, rest, by, to, node)
+    }
+  }
+  enter(around)
+}
+
+/**
+ * The value that a built-in function stores: the properties of an object, or the object itself.
+ *
+ * @param {string} path @param {Flow | null} flow @param {Effects} by @returns {Flow | null}
+ */
+const storedBy = (path, flow, by) => matches(/^Object\.(?:assign|defineP)/, path) ? load(flow, by) : flow
+
+/** @param {any[]} args */
+function cutFirst(args) {
+  /** @type {any[]} */
+  const rest = []
+  for (let i = 1; i < args.length; i++) append(rest, args[i])
+  return rest
+}
+
+/** @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by @param {Flow | null} to */
+function giveUp(args, rest, by, to) {
+  leave(args, rest, by)
+  if (to) add(to, given)
+}
+
+/**
+ * Whether a new regular expression may have `g` or `y`: by its flags, or by those of the expression that it
+ * copies.
+ *
+ * @param {Node[]} list @param {(Flow | null)[]} args
+ */
+function mayHaveFlags({ 1: flags }, { 0: pattern = null }) {
+  if (flags?.type === 'Literal' && typeof flags.value === 'string') return matches(/[gy]/, flags.value)
+  return flags !== undefined || pattern !== null
+}
+
+/** @param {Node} node @returns {Flow} */
+export function newObject(node) {
+  const { callee, arguments: list } = node
+  const { args, rest } = argumentsOf(list)
+  const path = pathOf(callee.flow)
+  if (path === 'Proxy') now.f.claimsAll = true
+  if (path === 'RegExp') return mayHaveFlags(list, args) ? made('regexp', node) : newFlow()
+  if (path !== null && matches(CONTAINER, path)) {
+    const flow = made(path === 'Map' ? 'map' : path === 'Array' ? 'array' : 'collection', node)
+    const site = siteOf(flow)
+    for (let i = 0; i < args.length; i++) {
+      touch(args[i], now.f, READ)
+      put(site, args[i], now.f)
+      const items = iterated(args[i])
+      put(site, items, now.f)
+      put(site, load(items, now.f), now.f)
+    }
+    put(site, rest, now.f)
+    return flow
+  }
+  const flow = made('instance', node)
+  const { inside } = siteOf(flow)
+  if (callee.flow) each(callee.flow, root => contain(root, inside))
+  else add(inside, given)
+  if (!callee.flow) {
+    leave(args, rest, now.f)
+    return flow
+  }
+  const to = newFlow()
+  const target = targetOf(node)
+  invoke(target ? /** @type {any} */ (target).effects : calleeOf(callee.flow), flow, args, rest, now.f, to)
+  const by = /** @type {any} */ (now.f)
+  each(callee.flow, ({ kind, of }) => {
+    if ((kind !== SITE && kind !== SHARED) || !of.fields) return
+    for (let i = 0; i < of.fields.length; i++) append(by.includes, of.fields[i])
+  })
+  edge(to, flow)
+  return flow
+}

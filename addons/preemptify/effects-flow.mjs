@@ -1,0 +1,858 @@
+/**
+ * addons/preemptify/effects-flow.mjs: the objects that the values of a program may be.
+ *
+ * A `Flow` is a set of roots: the objects that one variable or expression may hold. The walk over the tree
+ * connects flows by watchers, for example `y = x` by an edge from the flow of `x`. `settle` then moves each
+ * root through the watchers of its flows, until nothing changes. The sets only grow, so the order of the walk
+ * does not matter, and recursion ends.
+ *
+ * A root is known by how the function reached the object. An object that the function made is not shared; the
+ * same object is shared when it comes from a variable of an outer function. What a caller passed is guarded
+ * by the caller, who claims the object before the call.
+ */
+
+import { append, emptyMap, takeLast } from './primordials.mjs'
+/** @import { Node, Variable } from './scopes.mjs' */
+/** @import { Plan } from './calls.mjs' */
+
+// Kinds of roots.
+/** An object from an unknown call. */
+export const GIVEN = 0
+/** An object that this function made, or a function that it called; `of` is a Site. */
+export const SITE = 1
+/** An object from a variable of an outer function; `of` is a Site. */
+export const SHARED = 2
+/** An unknown object in a variable of an outer function, or in a shared object; `of` is a Place. */
+export const HELD = 3
+/** A parameter; `of` is a Callee, and `index` its position: SELF for `this`, MORE for all others. */
+export const PARAMETER = 4
+/** An object inside a parameter; `base` is the root of the parameter. */
+export const INNER = 7
+/** A built-in value; `of` is its path. */
+export const BUILT_IN = 5
+/** A node of the document; `of` is its constant selector, or empty. */
+export const DOM = 6
+
+export const SELF = -1
+export const MORE = -2
+/** All arguments from some position on, in a call with a spread list. */
+export const SPREAD = -3
+
+// Effects on an object, as bits.
+export const READ = 1
+export const WRITE = 2
+/** Another object, or code that is not known, can reach the object from now on. */
+export const LEAVE = 4
+/** `exec` or `test` moves `lastIndex`, if the object is a regular expression. */
+export const MATCH = 8
+/** A regular expression is used by a method of a string, which leaves `lastIndex` as it was or at 0. */
+export const RESET = 16
+/** Code that is not followed stores an object in the object. */
+export const PUT = 32
+const ALL = WRITE | LEAVE | MATCH | PUT
+
+// Kinds of watchers.
+const EDGE = 0
+const OUTER = 1
+const LOAD = 2
+const TOUCH = 3
+const WRITES = 4
+const STORE = 5
+const KEEP = 6
+const RETURN = 7
+const CALLEE = 8
+const RESULT = 9
+const MAP = 10
+const HANDLER = 11
+const FUNCTIONS = 12
+const PUTS = 13
+
+/**
+ * @typedef {object} Root
+ * @property {number} kind
+ * @property {any} of
+ * @property {number} index
+ * @property {number} bits the effects on a parameter
+ * @property {any[]} watchers the followers of a parameter: pairs of a passed flow and the Effects of the
+ *   caller, or of a parameter and null
+ * @property {Flow | null} outer the contents of a shared object
+ * @property {Root | null} base the parameter that holds an inner object
+ * @property {Root | null} inner the objects inside a parameter
+ * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
+ * @property {Root | null} forgotten the root in its place in large sets
+ * @property {Place | null} place the holder of a shared object
+ */
+/**
+ * @typedef {object} Flow
+ * @property {Root[]} roots
+ * @property {Map<Root, boolean> | null} known the same roots, if there are many
+ * @property {Watcher[]} watchers
+ * @property {Callee | null} callee
+ * @property {Effects | null} loadedBy the function of the last load
+ * @property {Flow | null} loaded the result of the last load
+ * @property {Flow | null} deep all that the objects hold
+ * @property {Effects | null} usedBy the function of the last use
+ * @property {number} used the effects of the last use
+ * @property {Effects | null} touchedBy the function of the last touch
+ * @property {number} touched the effects of the last touch
+ * @property {Root | null} only the one root, if that is a built-in value or a node of the document
+ * @property {boolean} isNamed whether it holds the values of all properties with one name
+ */
+/** @typedef {{ kind: number, f: any, to: any, more: any }} Watcher */
+/**
+ * A variable, `this` of a function, or a shared object, as the holder of unknown objects.
+ *
+ * @typedef {object} Place
+ * @property {Effects | null} owner the function whose activation it belongs to; null: the module
+ * @property {string} name
+ * @property {Variable | null} variable
+ * @property {Node} node
+ * @property {Root | null} held
+ * @property {any} location
+ */
+/**
+ * An expression that makes objects.
+ *
+ * @typedef {object} Site
+ * @property {string} kind 'object', 'array', 'collection', 'map', 'regexp', 'function', 'instance'
+ * @property {Node} node
+ * @property {Flow} inside
+ * @property {Root} root
+ * @property {Root[]} shared
+ * @property {Callee | null} effects the effects of a function
+ * @property {boolean} hasLeft
+ * @property {Effects[]} leavers the functions that the object leaves
+ * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
+ * @property {boolean} hasEscaped whether flows forgot it
+ * @property {boolean} isKept
+ * @property {boolean} isFrozen
+ * @property {boolean} isOpen whether other texts can reach it by an exported name
+ * @property {boolean} isWritten whether a function writes the new object, before other functions reach it
+ * @property {Flow | null} unknownMembers values under computed names
+ * @property {any} location
+ */
+/**
+ * The possible functions of a call.
+ *
+ * @typedef {object} Callee
+ * @property {(Root | undefined)[]} parameters from the one with the index SPREAD on
+ * @property {Flow} result
+ * @property {boolean} isUnknown
+ * @property {Callee[]} targets
+ * @property {any[]} calls calls that wait for built-in functions
+ * @property {string[]} paths built-in functions
+ * @property {boolean} isMethod whether built-in methods have the name too
+ * @property {boolean} isNamed whether it holds all functions with one property name
+ * @property {Effects | null} effects null: a set of functions
+ */
+/**
+ * @typedef {object} Call
+ * @property {Callee} callee
+ * @property {Flow | null} self
+ * @property {(Flow | null)[]} args
+ * @property {Flow | null} rest the elements of spread lists
+ * @property {Effects} f the caller
+ * @property {Flow | null} to the result
+ */
+/**
+ * The effects of one function.
+ *
+ * @typedef {object} EffectsFields
+ * @property {Plan} plan
+ * @property {Site} site
+ * @property {Map<any, number> | null} uses effects on locations
+ * @property {Map<Root, number> | null} touched
+ * @property {any[]} captures the variables of outer functions that it uses
+ * @property {Callee[]} callees
+ * @property {number} declared the number of parameters
+ * @property {boolean} isOpenEnded whether it can read more arguments
+ * @property {boolean} isDeferred whether its body continues after the call returned
+ * @property {number} resumesAt the place in the text from which it may run in a later stay
+ * @property {any} self the holder of `this`
+ * @property {Flow} returned
+ * @property {boolean} isChanged
+ * @property {Effects[]} includes code that runs as a part of it
+ * @property {boolean} claimsAll
+ */
+/** @typedef {Callee & EffectsFields} Effects */
+
+/** The list of a flow without roots or watchers. @type {any[]} */
+const NONE = []
+
+/** @returns {Flow} */
+export const newFlow = () => ({
+  roots: NONE, known: null, watchers: NONE, callee: null, loadedBy: null, loaded: null, deep: null,
+  usedBy: null, used: 0,
+  touchedBy: null, touched: 0, only: null, isNamed: false
+})
+
+/** @param {number} kind @param {any} of @param {number} index @returns {Root} */
+const newRoot = (kind, of, index) => ({ kind, of, index, bits: 0, watchers: NONE, outer: null, place: null,
+  base: null, inner: null, origin: null, forgotten: null })
+
+export const given = /* @__PURE__ */ newRoot(GIVEN, null, 0)
+
+/**
+ * @param {any} owner @param {string} name @param {Variable | null} variable @param {Node} node
+ * @returns {Place}
+ */
+export const newPlace = (owner, name, variable, node) =>
+  ({ owner, name, variable, node, held: null, location: null })
+
+/** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
+export function newSite(kind, node, effects = null) {
+  /** @type {Site} */
+  const site = {
+    kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
+    leavers: NONE, stored: NONE, hasEscaped: false, isKept: false,
+    isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
+  }
+  site.root = newRoot(SITE, site, 0)
+  return site
+}
+
+/** @returns {Callee} */
+export const newCallee = () => ({
+  parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
+  calls: [], paths: [],
+  isMethod: false, isNamed: false, effects: null
+})
+
+/** @type {Map<string, Root>} */
+const builtIns = /* @__PURE__ */ emptyMap()
+/** @type {Map<string, Root>} */
+const nodes = /* @__PURE__ */ emptyMap()
+
+/** @param {any} map @param {number} kind @param {string} of @returns {Flow} */
+function single(map, kind, of) {
+  let root = map.get(of)
+  if (!root) map.set(of, root = newRoot(kind, of, 0))
+  const flow = newFlow()
+  flow.roots = [root]
+  flow.only = root
+  return flow
+}
+
+/** The flow of a built-in value. @param {string} path @returns {Flow} */
+export const builtIn = path => single(builtIns, BUILT_IN, path)
+/** The flow of a node of the document. @param {string} selector @returns {Flow} */
+export const domNode = selector => single(nodes, DOM, selector)
+
+/** @param {Flow | null} flow @returns {string | null} the path of a built-in value */
+export const pathOf = flow => flow && flow.only !== null && flow.only.kind === BUILT_IN ? flow.only.of : null
+
+/** @param {Flow | null} flow @returns {string | null} the selector of a node of the document */
+export const selectorOf = flow => flow && flow.only !== null && flow.only.kind === DOM ? flow.only.of : null
+
+// The worklist
+
+/** Pairs of a watcher and a root. @type {any[]} */
+const queue = []
+/** Functions that unknown code can call from now on. @type {Site[]} */
+const leaving = []
+/** Parameters with new effects. @type {Root[]} */
+const flagged = []
+/** The callees of new calls. @type {Callee[]} */
+let callees = []
+
+/** Called for each built-in function that a call reaches. @type {(call: any, path: string) => void} */
+let onBuiltIn = /** @type {any} */ (null)
+/** @param {(call: any, path: string) => void} fn */
+export function setBuiltInHandler(fn) {
+  onBuiltIn = fn
+}
+
+/** A flow with more roots finds them by a map. */
+const MANY = 9
+/** A flow forgets which objects it holds beyond this number, so that the time stays linear. */
+const MAX_ROOTS = 12
+/** The holder of all objects that flows forgot. */
+const various = newPlace(null, 'objects', null, /** @type {any} */ (null))
+
+/** @param {Flow} flow @param {Root} root */
+export function add(flow, root) {
+  const { roots } = flow
+  if (roots.length >= MAX_ROOTS && !flow.isNamed) root = forget(root)
+  if (flow.known !== null) {
+    if (flow.known.has(root)) return
+    flow.known.set(root, true)
+  } else {
+    for (let i = 0; i < roots.length; i++) if (roots[i] === root) return
+    if (roots.length === MANY) {
+      flow.known = emptyMap()
+      for (let i = 0; i < roots.length; i++) flow.known?.set(roots[i], true)
+      flow.known?.set(root, true)
+    }
+  }
+  if (roots === NONE) flow.roots = [root]
+  else append(roots, root)
+  const { watchers } = flow
+  for (let i = 0; i < watchers.length; i++) if (concerns(watchers[i], root)) append(queue, watchers[i], root)
+}
+
+/**
+ * Whether a watcher does anything for a root: reads and effects of parameters concern the caller, and results
+ * of unknown calls concern the functions that gave them out.
+ *
+ * @param {Watcher} watcher @param {Root} root
+ */
+function concerns({ kind, more }, root) {
+  if (kind !== TOUCH && kind !== WRITES) return true
+  const { kind: of } = root
+  return of !== GIVEN && ((of !== PARAMETER && of !== INNER) ||
+    ((root.base ?? root).bits & more) !== (more & ALL))
+}
+
+/** @param {Root} root @returns {Root} an unknown object in its place */
+function forget(root) {
+  const { kind, of } = root
+  if (kind === HELD && of !== various) {
+    const held = heldIn(various)
+    if (root.forgotten !== held) linkTo(root, held)
+    root.forgotten = held
+    return held
+  }
+  if (kind !== SITE && kind !== SHARED) return root
+  if (of.kind === 'function') {
+    release(of)
+    return given
+  }
+  escape(of)
+  return kind === SITE ? given : heldIn(various)
+}
+
+/** Records that unknown flows hold an object. @param {Site} site */
+function escape(site) {
+  if (site.hasEscaped) return
+  site.hasEscaped = site.hasLeft = true
+  add(site.inside, given)
+  keepSite(site)
+  const { stored } = site
+  for (let i = 0; i < stored.length; i += 2) touch(stored[i], stored[i + 1], READ | WRITE | LEAVE)
+}
+
+/** Stores a value in a new object. @param {Site} site @param {Flow | null} value @param {Effects} f */
+export function put(site, value, f) {
+  if (!value) return
+  watch(value, EDGE, null, site.inside, 0)
+  if (site.stored === NONE) site.stored = [value, f]
+  else append(site.stored, value, f)
+  if (site.hasEscaped) touch(value, f, READ | WRITE | LEAVE)
+}
+
+/** @param {Flow} flow @param {Effects} f @returns {Flow} all that the objects hold */
+function deepOf(flow, f) {
+  if (flow.deep === null) {
+    const deep = flow.deep = newFlow()
+    edge(load(flow, f), deep)
+    watch(deep, LOAD, f, deep, 0)
+  }
+  return flow.deep
+}
+
+/** @param {Root} parameter @returns {Root} the objects inside it */
+function innerOf(parameter) {
+  if (parameter.inner === null) {
+    parameter.inner = newRoot(INNER, parameter.of, parameter.index)
+    parameter.inner.base = parameter
+  }
+  return parameter.inner
+}
+
+/** @param {Flow} flow @param {number} kind @param {any} f @param {any} to @param {any} more */
+function watch(flow, kind, f, to, more) {
+  const watcher = { kind, f, to, more }
+  if (flow.watchers === NONE) flow.watchers = [watcher]
+  else append(flow.watchers, watcher)
+  const { roots } = flow
+  for (let i = 0; i < roots.length; i++) if (concerns(watcher, roots[i])) append(queue, watcher, roots[i])
+}
+
+/** @param {Flow | null} from @param {Flow} to */
+export function edge(from, to) {
+  if (from && from !== to) watch(from, EDGE, null, to, 0)
+}
+
+/**
+ * The flow of a value that one of two expressions gives.
+ *
+ * @param {Flow | null} one @param {Flow | null} other @returns {Flow | null}
+ */
+export function either(one, other) {
+  if (!one || one === other) return other ?? null
+  if (!other) return one
+  const to = newFlow()
+  edge(one, to)
+  edge(other, to)
+  return to
+}
+
+/** @param {Flow} from @param {Place} place @returns {Flow} the same objects, as other functions reach them */
+export function outerFlow(from, place) {
+  const to = newFlow()
+  watch(from, OUTER, null, to, place)
+  return to
+}
+
+/** @param {Flow | null} flow @param {Effects} f @returns {Flow | null} the contents of the objects */
+export function load(flow, f) {
+  if (!flow) return null
+  if (flow.loadedBy === f) return flow.loaded
+  const to = newFlow()
+  flow.loadedBy = f
+  flow.loaded = to
+  watch(flow, LOAD, f, to, 0)
+  return to
+}
+
+/**
+ * Records effects on the objects of a flow, and on all that these objects hold.
+ *
+ * @param {Flow | null} flow @param {Effects} f @param {number} bits
+ */
+export function touch(flow, f, bits) {
+  if (!flow) return
+  if (flow.touchedBy !== f) {
+    flow.touchedBy = f
+    flow.touched = 0
+  } else if ((flow.touched & bits) === bits) return
+  flow.touched |= bits
+  watch(flow, TOUCH, f, null, bits)
+}
+
+/**
+ * Records effects on the objects of a flow alone.
+ *
+ * @param {Flow | null} flow @param {Effects} f @param {number} bits
+ */
+export function use(flow, f, bits) {
+  if (!flow) return
+  if (flow.usedBy !== f) {
+    flow.usedBy = f
+    flow.used = 0
+  } else if ((flow.used & bits) === bits) return
+  flow.used |= bits
+  watch(flow, WRITES, f, null, bits)
+}
+
+/** A value under a name that is known; under a computed name; in `this` of a method of a class. */
+export const NAMED = 0
+export const COMPUTED = 1
+export const OWN = 2
+
+/** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number} how */
+export function store(object, value, f, how) {
+  if (!object) touch(value, f, READ | LEAVE | WRITE)
+  else if (value) watch(object, STORE, f, value, how)
+}
+
+/** Records that a variable or object keeps the objects of a flow after the call. @param {Flow | null} flow */
+export function keep(flow) {
+  if (flow) watch(flow, KEEP, null, null, 0)
+}
+
+/**
+ * Adds the objects of a flow to the result of a function.
+ *
+ * @param {Flow | null} flow @param {Effects} f the function that returns the objects
+ */
+export function giveBack(flow, f) {
+  edge(flow, f.returned)
+}
+
+/** Connects the returned values of a function with its result. @param {Effects} f */
+export const connectResult = f => watch(f.returned, RETURN, f, null, f.isDeferred)
+
+/** Calls `to(root)` for each root. @param {Flow} flow @param {(root: Root) => void} to */
+export function each(flow, to) {
+  watch(flow, HANDLER, null, to, 0)
+}
+
+/** The functions that a flow may hold. @param {Flow} flow @returns {Callee} */
+export function calleeOf(flow) {
+  if (flow.callee === null) {
+    flow.callee = newCallee()
+    watch(flow, CALLEE, null, flow.callee, 0)
+  }
+  return flow.callee
+}
+
+/** The functions among the objects of a flow. @param {Flow} flow @returns {Callee} */
+export function functionsIn(flow) {
+  const callee = newCallee()
+  callee.isNamed = true
+  watch(flow, FUNCTIONS, null, callee, 0)
+  return callee
+}
+
+/**
+ * Passes arguments, and connects the result.
+ *
+ * @param {Callee} callee @param {Flow | null} self @param {(Flow | null)[]} args
+ * @param {Flow | null} rest the elements of spread lists @param {Effects} f the caller
+ * @param {Flow | null} to
+ */
+export function invoke(callee, self, args, rest, f, to) {
+  append(callees, callee)
+  append(f.callees, callee)
+  if (self) pass(self, callee, SELF, f)
+  for (let i = 0; i < args.length; i++) if (args[i]) pass(/** @type {Flow} */ (args[i]), callee, i, f)
+  if (rest) pass(rest, callee, SPREAD, f)
+  const call = { callee, self, args, rest, f, to }
+  if (to !== null) watch(callee.result, RESULT, call, to, 0)
+  if (callee.effects !== null) return
+  append(callee.calls, call)
+  for (let i = 0; i < callee.paths.length; i++) onBuiltIn(call, callee.paths[i])
+}
+
+/** @param {Flow} flow @param {Callee} callee @param {number} index @param {Effects} f */
+function pass(flow, callee, index, f) {
+  touch(flow, f, READ)
+  const parameter = parameterOf(callee, index)
+  follow(parameter, flow, f)
+  if (parameter.bits) touch(flow, f, parameter.bits)
+}
+
+/** @param {Callee} callee @param {number} index @returns {Root} */
+export function parameterOf(callee, index) {
+  const { parameters, effects, targets } = callee
+  let key = index
+  if (effects !== null && index >= effects.declared) key = MORE
+  const known = parameters[key - SPREAD]
+  if (known) return known
+  const parameter = newRoot(PARAMETER, callee, key)
+  const list = parameters === NONE ? callee.parameters = [] : parameters
+  while (list.length < key - SPREAD) append(list, undefined)
+  list[key - SPREAD] = parameter
+  if (callee.isUnknown) parameter.bits = ALL
+  if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
+  else if (key === SPREAD) {
+    for (let i = 0; i < effects.declared; i++) linkTo(parameter, parameterOf(callee, i))
+    linkTo(parameter, parameterOf(callee, MORE))
+  }
+  return parameter
+}
+
+/** @param {Root} parameter of a set of functions @param {Callee} target */
+const link = (parameter, target) => linkTo(parameter, parameterOf(target, parameter.index))
+
+/** @param {Root} parameter @param {any} follower a flow or a root @param {Effects | null} f */
+function follow(parameter, follower, f) {
+  if (parameter.watchers === NONE) parameter.watchers = [follower, f]
+  else append(parameter.watchers, follower, f)
+}
+
+/** @param {Root} from @param {Root} to a parameter whose effects `from` has too */
+function linkTo(from, to) {
+  follow(to, from, null)
+  if (to.bits) flag(from, to.bits)
+}
+
+/** @param {Root} parameter @param {number} bits */
+export function flag(parameter, bits) {
+  bits &= ALL
+  if ((parameter.bits & bits) === bits) return
+  parameter.bits |= bits
+  append(flagged, parameter)
+}
+
+/** @param {Callee} callee @param {Callee} target */
+export function addTarget(callee, target) {
+  const { targets, parameters } = callee
+  for (let i = 0; i < targets.length; i++) if (targets[i] === target) return
+  append(targets, target)
+  for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
+    target)
+  // The result is an object from an unknown call, so the function claims what it gives out.
+  if (callee.isNamed && target.effects !== null) release(target.effects.site)
+  watch(target.result, MAP, target, callee, 0)
+}
+
+/** Gives a callee all effects, because unknown code can be called. @param {Callee} callee */
+export function makeUnknown(callee) {
+  if (callee.isUnknown) return
+  callee.isUnknown = true
+  const { parameters } = callee
+  for (let i = 0; i < parameters.length; i++) if (parameters[i]) flag(/** @type {Root} */ (parameters[i]),
+    ALL)
+  add(callee.result, given)
+}
+
+/** Records that unknown code can call a function. @param {Site} site */
+export function release(site) {
+  if (site.hasLeft) return
+  site.hasLeft = true
+  append(leaving, site)
+}
+
+/** @param {Site} site @param {Place} place @returns {Root} */
+function sharedOf(site, place) {
+  const { shared } = site
+  for (let i = 0; i < shared.length; i++) if (shared[i].place?.owner === place.owner) return shared[i]
+  const root = newRoot(SHARED, site, 0)
+  root.place = newPlace(place.owner, place.name, place.variable, site.node)
+  if (shared === NONE) site.shared = [root]
+  else append(shared, root)
+  keepSite(site)
+  return root
+}
+
+/** @param {Site} site */
+function keepSite(site) {
+  if (site.isKept) return
+  site.isKept = true
+  keep(site.inside)
+}
+
+/** @param {Place} place @returns {Root} */
+export const heldIn = place => place.held ??= newRoot(HELD, place, 0)
+
+/** @param {Root} root of a shared object @returns {Flow} */
+const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
+
+/** Functions with new effects. @type {Effects[]} */
+let changed = []
+/** @returns {Effects[]} functions with new effects since the last call */
+export function takeChanged() {
+  const list = changed
+  for (let i = 0; i < list.length; i++) list[i].isChanged = false
+  changed = []
+  return list
+}
+
+/** @param {Effects} f @param {any} key a holder, a place or a root @param {number} bits */
+export function note(f, key, bits) {
+  const uses = f.uses ??= emptyMap()
+  const before = uses.get(key) ?? 0
+  if ((before & bits) === bits) return
+  uses.set(key, before | bits)
+  if (f.isChanged) return
+  f.isChanged = true
+  append(changed, f)
+}
+
+/** Moves all roots as far as they go. */
+export function settle() {
+  for (;;) {
+    if (flagged.length) {
+      const parameter = takeLast(flagged)
+      const { watchers, bits } = parameter
+      for (let i = 0; i < watchers.length; i += 2) {
+        if (watchers[i + 1] === null) flag(watchers[i], bits)
+        else touch(watchers[i], watchers[i + 1], bits)
+      }
+    } else if (queue.length) {
+      const root = takeLast(queue)
+      fire(takeLast(queue), root)
+    } else if (leaving.length) {
+      const { effects } = takeLast(leaving).effects
+      if (effects === null) continue // a class without a constructor
+      const { returned, captures } = effects
+      watch(returned, RETURN, effects, null, true)
+      for (let i = 0; i < captures.length; i++) keep(captures[i].inner)
+    } else if (!findUnresolved()) break
+  }
+  callees = []
+}
+
+/** Calls of functions that no flow holds are unknown. @returns {boolean} whether there was one */
+function findUnresolved() {
+  let isFound = false
+  for (let i = 0; i < callees.length; i++) {
+    const callee = callees[i]
+    if (callee.effects !== null || callee.isUnknown || callee.isMethod || callee.paths.length ||
+      hasTargets(callee)) continue
+    makeUnknown(callee)
+    isFound = true
+  }
+  return isFound
+}
+
+/** @param {Callee} callee @returns {boolean} */
+function hasTargets({ targets }) {
+  for (let i = 0; i < targets.length; i++) {
+    if (targets[i].effects !== null || targets[i].targets.length) return true
+  }
+  return false
+}
+
+/** @param {Watcher} watcher @param {Root} root */
+function fire({ kind, f, to, more }, root) {
+  switch (kind) {
+    case EDGE: return add(to, root)
+    case OUTER: return moveOut(root, to, more)
+    case LOAD: return loadFrom(root, f, to)
+    case TOUCH: return touchRoot(root, f, more)
+    case WRITES: return useRoot(root, f, more)
+    case STORE: return storeIn(root, f, to, more)
+    case KEEP: return keepRoot(root)
+    case RETURN: return returnRoot(root, f, more)
+    case CALLEE: return addCallee(root, to, true)
+    case FUNCTIONS: return addCallee(root, to, false)
+    case RESULT: return takeResult(root, f, to)
+    case PUTS: return flag(to, PUT)
+    case MAP: return mapResult(root, f, to)
+    case HANDLER: return to(root)
+  }
+}
+
+/** @param {Root} root of a result @param {Callee} target @param {Callee} callee */
+function mapResult(root, target, callee) {
+  const { kind, of, index } = root
+  const isOwn = of === target && (kind === PARAMETER || kind === INNER)
+  if (!isOwn && callee.isNamed) return add(callee.result, given)
+  const parameter = isOwn ? parameterOf(callee, index) : root
+  add(callee.result, kind === INNER && isOwn ? innerOf(parameter) : parameter)
+}
+
+/** @param {Root} root @param {Flow} to @param {Place} place */
+function moveOut(root, to, place) {
+  const { kind, of } = root
+  if (kind === SITE) return add(to, sharedOf(of, place))
+  // An object of the module stays one when a variable of a function holds it.
+  if (kind === SHARED) {
+    const owner = /** @type {Place} */ (root.place).owner
+    return add(to, owner === null || owner === place.owner ? root : sharedOf(of, place))
+  }
+  if (kind === HELD && (of.owner === null || of.owner === place.owner)) return add(to, root)
+  if (kind !== GIVEN && kind !== HELD && kind !== PARAMETER && kind !== INNER) return add(to, root)
+  const held = heldIn(place)
+  add(to, held)
+  add(held.origin ??= newFlow(), root)
+  if (kind === PARAMETER) add(held.origin, innerOf(root))
+  if (kind !== GIVEN) linkTo(root.base ?? root, held)
+}
+
+/** @param {Root} root @param {Effects} f @param {Flow} to */
+function loadFrom(root, f, to) {
+  const { kind, of } = root
+  if (kind === SITE) edge(of.inside, to)
+  else if (kind === SHARED) {
+    note(f, root, READ)
+    edge(contentsOf(root), to)
+  } else if (kind === BUILT_IN) add(to, given)
+  else if (kind === PARAMETER) add(to, innerOf(root))
+  else {
+    if (kind === HELD) note(f, of, READ)
+    else if (kind === DOM) note(f, root, READ)
+    add(to, root)
+  }
+}
+
+/** @param {Root} root @param {Effects} f @param {number} bits */
+function touchRoot(root, f, bits) {
+  const { kind, of } = root
+  if (kind === GIVEN || kind === BUILT_IN) return
+  if (kind === PARAMETER || kind === INNER) return bits & ALL ? flag(root.base ?? root, bits) : undefined
+  const touched = f.touched ??= emptyMap()
+  const before = touched.get(root) ?? 0
+  if ((before & bits) === bits) return
+  touched.set(root, before | bits)
+  if (kind === HELD) {
+    note(f, of, bits)
+    if (bits & ALL) flag(root, bits)
+    return
+  }
+  if (kind === DOM) return note(f, root, bits)
+  if (of.kind === 'function') {
+    if (bits & LEAVE) release(of)
+    else if (kind === SHARED && bits & (READ | WRITE)) note(f, root, bits)
+    return
+  }
+  if (of.kind === 'regexp') {
+    if (bits & LEAVE) of.hasLeft = true
+    if (kind === SHARED) note(f, root, bits & ALL ? WRITE : READ)
+    return
+  }
+  if (kind === SHARED) note(f, root, of.isFrozen ? READ : bits)
+  else if (bits & WRITE) of.isWritten = true
+  if (bits & LEAVE) {
+    of.hasLeft = true
+    if (of.leavers === NONE) of.leavers = [f]
+    else append(of.leavers, f)
+  }
+  if (bits & (LEAVE | PUT)) add(of.inside, given)
+  watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, bits)
+}
+
+/** @param {Root} root @param {Effects} f @param {number} bits */
+function useRoot(root, f, bits) {
+  const { kind, of } = root
+  if (kind === PARAMETER || kind === INNER) {
+    if (bits & ALL) flag(root.base ?? root, bits)
+  } else if (kind === SITE) {
+    if (bits & WRITE) of.isWritten = true
+  } else if (kind === SHARED) {
+    if (!(bits & MATCH)) note(f, root, bits)
+    else if (of.kind === 'regexp') note(f, root, WRITE)
+  } else if (kind === HELD) {
+    note(f, of, bits)
+    if (bits & ALL) flag(root, bits)
+  } else if (kind === DOM || (kind === BUILT_IN && bits & WRITE)) note(f, root, bits)
+}
+
+/** @param {Root} root @param {Effects} f @param {Flow} value @param {number} how */
+function storeIn(root, f, value, how) {
+  const { kind, of } = root
+  if (kind === SITE || kind === SHARED) {
+    put(of, value, f)
+    if (kind === SHARED) keepSite(of)
+    if (how === COMPUTED) edge(value, of.unknownMembers ??= newFlow())
+    return
+  }
+  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, WRITE)
+  const isOutside = kind === PARAMETER || kind === INNER || kind === HELD
+  if (how !== OWN && isOutside) watch(value, PUTS, null, root.base ?? root, 0)
+  touch(value, f, READ | WRITE | LEAVE)
+}
+
+/** @param {Root} root */
+function keepRoot(root) {
+  const { kind, of } = root
+  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, LEAVE)
+  else if (kind === SITE && of.kind === 'function') release(of)
+  else if (kind === SITE) keepSite(of)
+}
+
+/**
+ * @param {Root} root @param {Effects} f
+ * @param {boolean} isUnknown whether code that is not known gets the result
+ */
+function returnRoot(root, f, isUnknown) {
+  const { kind, of } = root
+  const owner = kind === HELD ? of.owner : kind === SHARED ? root.place?.owner : undefined
+  if (isUnknown) {
+    if (kind === SITE || owner) touchRoot(root, f, READ | WRITE | LEAVE)
+  } else if (owner === null) {
+    touchRoot(root, f, READ | WRITE | LEAVE)
+    add(f.result, root)
+  } else if (kind === HELD) edge(root.origin ??= newFlow(), f.result)
+  else if (kind === SHARED) add(f.result, of.root)
+  else {
+    if (kind === SITE && of.kind === 'function') release(of)
+    add(f.result, root)
+  }
+}
+
+/** @param {Root} root @param {Callee} callee @param {boolean} isCall */
+function addCallee(root, callee, isCall) {
+  const { kind, of } = root
+  if (kind === SITE || kind === SHARED) {
+    if (of.kind === 'function') addTarget(callee, of.effects)
+    else if (of.kind === 'instance' && isCall) makeUnknown(callee)
+  } else if (kind === BUILT_IN) {
+    append(callee.paths, of)
+    for (let i = 0; i < callee.calls.length; i++) onBuiltIn(callee.calls[i], of)
+  } else if (isCall) makeUnknown(callee)
+}
+
+/** @param {Root} root @param {Call} call @param {Flow} to */
+function takeResult(root, { callee, self, args, rest, f }, to) {
+  const { kind, of, index } = root
+  if ((kind !== PARAMETER && kind !== INNER) || of !== callee) return add(to, root)
+  const take = (/** @type {Flow | null} */ from) => from && edge(kind === INNER ? deepOf(from, f) : from, to)
+  if (index === SELF) return take(self)
+  if (index >= 0 && index < args.length) return take(args[index])
+  take(rest)
+  if (index < SELF) for (let i = 0; i < args.length; i++) take(args[i])
+}

@@ -1,0 +1,561 @@
+/**
+ * addons/preemptify/effects-names.mjs: the objects of variables and properties.
+ *
+ * A variable is a holder of objects. A property name holds the values of all properties with this name,
+ * in all texts that are known: a call by name may reach each of these functions.
+ */
+
+import { isMember, keyOf } from './calls.mjs'
+import {
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, WRITE, add, addTarget, builtIn, calleeOf, domNode,
+  each, edge, either, functionsIn, given, invoke, keep, load, newCallee, newFlow, newPlace, newSite,
+  note, outerFlow, parameterOf, pathOf, put, release, touch, use
+} from './effects-flow.mjs'
+import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
+import { append, cut, emptyMap, matches, pick } from './primordials.mjs'
+import { isFixed, isWithin } from './scopes.mjs'
+/** @import { Callee, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
+/** @import { Node, Variable } from './scopes.mjs' */
+/** @import { Plan } from './calls.mjs' */
+
+/**
+ * A text to analyse.
+ *
+ * @typedef {object} Unit
+ * @property {Node} tree
+ * @property {Plan[]} plans
+ * @property {string} name the URL, or the name of the file
+ * @property {string} text
+ * @property {(variable: Variable) => { unit: Unit, variable: Variable | null } | null} [importOf]
+ */
+/**
+ * A variable as a holder of objects.
+ *
+ * @typedef {object} Holder
+ * @property {Flow} inner the objects in the variable
+ * @property {Flow | null} outer the same objects, as other functions reach them
+ * @property {Place} place
+ * @property {Effects} owner the function that declares it
+ * @property {boolean} isExported
+ * @property {boolean} isOpened whether any code can assign it
+ * @property {any} location
+ * @property {boolean} isCaptured whether other functions use it
+ * @property {Node[]} writes references that assign to it
+ */
+
+/**
+ * Properties and global names, which all texts of a program share.
+ *
+ * @typedef {object} Program
+ * @property {Map<string, Flow>} members the values of all properties with one name
+ * @property {Flow} unnamed the values under computed names
+ * @property {Callee} unnamedFunctions
+ * @property {Map<string, boolean>} accessors names of accessors
+ * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
+ * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
+ * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
+ */
+
+/** @returns {Program} */
+export function newProgram() {
+  const unnamed = newFlow()
+  return {
+    members: emptyMap(), unnamed, unnamedFunctions: functionsIn(unnamed), accessors: emptyMap(),
+    globals: emptyMap(),
+    stored: emptyMap(), matches: []
+  }
+}
+
+/**
+ * What the walk is at. `f`: the function of the visited node.
+ *
+ * @type {{ program: Program, unit: Unit, f: Effects }}
+ */
+export const now = /** @type {any} */ ({ program: null, unit: null, f: null })
+
+/** @param {Program} next the texts that are known */
+export function beginWalk(next) {
+  now.program = next
+}
+
+/** Frees the tree of the last text. */
+export function endWalk() {
+  now.program = now.unit = now.f = /** @type {any} */ (null)
+}
+
+/** @param {Node} key @param {boolean} isComputed @returns {string} empty: not known */
+export function nameOfKey(key, isComputed) {
+  if (key.type === 'Literal') return `${key.value ?? cut(now.unit?.text ?? '', key.start, key.end)}`
+  if (key.type === 'PrivateIdentifier') return `#${key.name}`
+  if (!isComputed) return key.name
+  return isMember(key) && key.object.name === 'Symbol' ? `@${keyOf(key)}` : ''
+}
+
+/**
+ * Calls `to` for each property that a call such as `Object.defineProperty(o, 'size', { get() {} })` defines.
+ *
+ * @param {Node} call @param {(name: string, descriptor: Node) => void} to
+ */
+export function eachDescriptor({ callee, arguments: list }, to) {
+  if (!callee || !isMember(callee) || !matches(/^defineProperty$|^defineProperties$/, keyOf(callee))) return
+  const { 1: second, 2: third } = list
+  if (keyOf(callee) === 'defineProperty') {
+    if (second?.type === 'Literal' && third?.type === 'ObjectExpression') to(nameOfKey(second, true), third)
+  } else if (second?.type === 'ObjectExpression') {
+    pick(second.properties, ({ key, computed, value }) => {
+      if (value?.type === 'ObjectExpression') to(nameOfKey(key, computed), value)
+    })
+  }
+}
+
+/** @param {Variable | any} variable @returns {Holder} */
+export function holderOf(variable) {
+  if (variable.holder) return variable.holder
+  const owner = variable.scope.facts.node.plan.effects
+  const node = variable.declarations[0] ?? variable.scope.node
+  return variable.holder = newHolder(owner, variable.name, variable, node)
+}
+
+/**
+ * @param {Effects} owner @param {string} name @param {Variable | null} variable @param {Node} node
+ * @returns {Holder}
+ */
+function newHolder(owner, name, variable, node) {
+  const place = newPlace(owner === null || owner.plan.isOnce ? null : owner, name, variable, node)
+  return { inner: newFlow(), outer: null, place, owner, isExported: false, isOpened: false, location: null,
+    isCaptured: false, writes: [] }
+}
+
+/** @param {string} name that no text declares @param {Node} node @returns {Holder} */
+export function globalOf(name, node) {
+  let holder = now.program.globals.get(name)
+  if (!holder) {
+    now.program.globals.set(name, holder = newHolder(/** @type {any} */ (null), name, null, node))
+    add(holder.inner, given)
+  }
+  return holder
+}
+
+/** @returns {Flow} */
+export function unknownFlow() {
+  const flow = newFlow()
+  add(flow, given)
+  return flow
+}
+
+/** @param {string} kind @param {Node} node @returns {Flow} a new object */
+export function made(kind, node) {
+  const flow = newFlow()
+  add(flow, newSite(kind, node).root)
+  return flow
+}
+
+/** @param {Flow} flow of one site @returns {Site} */
+export const siteOf = flow => flow.roots[0].of
+
+/** @param {Node} node @returns {string | null} the path of a built-in value */
+export const pathOfNode = ({ type, flow, variable, name }) =>
+  type !== 'Identifier' ? pathOf(flow ?? null)
+    : variable === null && !now.program.globals.has(name) && matches(ENGINE, name) ? name : null
+
+/** Whether the analysed texts have a property with a name. @param {string} name */
+export const isNameOfProgram = name => (now.program.members.get(name)?.roots.length ?? 0) > 0
+
+/** @param {Node} id @returns {Flow | null} */
+export function referenceTo(id) {
+  const { variable, name } = id
+  if (id.isDynamic) now.f.claimsAll = true
+  if (!variable) {
+    if (matches(PRIMITIVE_NAME, name)) return null
+    if (matches(GLOBAL_OBJECT, name)) return builtIn('')
+    return freeName(name, id)
+  }
+  const path = pathOfVariable(variable)
+  if (path !== null) return builtIn(path)
+  if (variable.kind === 'import') return importedFlow(variable, id)
+  return readHolder(initialized(variable), id)
+}
+
+/**
+ * The path of a built-in value that a constant holds, for example of `const push = Array.prototype.push`.
+ *
+ * @param {Variable | any} variable @returns {string | null}
+ */
+function pathOfVariable(variable) {
+  if (variable.path !== undefined) return variable.path
+  variable.path = null
+  const found = variable.kind === 'import' ? now.unit.importOf?.(variable)?.variable : null
+  if (found) return variable.path = pathOfVariable(found)
+  if (!isFixed(variable) || variable.declarations.length !== 1) return null
+  const { 0: id } = variable.declarations
+  const { parent } = id
+  if (parent.type === 'VariableDeclarator' && parent.id === id) {
+    return variable.path = parent.init ? pathOfExpression(parent.init) : null
+  }
+  if (parent.type !== 'Property' || parent.value !== id || parent.parent.type !== 'ObjectPattern') return null
+  const { parent: declarator } = parent.parent
+  if (declarator.type !== 'VariableDeclarator' || !declarator.init) return null
+  return variable.path = memberPath(pathOfExpression(declarator.init), nameOfKey(parent.key, parent.computed))
+}
+
+/** @param {Node} node @returns {string | null} */
+function pathOfExpression({ type, variable, name, object, property, computed, expressions }) {
+  if (type === 'SequenceExpression') return pathOfExpression(expressions[expressions.length - 1])
+  if (type === 'MemberExpression') return memberPath(pathOfExpression(object), nameOfKey(property, computed))
+  if (type !== 'Identifier') return null
+  if (variable) return pathOfVariable(variable)
+  if (matches(GLOBAL_OBJECT, name)) return ''
+  return !now.program.globals.has(name) && matches(ENGINE, name) ? name : null
+}
+
+/** @param {string | null} path @param {string} name @returns {string | null} */
+function memberPath(path, name) {
+  if (path === null || name === '') return null
+  if (path === '' && (!matches(ENGINE, name) || now.program.globals.has(name))) return null
+  return path === '' ? name : `${path}.${name}`
+}
+
+/** @param {string} name @param {Node} node @returns {Flow} */
+function freeName(name, node) {
+  const holder = now.program.globals.get(name)
+  if (!holder && name === 'document') return domNode('')
+  if (!holder && matches(ENGINE, name)) return builtIn(name)
+  return readHolder(holder ?? globalOf(name, node), node)
+}
+
+/**
+ * A variable with the objects that it holds from the beginning.
+ *
+ * @param {Variable | any} variable @returns {Holder}
+ */
+export function initialized(variable) {
+  const holder = holderOf(variable)
+  if (variable.kind === 'arguments' && !holder.inner.roots.length) {
+    const { owner } = holder
+    const list = newSite('array', holder.place.node)
+    for (let i = 0; i < owner.declared; i++) add(list.inside, parameterOf(owner, i))
+    add(list.inside, parameterOf(owner, MORE))
+    add(holder.inner, list.root)
+    const { facts, node } = owner.plan
+    // In sloppy code an element of `arguments` is the parameter.
+    if (!facts.isStrict) {
+      pick(node.params, ({ variable }) => variable && edge(list.inside, holderOf(variable).inner))
+    }
+  }
+  if (variable.isDynamic && !holder.isOpened) open(holder, holder.owner)
+  return holder
+}
+
+/** Any code can read and assign a variable. @param {Holder} holder @param {Effects} by */
+function open(holder, by) {
+  holder.isOpened = true
+  add(holder.inner, given)
+  if (by) touch(holder.inner, by, LEAVE | WRITE)
+}
+
+/** @param {Holder} holder @param {Node} node @returns {Flow} */
+function readHolder(holder, node) {
+  const { owner, inner } = holder
+  if (owner === now.f && node.start < /** @type {any} */ (now.f).resumesAt) return inner
+  noteUse(holder, READ)
+  if (owner !== now.f) capture(holder)
+  else keep(inner)
+  return holder.outer ??= outerFlow(inner, holder.place)
+}
+
+/** @param {Holder} holder @param {number} bits */
+export function noteUse(holder, bits) {
+  note(now.f, holder, bits)
+}
+
+/** Notes a variable of an outer function in all functions between. @param {Holder} holder */
+export function capture(holder) {
+  const { owner, place } = holder
+  holder.isCaptured = true
+  if (place.owner === null) return
+  for (let inner = /** @type {any} */ (now.f); inner && inner !== owner; inner = inner.plan.parent?.effects) {
+    append(inner.captures, holder)
+  }
+}
+
+/** @param {Node} node `this` @returns {Flow | null} */
+export function selfFlow(node) {
+  let owner = /** @type {any} */ (now.f)
+  while (owner.plan.facts.isArrow) owner = owner.plan.parent.effects
+  const { plan } = owner
+  if (!owner.self) {
+    owner.self = newHolder(owner, 'this', null, plan.node)
+    if (plan.node.type === 'Program') add(owner.self.inner, given)
+    else if (plan.node.type === 'StaticBlock' || (plan.node.type === 'PropertyDefinition' &&
+      plan.node.static)) {
+      add(owner.self.inner, siteOfClass(plan.node.parent.parent).root)
+    } else add(owner.self.inner, parameterOf(owner, SELF))
+  }
+  return readHolder(owner.self, node)
+}
+
+/** @param {Variable} variable @param {Node} id @returns {Flow | null} */
+function importedFlow(variable, id) {
+  const found = now.unit.importOf?.(variable)
+  if (found?.variable) {
+    const holder = initialized(found.variable)
+    noteUse(holder, READ)
+    capture(holder)
+    return holder.outer ??= outerFlow(holder.inner, holder.place)
+  }
+  const holder = /** @type {any} */ (holderOf(variable))
+  if (found) {
+    // The namespace of a known module. A member by name is resolved in memberFlow.
+    const isNamed = isMember(id.parent) && id.parent.object === id &&
+      exportNamed(found.unit, keyOf(id.parent))
+    if (!isNamed) releaseExports(found.unit)
+    if (!holder.inner.roots.length) {
+      add(holder.inner, newSite('object', variable.declarations[0]).root)
+      edge(allExports(found.unit), siteOf(holder.inner).inside)
+    }
+  } else if (!holder.inner.roots.length) add(holder.inner, given)
+  noteUse(holder, READ)
+  return holder.outer ??= outerFlow(holder.inner, holder.place)
+}
+
+/** @param {Unit | any} of @param {string} name @returns {Variable | undefined} */
+export function exportNamed(of, name) {
+  if (!of.exported) {
+    of.exported = emptyMap()
+    const { body, scope: { variables } } = of.tree
+    for (let i = 0; i < body.length; i++) {
+      const { type, source, specifiers, declaration } = body[i]
+      if (type === 'ExportDefaultDeclaration' && declaration.id?.variable) {
+        of.exported.set('default', declaration.id.variable)
+      }
+      if (type !== 'ExportNamedDeclaration' || source) continue
+      for (let k = 0; k < specifiers.length; k++) {
+        const { local, exported } = specifiers[k]
+        if (local.variable) of.exported.set(exported.name ?? exported.value, local.variable)
+      }
+      if (!declaration) continue
+      for (const key in variables) {
+        const id = variables[key].declarations[0]
+        if (id && isWithin(id, declaration)) of.exported.set(key, variables[key])
+      }
+    }
+  }
+  const variable = of.exported.get(name)
+  return variable?.kind === 'import' ? undefined : variable
+}
+
+/** @param {Unit | any} of @returns {Flow} */
+function allExports(of) {
+  exportNamed(of, '')
+  const flow = newFlow()
+  of.exported.forEach((/** @type {Variable} */ variable) => {
+    if (variable.kind !== 'import') edge(holderOf(variable).inner, flow)
+    else add(flow, given)
+  })
+  return flow
+}
+
+/** @param {Unit | any} of a module whose namespace is used as a value */
+function releaseExports(of) {
+  if (of.hasLeft) return
+  of.hasLeft = true
+  touch(allExports(of), of.tree.plan.effects, READ | LEAVE)
+}
+
+/** @param {Node[]} body of a module or script */
+export function exportAll(body) {
+  const { tree } = now.unit
+  if (tree.sourceType === 'script') {
+    const { variables } = tree.scope
+    for (const name in variables) exportVariable(variables[name])
+    return
+  }
+  exportNamed(now.unit, '')
+  const { exported } = /** @type {any} */ (now.unit)
+  exported.forEach(exportVariable)
+  for (let i = 0; i < body.length; i++) {
+    const { type, declaration } = body[i]
+    if (type === 'ExportDefaultDeclaration' && declaration.flow) openFlow(declaration.flow)
+  }
+}
+
+/** @param {Variable | any} variable that other texts can use */
+function exportVariable(variable) {
+  if (variable.kind === 'import') return
+  const holder = initialized(variable)
+  holder.isExported = true
+  if (variable.isOpen) add(holder.inner, given)
+  openFlow(holder.inner)
+}
+
+/** Other texts can name the objects of a flow, and call its functions. @param {Flow} flow */
+function openFlow(flow) {
+  each(flow, ({ kind, of }) => {
+    if (kind !== SITE && kind !== SHARED) return
+    if (of.kind === 'function') release(of)
+    if (of.isOpen) return
+    of.isOpen = true
+    openFlow(of.inside)
+  })
+}
+
+/**
+ * A property with a known name holds a value; its functions are callees of calls by that name.
+ *
+ * @param {string} name @param {Flow | null} value @param {Site | null} site
+ */
+export function defineMember(name, value, site) {
+  now.program.stored.set(name, true)
+  if (!value) return
+  if (name !== '') edge(value, memberNamed(name))
+  else {
+    edge(value, now.program.unnamed)
+    if (site) edge(value, site.unknownMembers ??= newFlow())
+  }
+}
+
+/** @param {string} name @returns {Flow} */
+export function memberNamed(name) {
+  let flow = now.program.members.get(name)
+  if (!flow) {
+    now.program.members.set(name, flow = newFlow())
+    flow.isNamed = true
+  }
+  return flow
+}
+
+/** The functions that a call by name may reach. @param {string} name @returns {Callee} */
+export function calleeNamed(name) {
+  const flow = memberNamed(name)
+  const isNew = flow.callee === null
+  const callee = calleeOf(flow)
+  if (isNew) {
+    callee.isNamed = true
+    callee.isMethod = METHODS[name] !== undefined
+    addTarget(callee, now.program.unnamedFunctions)
+  }
+  return callee
+}
+
+/** @param {Node} node a class @returns {Site} */
+export function siteOfClass(node) {
+  if (node.site) return node.site
+  const own = constructorOf(node)
+  return node.site = own ? own.plan.effects.site : newSite('function', node, newCallee())
+}
+
+/** @param {Node} node a class @returns {Node | undefined} */
+export function constructorOf({ body: { body } }) {
+  for (let i = 0; i < body.length; i++) if (body[i].kind === 'constructor') return body[i].value
+}
+
+/** @param {Node} node @returns {Node | null} the class around a function */
+export function classAround(node) {
+  for (let part = node; part; part = part.parent) if (part.type === 'ClassBody') return part.parent
+  return null
+}
+
+/**
+ * An instance holds objects if the methods of its class store objects. Who stores an object claims it, so the
+ * object is one from an unknown call.
+ *
+ * @param {Root} root the class @param {Flow} to
+ */
+export function contain({ kind, of }, to) {
+  if ((kind === SITE || kind === SHARED) && of.instances) {
+    each(of.instances, ({ kind, of }) => {
+      if ((kind !== SITE && kind !== SHARED) || of.kind !== 'function') add(to, given)
+    })
+  } else if (kind !== BUILT_IN) add(to, given)
+}
+
+/** The contents of the instances of a class, as its methods store them. @param {Node} node @returns {Flow} */
+export function instancesOf(node) {
+  if (!node.instances) {
+    node.instances = newFlow()
+    node.stored = emptyMap()
+  }
+  return node.instances
+}
+
+/** The instances of a class have a property. @param {Node} node the class @param {string} name */
+export function nameInstances(node, name) {
+  const flow = instancesOf(node)
+  if (node.stored.has(name)) return
+  node.stored.set(name, true)
+  edge(memberNamed(name), flow)
+}
+
+/** @param {Flow | null} object @param {string} name @returns {Flow | null} */
+export function propertyOf(object, name) {
+  if (!object) return null
+  if (name === 'prototype') return object
+  if (matches(PRIMITIVE_PROPERTY, name)) {
+    use(object, now.f, READ)
+    return null
+  }
+  const flow = load(object, now.f)
+  if (!now.program.accessors.has(name)) return flow
+  const result = newFlow()
+  invokeAccessor(object, name, [], result)
+  return either(flow, result)
+}
+
+/** @param {Flow | null} object @param {string} name @param {(Flow | null)[]} args @param {Flow | null} to */
+export function invokeAccessor(object, name, args, to) {
+  const callee = calleeOf(memberNamed(`${name}()`))
+  callee.isMethod = callee.isNamed = true
+  invoke(callee, object, args, null, now.f, to)
+}
+
+/** @param {string} path @param {string} name @param {Node} node @returns {Flow | null} */
+export function memberOfBuiltIn(path, name, node) {
+  if (name === '') return unknownFlow()
+  if (path === '') return matches(GLOBAL_OBJECT, name) ? builtIn('') : freeName(name, node)
+  if (matches(/^(?:Math|Number)$/, path) && matches(/^[A-Z]/, name)) return null
+  return builtIn(`${path}.${name}`)
+}
+
+/** The elements of an iterated value. @param {Flow | null} flow @returns {Flow | null} */
+export function iterated(flow) {
+  if (!flow) return null
+  const items = load(flow, now.f)
+  const to = newFlow()
+  edge(items, to)
+  const by = now.f
+  let hasCalled = false
+  each(flow, ({ kind, of }) => {
+    if (kind !== SITE && kind !== SHARED) {
+      if (kind === BUILT_IN || hasCalled || !now.program.members.has('@iterator')) return
+    } else {
+      if (of.kind === 'map') return add(to, pairOf(items, of.node, by))
+      if (of.kind === 'array' || of.kind === 'collection' || hasCalled ||
+        !now.program.members.has('@iterator')) return
+    }
+    hasCalled = true
+    const callee = calleeNamed('@iterator')
+    callee.isMethod = true
+    invoke(callee, flow, [], null, by, to)
+    add(to, given)
+  })
+  return to
+}
+
+/**
+ * @param {Flow | null} items @param {Node} node @param {Effects} by @returns {Root} a new list of the items
+ */
+export function pairOf(items, node, by) {
+  const site = newSite('array', node)
+  put(site, items, by)
+  return site.root
+}
+
+/** Begins a text. @param {Unit} next */
+export function visitUnit(next) {
+  now.unit = next
+}
+
+/** Begins the code of a function. @param {Effects} next */
+export function enter(next) {
+  now.f = next
+}

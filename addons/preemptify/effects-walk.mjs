@@ -1,0 +1,453 @@
+/**
+ * addons/preemptify/effects-walk.mjs: one walk over a text, which connects the flows of its expressions.
+ *
+ * The walk visits the parts of a node before the node, without recursion. Each expression that may hold an
+ * object gets a flow; an expression without one is primitive.
+ */
+
+
+import { isMember } from './calls.mjs'
+import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
+import {
+  COMPUTED, LEAVE, MORE, NAMED, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
+  either, giveBack, given, keep, load, newCallee, newFlow, newSite, outerFlow, parameterOf, pathOf,
+  put, release, store, touch, use
+} from './effects-flow.mjs'
+import {
+  capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportNamed, globalOf,
+  holderOf, initialized, instancesOf, invokeAccessor, iterated, made, memberOfBuiltIn, nameInstances,
+  nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow, siteOf, siteOfClass, unknownFlow, visitUnit
+} from './effects-names.mjs'
+import { append, codeAt, cut, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
+import { fieldsOf } from './scopes.mjs'
+/** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
+/** @import { Node } from './scopes.mjs' */
+/** @import { Plan } from './calls.mjs' */
+/** @import { Holder, Unit } from './effects-names.mjs' */
+
+/** @param {Plan} plan @returns {Effects} */
+function newEffects(plan) {
+  const { node, facts } = plan
+  const { params = [] } = node
+  const last = params[params.length - 1]
+  const hasRest = last?.type === 'RestElement'
+  /** @type {any} */
+  const effects = newCallee()
+  effects.effects = effects
+  effects.plan = plan
+  effects.site = newSite('function', node, effects)
+  effects.uses = null
+  effects.touched = null
+  effects.captures = []
+  effects.callees = []
+  effects.declared = hasRest ? params.length - 1 : params.length
+  effects.isOpenEnded = hasRest || facts.usesArguments
+  effects.isDeferred = facts.isAsync || facts.isGenerator
+  effects.claimsAll = facts.usesEval || facts.hasWith
+  effects.self = /** @type {Holder | null} */ (null)
+  effects.resumesAt = resumesAt(facts)
+  effects.includes = []
+  effects.returned = newFlow()
+  effects.isChanged = false
+  connectResult(effects)
+  if (effects.isDeferred) add(effects.result, given)
+  return effects
+}
+
+/**
+ * The place in the text from which a function may run in a later stay: its first `await` or `yield`, or the
+ * outermost loop around it. The body of a generator always runs later.
+ *
+ * @param {Plan['facts']} facts @returns {number}
+ */
+function resumesAt({ node, isAsync, isGenerator, awaits, loops }) {
+  if (isGenerator) return node.start
+  if (!isAsync) return Infinity
+  let first = awaits.length ? awaits[0].start : Infinity
+  for (let i = 0; i < loops.length && loops[i].start < first; i++) {
+    if (loops[i].end > first || loops[i].await) first = loops[i].start
+  }
+  return first
+}
+
+/** Prepares the functions of a text. @param {Unit} next */
+export function prepare({ plans, tree }) {
+  for (let i = 0; i < plans.length; i++) {
+    const plan = /** @type {any} */ (plans[i])
+    plan.effects = newEffects(plan)
+    const { calls } = plan.facts
+    const { accessors } = now.program
+    for (let k = 0; k < calls.length; k++) eachDescriptor(calls[k], name => accessors.set(name, true))
+    if (!plan.facts.isAccessor) continue
+    const { key, computed } = plan.node.parent
+    now.program.accessors.set(nameOfKey(key, computed), true)
+  }
+  if (tree.sourceType === 'script') {
+    const { variables } = tree.scope
+    for (const name in variables) now.program.globals.set(name, holderOf(variables[name]))
+  }
+}
+
+/** Connects the flows of a text. @param {Unit} next */
+export function walk(next) {
+  visitUnit(next)
+  /** Nodes with their functions. A node whose parts are visited has `null` above it. @type {any[]} */
+  const stack = [next.tree, next.tree.plan.effects]
+  while (stack.length) {
+    let around = takeLast(stack)
+    const node = takeLast(stack)
+    if (around === null) {
+      enter(takeLast(stack))
+      const flow = visits[node.type](node)
+      if (flow) node.flow = flow
+      continue
+    }
+    if (visits[node.type] !== undefined) append(stack, around, node, null)
+    const own = node.plan?.effects ?? around
+    const fields = fieldsOf(node)
+    for (let i = 0; i < fields.length; i++) {
+      const { key, isLabel } = fields[i]
+      const part = node[key]
+      if (!part || (isLabel && !node.computed)) continue
+      const inner = key === 'key' ? around : own
+      if (part.length === undefined) {
+        if (part.type) push(stack, part, inner)
+      } else for (let k = 0; k < part.length; k++) if (part[k]) push(stack, part[k], inner)
+    }
+  }
+}
+
+/** @param {any[]} stack @param {Node} node @param {Effects} around */
+function push(stack, node, around) {
+  if (node.type === 'Identifier') {
+    if (node.isWritten !== false) return
+    enter(around)
+    const flow = referenceTo(node)
+    if (flow) node.flow = flow
+  } else if (node.type !== 'Literal' || node.value === undefined) append(stack, node, around)
+}
+
+/**
+ * The flow of an expression, by the type of its node. Functions are in a scope of their own: `f` is the
+ * function around them.
+ *
+ * @type {Record<string, (node: any) => Flow | null | void>}
+ */
+const visits = {
+  // @ts-ignore
+  __proto__: null,
+  Program: ({ body }) => exportAll(body),
+  Literal(node) {
+    if (codeAt(now.unit.text, node.start) !== 47) return null
+    const flags = cut(now.unit.text, lastIndexOf(now.unit.text, '/', node.end - 1), node.end)
+    return holds(flags, 'g') || holds(flags, 'y') ? made('regexp', node) : null
+  },
+  ThisExpression: node => selfFlow(node),
+  ArrayExpression(node) {
+    const flow = made('array', node)
+    const { elements } = node
+    for (let i = 0; i < elements.length; i++) if (elements[i]) put(siteOf(flow), elements[i].flow, now.f)
+    return flow
+  },
+  SpreadElement: ({ argument, parent }) => parent.type === 'ObjectExpression' ? load(argument.flow, now.f)
+    : iterated(argument.flow),
+  ObjectExpression(node) {
+    const flow = made('object', node)
+    const site = siteOf(flow)
+    const { properties } = node
+    for (let i = 0; i < properties.length; i++) {
+      const { type, key, value, computed, kind, method, flow: spread } = properties[i]
+      if (type === 'SpreadElement') put(site, spread, now.f)
+      else {
+        if (kind !== 'init' || method) release(value.plan.effects.site)
+        if (kind === 'init') defineMember(nameOfKey(key, computed), value.flow, site)
+        else defineMember(`${nameOfKey(key, computed)}()`, value.flow, null)
+        put(site, value.flow, now.f)
+      }
+    }
+    return flow
+  },
+  FunctionExpression: functionFlow,
+  ArrowFunctionExpression: functionFlow,
+  FunctionDeclaration: functionFlow,
+  ClassExpression: classFlow,
+  ClassDeclaration: classFlow,
+  PropertyDefinition(node) {
+    const { key, computed, value, static: isStatic, parent: { parent } } = node
+    const flow = value?.flow ?? null
+    const name = nameOfKey(key, computed)
+    defineMember(name, flow, null)
+    if (isStatic) put(siteOfClass(parent), flow, now.f)
+    else if (flow) {
+      touch(flow, node.plan.effects, READ | WRITE | LEAVE)
+      if (name === '') edge(flow, instancesOf(parent))
+      else nameInstances(parent, name)
+    }
+  },
+  MemberExpression: memberFlow,
+  ChainExpression: ({ expression }) => expression.flow,
+  ParenthesizedExpression: ({ expression }) => expression.flow,
+  SequenceExpression: ({ expressions }) => expressions[expressions.length - 1].flow,
+  ConditionalExpression: ({ consequent, alternate }) => either(consequent.flow, alternate.flow),
+  LogicalExpression: ({ operator, left, right }) => operator === '&&' ? right.flow : either(left.flow,
+    right.flow),
+  AssignmentExpression({ operator, left, right }) {
+    const isPlain = operator === '='
+    if (!isPlain && !matches(/^(?:&&|\|\||\?\?)=$/, operator)) {
+      use(left.type === 'Identifier' ? referenceTo(left) : left.flow, now.f, READ)
+      use(right.flow, now.f, READ)
+      assign(left, null)
+      return null
+    }
+    assign(left, right.flow)
+    return isPlain ? right.flow : either(right.flow, left.type === 'Identifier' ? referenceTo(left)
+      : left.flow)
+  },
+  UpdateExpression({ argument }) {
+    use(argument.type === 'Identifier' ? referenceTo(argument) : argument.flow, now.f, READ)
+    assign(argument, null)
+  },
+  UnaryExpression({ operator, argument }) {
+    if (operator !== 'delete') return
+    const { type, expression, object } = argument
+    const holder = type === 'ChainExpression' ? expression.object : object
+    use(holder?.flow ?? null, now.f, READ | WRITE)
+  },
+  BinaryExpression({ operator, left, right }) {
+    // Arithmetic calls `valueOf` or `toString` of objects.
+    if (matches(/^[!=]==?$/, operator)) return
+    use(left.flow, now.f, READ)
+    use(right.flow, now.f, READ)
+  },
+  TemplateLiteral({ expressions }) {
+    for (let i = 0; i < expressions.length; i++) use(expressions[i].flow, now.f, READ)
+  },
+  AwaitExpression: ({ argument }) => either(argument.flow, unknownFlow()),
+  YieldExpression({ argument }) {
+    touch(argument?.flow ?? null, now.f, READ | WRITE | LEAVE)
+    return unknownFlow()
+  },
+  CallExpression: callFlow,
+  NewExpression: newObject,
+  TaggedTemplateExpression(node) {
+    const { tag, quasi } = node
+    const args = [unknownFlow()]
+    for (let i = 0; i < quasi.expressions.length; i++) append(args, quasi.expressions[i].flow)
+    return isMember(tag) ? callMember(tag, args, null, node) : callValue(tag.flow, null, args, null, node)
+  },
+  ImportExpression: unknownFlow,
+  MetaProperty: unknownFlow,
+  VariableDeclarator({ id, init }) {
+    if (init) bind(id, init.flow, true)
+  },
+  ForInStatement({ left, right }) {
+    use(right.flow, now.f, READ)
+    bindLoop(left, null)
+  },
+  ForOfStatement({ left, right }) {
+    const items = iterated(right.flow)
+    bindLoop(left, right.parent.await ? either(items, unknownFlow()) : items)
+  },
+  CatchClause({ param }) {
+    if (param) bind(param, unknownFlow(), true)
+  },
+  ReturnStatement({ argument }) {
+    giveBack(argument?.flow ?? null, now.f)
+  },
+  ThrowStatement({ argument }) {
+    touch(argument.flow, now.f, READ | WRITE | LEAVE)
+  }
+}
+
+/** @param {Node} left of a loop @param {Flow | null} value */
+function bindLoop(left, value) {
+  if (left.type === 'VariableDeclaration') bind(left.declarations[0].id, value, left.kind !== 'var')
+  else bind(left, value, false)
+}
+
+/** @param {Node} target @param {Flow | null} value */
+export const assign = (target, value) => bind(target, value, false)
+
+/**
+ * Gives a value to a target.
+ *
+ * @param {Node} target an identifier, a member or a pattern @param {Flow | null} value
+ * @param {boolean} isDeclaration
+ */
+export function bind(target, value, isDeclaration) {
+  /** @type {any[]} */
+  const rest = [target, value]
+  while (rest.length) {
+    const flow = takeLast(rest)
+    const node = takeLast(rest)
+    switch (node?.type) {
+      case 'Identifier':
+        bindName(node, flow, isDeclaration)
+        break
+      case 'ChainExpression': case 'MemberExpression':
+        bindMember(node, flow)
+        break
+      case 'AssignmentPattern':
+        append(rest, node.left, either(flow, node.right.flow))
+        break
+      case 'RestElement': {
+        const list = made(node.parent.type === 'ObjectPattern' ? 'object' : 'array', node)
+        put(siteOf(list), flow, now.f)
+        append(rest, node.argument, list)
+        break
+      }
+      case 'ArrayPattern': {
+        const items = iterated(flow)
+        for (let i = 0; i < node.elements.length; i++) append(rest, node.elements[i], items)
+        break
+      }
+      case 'ObjectPattern': {
+        const path = pathOf(flow)
+        for (let i = 0; i < node.properties.length; i++) {
+          const part = node.properties[i]
+          if (part.type === 'RestElement') append(rest, part, load(flow, now.f))
+          else {
+            const name = nameOfKey(part.key, part.computed)
+            append(rest, part.value, path !== null ? memberOfBuiltIn(path, name, node) : propertyOf(flow,
+              name))
+          }
+        }
+      }
+    }
+  }
+}
+
+/** @param {Node} id @param {Flow | null} value @param {boolean} isDeclaration */
+function bindName(id, value, isDeclaration) {
+  const { variable, name } = id
+  if (id.isDynamic) now.f.claimsAll = true
+  const holder = variable ? initialized(variable) : globalOf(name, id)
+  edge(value, holder.inner)
+  if (isDeclaration && holder.owner === now.f) return
+  append(holder.writes, id)
+  noteUse(holder, WRITE)
+  if (holder.owner === now.f) return
+  capture(holder)
+  if (holder.owner === null) touch(value, now.f, READ | WRITE | LEAVE)
+  else keep(value)
+}
+
+/** @param {Node} member @param {Flow | null} value */
+function bindMember({ object, property, computed }, value) {
+  if (!object) return
+  const name = nameOfKey(property, computed)
+  const path = pathOf(object.flow)
+  if (path === '' && name !== '') {
+    const holder = globalOf(name, property)
+    edge(value, holder.inner)
+    noteUse(holder, WRITE)
+    touch(value, now.f, READ | WRITE | LEAVE)
+    return
+  }
+  use(object.flow, now.f, READ | WRITE)
+  if (now.program.accessors.has(name)) invokeAccessor(object.flow, name, [value], null)
+  if (!value) return void now.program.stored.set(name, true)
+  const around = object.type === 'ThisExpression' ? classOfThis() : null
+  if (around) {
+    if (name === '') edge(value, instancesOf(around))
+    else nameInstances(around, name)
+  }
+  store(object.flow, value, now.f, around ? OWN : name === '' ? COMPUTED : NAMED)
+  defineMember(name, value, null)
+}
+
+/** @param {Node} node @returns {Flow} */
+function functionFlow(node) {
+  const { id, params, body, plan: { effects }, type } = node
+  const around = now.f
+  enter(effects)
+  for (let i = 0; i < params.length; i++) {
+    const root = parameterOf(effects, params[i].type === 'RestElement' ? MORE : i)
+    const flow = newFlow()
+    add(flow, root)
+    bind(params[i], flow, true)
+  }
+  if (body.type !== 'BlockStatement') giveBack(body.flow, effects)
+  enter(around)
+  const flow = newFlow()
+  add(flow, effects.site.root)
+  if (type === 'FunctionDeclaration' && id) {
+    const holder = initialized(id.variable)
+    edge(flow, holder.inner)
+    if (holder.owner !== now.f) keep(flow)
+  } else if (id) edge(flow, initialized(id.variable).inner)
+  return flow
+}
+
+/** @param {Node} node a class @returns {Flow} */
+function classFlow(node) {
+  const { id, superClass, body: { body } } = node
+  const site = siteOfClass(node)
+  const own = constructorOf(node)
+  const flow = newFlow()
+  add(flow, site.root)
+  const instances = /** @type {any} */ (site).instances = instancesOf(node)
+  if (superClass?.flow) each(superClass.flow, root => contain(root, instances))
+  if (superClass) {
+    edge(load(superClass.flow, now.f), site.inside)
+    if (!own && superClass.flow) addTarget(/** @type {Callee} */ (site.effects), calleeOf(superClass.flow))
+  }
+  if (superClass?.flow) edge(superClass.flow, node.base ??= newFlow())
+  /** @type {Effects[]} */
+  const fields = []
+  for (let i = 0; i < body.length; i++) {
+    const { type, key, kind, value, computed, static: isStatic } = body[i]
+    if (type === 'PropertyDefinition' || type === 'StaticBlock') {
+      if (!body[i].plan) continue // a field without a value
+      if (!isStatic && type === 'PropertyDefinition') append(fields, body[i].plan.effects)
+      else append(/** @type {any} */ (now.f).includes, body[i].plan.effects)
+    } else if (kind !== 'constructor') {
+      release(value.plan.effects.site)
+      const name = nameOfKey(key, computed)
+      defineMember(kind === 'method' ? name : `${name}()`, value.flow, null)
+    }
+  }
+  /** @type {any} */ (site).fields = fields
+  if (own) for (let i = 0; i < fields.length; i++) append(own.plan.effects.includes, fields[i])
+  if (id) {
+    const holder = initialized(id.variable)
+    edge(flow, holder.inner)
+    const inner = node.scope?.variables[id.name]
+    if (inner && inner !== id.variable) edge(flow, initialized(inner).inner)
+  }
+  return flow
+}
+
+/** @returns {Node | null} the class that `this` is an instance of */
+function classOfThis() {
+  let owner = /** @type {any} */ (now.f)
+  while (owner.plan.facts.isArrow) owner = owner.plan.parent.effects
+  const { node } = owner.plan
+  const { parent } = node
+  const member = node.type === 'PropertyDefinition' ? node : parent
+  const isMethod = member?.type === 'MethodDefinition' || member?.type === 'PropertyDefinition'
+  return isMethod && !member.static ? member.parent.parent : null
+}
+
+/** @param {Node} node @returns {Flow | null} */
+export function memberFlow(node) {
+  const { object, property, computed, parent } = node
+  if (computed) use(property.flow, now.f, READ)
+  if (parent.callee === node && parent.type === 'CallExpression') return null // callMember
+  if (parent.left === node && parent.operator === '=' || parent.type === 'UnaryExpression' &&
+    parent.operator === 'delete') return null
+  const name = nameOfKey(property, computed)
+  const path = pathOf(object.flow)
+  if (path !== null) return memberOfBuiltIn(path, name, node)
+  if (object.type === 'Super') return unknownFlow()
+  const found = object.variable?.kind === 'import' ? now.unit.importOf?.(object.variable) : null
+  if (found && !found.variable) {
+    const variable = exportNamed(found.unit, name)
+    if (variable) {
+      const holder = initialized(variable)
+      noteUse(holder, READ)
+      return holder.outer ??= outerFlow(holder.inner, holder.place)
+    }
+  }
+  return propertyOf(object.flow, name)
+}

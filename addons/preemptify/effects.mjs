@@ -1,0 +1,680 @@
+/**
+ * addons/preemptify/effects.mjs: finds the contested locations that each function uses.
+ *
+ * A *location* is a variable, an object that a variable holds, or the `lastIndex` of a regular expression. It
+ * is *contested* if some function writes it after its module has loaded. A function *claims* the contested
+ * locations that its own body uses: exclusively if it writes the location or lets the object leave, otherwise
+ * shared. So a callee claims for itself, and a call whose callee is not known costs precision only.
+ *
+ * The caller claims an object before it passes the object. Therefore a function claims nothing for its
+ * parameters and for results of calls, except for those that it still uses after an `await` or a `yield`.
+ *
+ *   effects-tables.mjs  the effects of built-in functions
+ *   effects-flow.mjs    the objects that values may be, and the worklist
+ *   effects-names.mjs   the objects of variables and properties
+ *   effects-calls.mjs   the effects of calls
+ *   effects-walk.mjs    one walk over each text
+ *   effects-exempt.mjs  caches, lazy variables and counters
+ */
+
+import { callBuiltIn, finishWalk } from './effects-calls.mjs'
+import {
+  DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler, settle,
+  takeChanged
+} from './effects-flow.mjs'
+import { isExempt } from './effects-exempt.mjs'
+import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
+import { prepare, walk } from './effects-walk.mjs'
+import { append, emptyMap, emptySet, pick, takeLast } from './primordials.mjs'
+import { isFunctionNode } from './scopes.mjs'
+/** @import { Effects, Place, Root } from './effects-flow.mjs' */
+/** @import { Program, Unit } from './effects-names.mjs' */
+/** @import { Node, Variable } from './scopes.mjs' */
+/** @import { Plan } from './calls.mjs' */
+
+/**
+ * State that functions can share.
+ *
+ * @typedef {object} Location
+ * @property {'variable' | 'object' | 'regexp' | 'dom'} kind
+ * @property {string} name a name for people, for example `tokens` or `[].rules`
+ * @property {Variable | null} variable the variable, or the variable by which functions reach the object
+ * @property {Node} node the place in the text
+ * @property {string} unit the name of the text
+ * @property {Plan | null} owner the function whose activation it belongs to; null: the module or script
+ * @property {boolean} isContested
+ * @property {boolean} isOpen whether a text that is compiled later can make it contested
+ * @property {boolean} isExempt a cache, a lazy variable or a counter, which no function needs to claim
+ * @property {Location[]} aliases locations that can be the same object; all of them are contested together
+ * @property {any} site the expression that makes the object, if that is known
+ * @property {Location | null} group a representative of the locations that functions use together: see
+ *   groupOf
+ */
+/**
+ * @typedef {object} Claim
+ * @property {Location} location
+ * @property {boolean} isExclusive
+ */
+/**
+ * The part of an analysis that later texts of the package need.
+ *
+ * @typedef {object} PackageState
+ * @property {Program} program the texts that are known
+ * @property {Location} unknown all objects that left, and all unknown objects that variables hold
+ * @property {Location} patterns unknown regular expressions
+ * @property {Location} dom nodes of the document without a name
+ * @property {Map<string, Location>} named nodes of the document with a constant selector, and built-in
+ *   objects
+ * @property {Location[]} locations
+ * @property {Effects[]} functions
+ * @property {boolean} isOwn whether the package is own code, with a lock for each group of locations
+ */
+
+/**
+ * The state for the first texts of a package.
+ *
+ * @param {boolean} [isOwn] whether each group of locations has a lock; default: one lock for the package
+ * @param {Program} [program] the texts of all packages, if a later text can add a method; default: those
+ *   of the
+ *   package alone
+ * @returns {PackageState}
+ */
+export function newPackage(isOwn = false, program = newProgram()) {
+  return {
+    isOwn,
+    program,
+    unknown: newLocation('object', 'unknown objects', null, /** @type {any} */ (null), ''),
+    patterns: newLocation('regexp', 'unknown regular expressions', null, /** @type {any} */ (null), ''),
+    dom: newLocation('dom', 'document', null, /** @type {any} */ (null), ''),
+    named: emptyMap(),
+    locations: [],
+    functions: []
+  }
+}
+
+/**
+ * @param {Location['kind']} kind @param {string} name @param {Variable | null} variable @param {Node} node
+ * @param {string} unit @returns {Location}
+ */
+function newLocation(kind, name, variable, node, unit) {
+  /** @type {Location} */
+  const location = {
+    kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExempt: false,
+      aliases: [], site: null, group: null
+  }
+  append(location.aliases, location)
+  return location
+}
+
+/**
+ * Finds the contested locations that each function of these texts uses. Planning comes first. A later call
+ * with the same package can make earlier locations contested, and replaces the lists of earlier plans that
+ * have new effects. So the run-time support reads `isContested` when it claims. `groupOf` returns the
+ * location that stands for a lock; a location with an owner has a lock in each activation. Sets on each plan:
+ *
+ *   claims      what it claims at its entry; effects of short functions that it calls by name are included
+ *   openClaims  what it claims as soon as a later text makes the location contested
+ *   changes     the arguments that it or its callees may change: `{ this: boolean, parameters: boolean[],
+ *               others: boolean }`
+ *   claimsAll   whether it claims the whole package exclusively
+ *
+ * @param {Unit[]} units all texts of one package that are known together
+ * @param {{ package?: PackageState }} [options] `package`: the state of earlier texts of the package
+ */
+export function findEffects(units, { package: state = newPackage() } = {}) {
+  setBuiltInHandler(callBuiltIn)
+  beginWalk(state.program)
+  for (let i = 0; i < units.length; i++) prepare(units[i])
+  for (let i = 0; i < units.length; i++) walk(units[i])
+  settle()
+  finishWalk()
+  settle()
+  const { functions } = state
+  let first = functions.length
+  const changed = takeChanged()
+  for (let i = 0; i < changed.length; i++) if (/** @type {any} */ (changed[i]).state === state) first = 0
+  for (let i = 0; i < units.length; i++) {
+    const { plans, name } = units[i]
+    for (let k = 0; k < plans.length; k++) {
+      const { effects } = /** @type {any} */ (plans[k])
+      effects.unit = name
+      effects.state = state
+      append(functions, effects)
+    }
+  }
+  // An earlier function has new effects if a new text adds a method or assigns a variable that it uses.
+  const found = after(functions, first)
+  findLoading(found)
+  locate(found, state)
+  contest(found, state)
+  claim(found, state)
+  endWalk()
+  return state
+}
+
+/** @param {Effects[]} list @param {number} first @returns {Effects[]} */
+function after(list, first) {
+  /** @type {Effects[]} */
+  const rest = []
+  for (let i = first; i < list.length; i++) append(rest, list[i])
+  return rest
+}
+
+/** @param {PackageState | Unit[]} state @returns {Location[]} the contested locations, for a report */
+export function locationsOf(state) {
+  /** @type {Location[]} */
+  const found = []
+  const { locations } = /** @type {PackageState} */ (state)
+  for (let i = 0; i < locations.length; i++) if (locations[i].isContested &&
+    !locations[i].isExempt) append(found, locations[i])
+  return found
+}
+
+// Code that runs only while its module loads
+
+/**
+ * Marks the functions that run only while their module loads: code that runs once, functions that only such
+ * code calls by name, and callbacks that only such code calls.
+ *
+ * @param {Effects[]} functions
+ */
+function findLoading(functions) {
+  for (let i = 0; i < functions.length; i++) {
+    const effects = /** @type {any} */ (functions[i])
+    const { plan } = effects
+    effects.isLoading = plan.isOnce || mayBeLoading(effects)
+  }
+  for (let isStable = false; !isStable;) {
+    isStable = true
+    for (let i = 0; i < functions.length; i++) {
+      const effects = /** @type {any} */ (functions[i])
+      if (!effects.isLoading || effects.plan.isOnce || hasLoadingCallers(effects)) continue
+      effects.isLoading = false
+      isStable = false
+    }
+  }
+}
+
+/** @param {Effects} effects @returns {boolean} */
+function mayBeLoading({ plan: { node, facts }, site, isDeferred }) {
+  if (node.type === 'StaticBlock' ||
+    node.type === 'PropertyDefinition') return node.type === 'StaticBlock' || node.static
+  return isFunctionNode(node) && !site.hasLeft && !isDeferred && !facts.isMethod
+}
+
+/** @param {any} effects @returns {boolean} */
+function hasLoadingCallers({ plan: { node, parent } }) {
+  const variable = variableOfFunction(node)
+  if (!variable) return isCalledInPlace(node) && parent.effects.isLoading
+  const { references, declarations, isAssigned } = variable
+  if (isAssigned || declarations.length > 1) return false
+  for (let i = 0; i < references.length; i++) {
+    const { parent, scope } = references[i]
+    if (parent.callee !== references[i] || !scope.facts.node.plan.effects.isLoading) return false
+  }
+  return true
+}
+
+/** @param {Node} node @returns {Variable | null} the variable that holds a function */
+function variableOfFunction({ type, id, parent }) {
+  if (type === 'FunctionDeclaration') return id?.variable ?? null
+  return parent.type === 'VariableDeclarator' && parent.id.type === 'Identifier' ? parent.id.variable : null
+}
+
+/** @param {Node} node a function @returns {boolean} whether it is called, or an argument, where it stands */
+function isCalledInPlace(node) {
+  const { parent, type } = node
+  if (type === 'StaticBlock' || type === 'PropertyDefinition') return true
+  if (parent.type === 'MemberExpression' && parent.object === node) return parent.parent.callee === parent
+  return parent.type === 'CallExpression' || parent.type === 'NewExpression'
+}
+
+// Locations
+
+/**
+ * Finds the locations that each function uses, with effects as bits.
+ *
+ * @param {Effects[]} functions @param {PackageState} state
+ */
+function locate(functions, state) {
+  for (let i = 0; i < functions.length; i++) {
+    const f = /** @type {any} */ (functions[i])
+    f.known = f.parts = null
+    if (f.uses === null) {
+      f.located = NO_LOCATIONS
+      continue
+    }
+    /** @type {Map<Location, number>} */
+    const found = emptyMap()
+    const note = (/** @type {Location | null} */ location, /** @type {number} */ bits) => {
+      if (location) found.set(location, (found.get(location) ?? 0) | bits)
+    }
+    f.uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
+      const { owner } = key.place ?? key
+      // A caller claims its arguments, also for closures that run before the call returns.
+      if (!key.writes && owner && (!isInside(f, owner.plan) || !owner.isDeferred &&
+        isInsider(f, owner.plan))) return
+      if (key.writes) return note(locationOfVariable(key, state), bits)
+      if (key.kind === undefined) {
+        if (bits & (MATCH | RESET)) note(state.patterns, bits & MATCH ? WRITE : READ)
+        return note(locationOfPlace(key, f, state), bits & (READ | WRITE | LEAVE))
+      }
+      note(locationOfRoot(key, f, state), bits)
+    })
+    f.located = found
+  }
+}
+
+/** @param {Place} place @returns {Plan | null} */
+const ownerOf = ({ owner }) => owner === null || /** @type {any} */ (owner).isLoading ? null : owner.plan
+
+/** @param {any} holder @param {PackageState} state @returns {Location | null} */
+function locationOfVariable(holder, state) {
+  const { place, location, isOpened, isExported } = holder
+  const { name, variable, node } = place
+  const isConstant = variable ? !isOpened && !variable.isAssigned && !variable.isOpen : name === 'this'
+  if (isConstant || (holder.owner && !holder.isCaptured && !isExported)) return null
+  if (location) return location
+  const made = holder.location = newLocation('variable', name, variable, node, nameOfUnit(node))
+  made.owner = ownerOf(place)
+  made.isOpen = !variable || variable.isOpen
+  if (isOpened) made.isContested = true
+  append(state.locations, made)
+  return made
+}
+
+/** @param {any} place of an unknown object @param {any} f @param {PackageState} state @returns {Location} */
+function locationOfPlace(place, f, state) {
+  if (place.location) return place.location
+  const { name, variable, node } = place
+  const made = place.location = newLocation('object', `${name}.*`, variable, node, node ? nameOfUnit(node)
+    : f.unit)
+  made.isOpen = true
+  unite(state.unknown, made)
+  append(state.locations, made)
+  return made
+}
+
+/** @param {Root} root @param {any} f @param {PackageState} state @returns {Location} */
+function locationOfRoot(root, f, state) {
+  const { kind, of } = root
+  if (kind === DOM && of === '') return state.dom
+  if (kind !== SHARED) {
+    const node = f.plan.node
+    const name = kind === DOM ? `document ${of}` : of
+    const known = state.named.get(name)
+    if (known) return known
+    const made = newLocation(kind === DOM ? 'dom' : 'variable', name, null, node, f.unit)
+    made.isOpen = true
+    state.named.set(name, made)
+    append(state.locations, made)
+    return made
+  }
+  const { shared } = of
+  if (!of.location) {
+    const { name, variable } = /** @type {Place} */ (root.place)
+    const made = of.location = newLocation(of.kind === 'regexp' ? 'regexp' : 'object', name, variable,
+      of.node, nameOfUnit(of.node))
+    made.owner = ownerOf(shared[0].place)
+    made.site = of
+    append(state.locations, made)
+  }
+  const { location } = of
+  for (let i = 0; i < shared.length; i++) {
+    if (ownerOf(shared[i].place) !== location.owner) location.owner = null
+  }
+  location.isOpen = of.isOpen
+  if (of.hasLeft && of.kind !== 'function') {
+    location.owner = null
+    location.isOpen = true
+    unite(of.kind === 'regexp' ? state.patterns : state.unknown, location)
+  }
+  return location
+}
+
+/** @param {Node} node @returns {string} */
+function nameOfUnit(node) {
+  let top = node
+  while (top.parent) top = top.parent
+  return /** @type {any} */ (top.plan.effects).unit
+}
+
+/** Two locations can be the same object. @param {Location} one @param {Location} other */
+function unite(one, other) {
+  if (one.aliases === other.aliases) return
+  const { aliases, isContested: wasContested } = one
+  for (let i = 0; i < other.aliases.length; i++) append(aliases, other.aliases[i])
+  const moved = other.aliases
+  for (let i = 0; i < moved.length; i++) moved[i].aliases = aliases
+  if (wasContested === other.isContested) return
+  for (let i = 0; i < aliases.length; i++) aliases[i].isContested = true
+}
+
+/** The locations of a function that uses none. @type {Map<any, any>} */
+const NO_LOCATIONS = /* @__PURE__ */ emptyMap()
+
+/** @param {Location} location */
+function setContested({ aliases, isContested }) {
+  if (isContested) return
+  for (let i = 0; i < aliases.length; i++) aliases[i].isContested = true
+}
+
+/**
+ * Whether a function runs only during the activation that a location belongs to: the owner, and closures that
+ * only code of the activation calls.
+ *
+ * @param {any} f @param {Plan} owner @returns {boolean}
+ */
+function isInsider(f, owner) {
+  while (f.plan !== owner) {
+    if (f.site.hasLeft || !f.plan.parent || f.isDeferred) return false
+    f = f.plan.parent.effects
+  }
+  return true
+}
+
+/** Whether a function stands in another one, or is that function. @param {any} f @param {Plan} owner */
+function isInside({ plan }, owner) {
+  for (let around = plan; around; around = around.parent) if (around === owner) return true
+  return false
+}
+
+/**
+ * Finds the contested locations.
+ *
+ * @param {Effects[]} functions @param {PackageState} state
+ */
+function contest(functions, state) {
+  /** Locations of activations that code outside of the activation uses. */
+  const outside = emptySet()
+  const written = emptySet()
+  pick(functions, f => {
+    const { isLoading, located } = /** @type {any} */ (f)
+    located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
+      const { owner } = location
+      if (owner === null) {
+        if (isLoading ? bits & LEAVE : bits & (WRITE | LEAVE)) setContested(location)
+        return
+      }
+      if (!isInsider(f, owner)) outside.add(location)
+      if (bits & (WRITE | LEAVE)) written.add(location)
+    })
+  })
+  const { locations } = state
+  for (let i = 0; i < locations.length; i++) {
+    const location = /** @type {any} */ (locations[i])
+    const { site, owner } = location
+    if (owner !== null) {
+      if (outside.has(location) && (written.has(location) || site?.isWritten)) setContested(location)
+    } else if (site) {
+      for (let k = 0; k < site.leavers.length; k++) if (site.leavers[k].isLoading) setContested(location)
+    }
+  }
+}
+
+// Claims
+
+/** @param {Effects[]} functions @param {PackageState} state */
+function claim(functions, state) {
+  for (let i = 0; i < functions.length; i++) {
+    const f = /** @type {any} */ (functions[i])
+    f.claimed = f.isLoading ? NO_LOCATIONS : claimedBy(f)
+  }
+  exempt(state)
+  group(functions, state)
+  const writers = findWriters(functions)
+  for (let i = 0; i < functions.length; i++) {
+    const f = /** @type {any} */ (functions[i])
+    const { plan, claimed } = f
+    /** @type {Claim[]} */
+    plan.claims = []
+    /** @type {Claim[]} */
+    plan.openClaims = []
+    plan.changes = changesOf(f)
+    plan.claimsAll = !f.isLoading && claimsAll(f)
+    const written = writers.get(f)
+    claimed.forEach((/** @type {boolean} */ isWriter, /** @type {Location} */ location) => {
+      if (location.isExempt) return
+      const isExclusive = isWriter || (written !== undefined && written.has(groupOf(location)))
+      if (location.isContested) append(plan.claims, { location, isExclusive })
+      else if (location.isOpen) append(plan.openClaims, { location, isExclusive })
+    })
+  }
+}
+
+/**
+ * The locations that a function uses, with the code that is a part of it.
+ *
+ * @param {any} f
+ * @returns {Map<Location, boolean>} whether the function writes the location, or lets the object leave
+ */
+function claimedBy(f) {
+  /** @type {Map<Location, boolean> | null} */
+  let found = null
+  const parts = partsOf(f)
+  for (let k = 0; k < parts.length; k++) {
+    const part = parts[k]
+    part.located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
+      const { owner } = location
+      if (owner !== null && isInsider(part, owner) && !(owner === f.plan && f.isDeferred)) return
+      found ??= emptyMap()
+      found?.set(location, found.get(location) || (bits & (WRITE | LEAVE)) !== 0)
+    })
+  }
+  return found ?? NO_LOCATIONS
+}
+
+/** @param {any} f @returns {boolean} */
+function claimsAll(f) {
+  const parts = partsOf(f)
+  for (let i = 0; i < parts.length; i++) if (parts[i].claimsAll) return true
+  return false
+}
+
+/** Marks caches, lazy variables and counters. @param {PackageState} state */
+function exempt({ locations }) {
+  const mayWrite = (/** @type {Node} */ node) => hasWriter(/** @type {any} */ (node.plan).effects)
+  for (let i = 0; i < locations.length; i++) {
+    const location = locations[i]
+    if (location.isContested && location.owner === null && isExempt(location,
+      mayWrite)) location.isExempt = true
+  }
+}
+
+/** @param {any} f @returns {boolean} whether a function or a callee may write contested locations */
+function hasWriter(f) {
+  /** @type {any[]} */
+  const list = [f]
+  const seen = emptySet()
+  for (let i = 0; i < list.length; i++) {
+    if (seen.has(list[i])) continue
+    seen.add(list[i])
+    if (list[i].claimsAll || hasUnknownCall(list[i])) return true
+    let isWriter = false
+    list[i].claimed.forEach((/** @type {boolean} */ isExclusive, /** @type {Location} */ location) => {
+      if (isExclusive && location.isContested && !location.isExempt) isWriter = true
+    })
+    if (isWriter) return true
+    const targets = targetsOf(list[i])
+    for (let k = 0; k < targets.length; k++) append(list, targets[k])
+  }
+  return false
+}
+
+/** @param {any} f @returns {boolean} */
+function hasUnknownCall({ callees }) {
+  for (let i = 0; i < callees.length; i++) if (callees[i].isUnknown || (callees[i].isNamed &&
+    callees[i].targets.length > 1)) return true
+  return false
+}
+
+/**
+ * Joins the locations that functions use together: in a package all of them, in own code those that one
+ * function
+ * uses. Each activation is a group.
+ *
+ * @param {Effects[]} functions @param {PackageState} state
+ */
+function group(functions, { isOwn, unknown }) {
+  for (let i = 0; i < functions.length; i++) {
+    /** @type {Location | null} */
+    let first = isOwn ? null : unknown
+    const { claimed } = /** @type {any} */ (functions[i])
+    claimed.forEach((/** @type {boolean} */ _, /** @type {Location} */ location) => {
+      if (location.owner !== null || location.isExempt) return
+      if (first === null) first = location
+      else join(first, location)
+      join(location.aliases[0], location)
+    })
+  }
+}
+
+/** @param {Location} location @returns {Location} the representative of its group */
+export function groupOf(location) {
+  if (location.owner !== null) return /** @type {any} */ (location.owner).effects.group ??= location
+  let top = location
+  while (top.group !== null) top = top.group
+  if (top !== location) location.group = top
+  return top
+}
+
+/** @param {Location} one @param {Location} other */
+function join(one, other) {
+  const first = groupOf(one)
+  const second = groupOf(other)
+  if (first !== second) second.group = first
+}
+
+/**
+ * The groups that each function may write, itself or by a callee. A function that reads and whose callee
+ * writes
+ * claims exclusively at once, so that two readers do not wait for each other.
+ *
+ * @param {Effects[]} functions @returns {Map<any, Set<Location>>}
+ */
+function findWriters(functions) {
+  /** @type {Map<any, any[]>} */
+  const callers = emptyMap()
+  /** @type {Map<any, Set<Location>>} */
+  const written = emptyMap()
+  /** Pairs of a function and a group. @type {any[]} */
+  const rest = []
+  for (let i = 0; i < functions.length; i++) {
+    const f = /** @type {any} */ (functions[i])
+    if (f.isLoading) continue
+    f.claimed.forEach((/** @type {boolean} */ isExclusive, /** @type {Location} */ location) => {
+      if (isExclusive && location.isContested && !location.isExempt) append(rest, f, groupOf(location))
+    })
+    const targets = targetsOf(f)
+    for (let k = 0; k < targets.length; k++) {
+      const list = callers.get(targets[k])
+      if (list) append(list, f)
+      else callers.set(targets[k], [f])
+    }
+  }
+  while (rest.length) {
+    const location = takeLast(rest)
+    const f = takeLast(rest)
+    let groups = written.get(f)
+    if (!groups) written.set(f, groups = emptySet())
+    if (/** @type {any} */ (groups).has(location)) continue
+    groups?.add(location)
+    const list = callers.get(f)
+    if (list) for (let i = 0; i < list.length; i++) append(rest, list[i], location)
+  }
+  return written
+}
+
+/** @param {Effects} effects */
+function changesOf({ parameters, declared }) {
+  const isChanged = (/** @type {number} */ index) => (parameters[index - SPREAD]?.bits ?? 0) !== 0
+  /** @type {boolean[]} */
+  const list = []
+  for (let i = 0; i < declared; i++) append(list, isChanged(i))
+  return { this: isChanged(SELF), parameters: list, others: isChanged(MORE) }
+}
+
+/**
+ * A function, and the code that claims as a part of the function: closures that are called in place,
+ * fields of
+ * the class, and short functions that are called by name.
+ *
+ * @param {any} f @returns {any[]}
+ */
+function partsOf(f) {
+  if (f.parts) return f.parts
+  const parts = f.parts = [f]
+  f.partOf = parts
+  const include = (/** @type {any} */ other) => {
+    if (other.partOf === parts || other.isLoading) return
+    other.partOf = parts
+    append(parts, other)
+  }
+  for (let i = 0; i < parts.length; i++) {
+    const { includes, plan: { children } } = parts[i]
+    for (let k = 0; k < includes.length; k++) include(includes[k])
+    for (let k = 0; k < children.length; k++) {
+      const { effects } = children[k]
+      if (!effects.site.hasLeft && !effects.isDeferred && isFunctionNode(effects.plan.node)) include(effects)
+    }
+    const targets = targetsOf(parts[i])
+    for (let k = 0; k < targets.length; k++) if (!targets[k].plan.isLong) include(targets[k])
+  }
+  return parts
+}
+
+/** @param {any} f @returns {any[]} the functions that a function calls by their own names */
+function targetsOf(f) {
+  if (f.known) return f.known
+  const { callees } = f
+  /** @type {any[]} */
+  const found = f.known = []
+  /** @type {any[]} */
+  const rest = []
+  for (let i = 0; i < callees.length; i++) append(rest, callees[i])
+  while (rest.length) {
+    const callee = takeLast(rest)
+    if (callee.isNamed || callee.calledBy === found) continue
+    callee.calledBy = found
+    if (callee.effects !== null) append(found, callee.effects)
+    for (let i = 0; i < callee.targets.length; i++) append(rest, callee.targets[i])
+  }
+  return found
+}
+
+/**
+ * The effects of a function with all its callees that are known, for a report.
+ *
+ * @param {Plan} plan @returns {{ claims: Claim[], isComplete: boolean }} `isComplete`: all callees are known
+ */
+export function summaryOf(plan) {
+  /** @type {Map<Location, boolean>} */
+  const found = emptyMap()
+  /** @type {any[]} */
+  /** @type {any[]} */
+  const list = [/** @type {any} */ (plan).effects]
+  const seen = emptySet()
+  let isComplete = true
+  for (let i = 0; i < list.length; i++) {
+    if (seen.has(list[i])) continue
+    seen.add(list[i])
+    const { callees, plan: { claims, claimsAll } } = list[i]
+    if (claimsAll) isComplete = false
+    for (let k = 0; k < claims.length; k++) found.set(claims[k].location, found.get(claims[k].location) ||
+      claims[k].isExclusive)
+    for (let k = 0; k < callees.length; k++) {
+      /** @type {any[]} */
+      const rest = [callees[k]]
+      while (rest.length) {
+        const { isUnknown, effects, targets } = takeLast(rest)
+        if (isUnknown) isComplete = false
+        if (effects !== null) append(list, effects)
+        for (let t = 0; t < targets.length; t++) append(rest, targets[t])
+      }
+    }
+  }
+  /** @type {Claim[]} */
+  const claims = []
+  found.forEach((isExclusive, location) => append(claims, { location, isExclusive }))
+  return { claims, isComplete }
+}

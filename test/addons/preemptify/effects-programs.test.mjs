@@ -1,0 +1,46 @@
+/** Random programs, whose accesses are recorded and compared with the claims. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { driveRandomly, programOfOneWay, randomProgram } from '../../support/effects-program.mjs'
+import { unguarded } from '../../support/effects-watch.mjs'
+import { forSeeds } from '../../support/seeded.mjs'
+
+const programs = suite('preemptify.effects programs')
+
+programs('two stays that use one object, and one writes it, hold conflicting claims', async () => {
+  let runs = 0
+  await forSeeds(150, random => {
+    const texts = randomProgram(random)
+    try {
+      const found = unguarded(texts, (units, stay) => driveRandomly(random, units, stay))
+      runs++
+      assert.equal(found, [], `${texts.a}\n// b\n${texts.b}\n`)
+    } catch (error) {
+      // Some programs fail while they load.
+      if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    }
+  })
+  assert.ok(runs > 0)
+})
+
+programs('an object that takes a random way to a write is claimed by writer and readers', async () => {
+  await forSeeds(300, random => {
+    const texts = programOfOneWay(random)
+    const found = unguarded(texts, ({ a: { f, g, h } }, stay) => {
+      for (const fn of [f, g, h, f, g, h]) stay(fn, undefined, [])
+    })
+    assert.equal(found, [], texts.a)
+  })
+})
+
+programs('the check finds two stays without claims', () => {
+  const text = 'let n = 0; export function f() { n++; return n }'
+  const drive = ({ a }, stay) => {
+    stay(a.f, undefined, [])
+    stay(a.f, undefined, [])
+  }
+  assert.equal(unguarded({ a: text }, drive), [])
+  assert.is(unguarded({ a: text }, drive, { isBlind: true }).length, 1)
+})
+
+programs.run()
