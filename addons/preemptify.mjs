@@ -4,17 +4,21 @@
  *   preemptify(fn)          one function as a generator function
  *   preemptify.source(text) a module or a script, rewritten as text
  *   preemptify.import(url)  a module and all that it imports, rewritten
- *   preemptify.report(text) the parts that cannot be preempted, and why
+ *   preemptify.report(text) the parts that cannot be preempted, and why; what functions claim
  *
  * The compiler consists of phases, with one file each in preemptify/:
  *
  *   source --read--> tree --scopes--> names and facts --plan--> twins --print--> edits --edits--> text
  *                                                              (generators, frames, loops, calls)
  *
- * Rewritten text imports the run-time support alone: runtime.mjs with run.mjs, construct.mjs, steps.mjs,
- * asynchronous.mjs and others. load.mjs, blobs.mjs and cycles.mjs import rewritten modules; in pages, they
- * compile in a worker (worker.mjs, remote.mjs). function.mjs rewrites one function; maps.mjs, report.mjs and
- * implicit.mjs describe a rewritten text.
+ * Plain code relies on run-to-completion. So each function claims the contested state that it uses:
+ * effects.mjs finds it (with effects-*.mjs; graph.mjs reads imported modules ahead), claimed.mjs writes the
+ * claims into the text, and claims.mjs grants them.
+ *
+ * Rewritten text imports the run-time support alone: runtime.mjs with run.mjs, claims.mjs, construct.mjs,
+ * steps.mjs, asynchronous.mjs and others. load.mjs, blobs.mjs and cycles.mjs import rewritten modules; in
+ * pages, they compile in a worker (worker.mjs, remote.mjs). function.mjs rewrites one function; maps.mjs,
+ * report.mjs and implicit.mjs describe a rewritten text.
  *
  * @module preemptify
  */
@@ -25,7 +29,7 @@ import { compiler } from './preemptify/made.mjs'
 import { importModule, isModule } from './preemptify/load.mjs'
 import { isOwnModule } from './preemptify/own.mjs'
 import { assign, shielded } from './preemptify/primordials.mjs'
-import { sourceOfModule } from './preemptify/print.mjs'
+import { sourceOfModule } from './preemptify/source.mjs'
 import { report, returnsOf } from './preemptify/report.mjs'
 import { twinOf } from './preemptify/runtime.mjs'
 

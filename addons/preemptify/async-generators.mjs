@@ -20,7 +20,7 @@ import { Failure, beginners, callerJob, entryOf, generatorOf, pending, suspended
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
 
-const { Suspended, child } = extend.code
+const { Suspended, child, counts } = extend.code
 
 /** A value that an async generator has yielded. */
 class Produced {
@@ -342,7 +342,7 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
     const length = lengthOf(list)
     const result = isConstructor(Class) ? reflectConstruct(Class, [length]) : new engine.Array(length)
     for (let i = 0; i < length; i++) {
-      if (--budget.left <= 0) yield
+      if (--budget.left <= 0) yield counts.p
       let value = yield wait(list[i])
       if (isMapping) value = yield wait(yield* called(callback, self, [value, i]))
       put(result, i, value)
@@ -354,7 +354,7 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
   const walk = new AsyncWalk(items)
   let count = 0
   for (let step; (step = (yield* walk.next()).value) !== null; count++) {
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     try {
       const { value } = step
       put(result, count, isMapping ? yield wait(yield* called(callback, self, [value, count])) : value)

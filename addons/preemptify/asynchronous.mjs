@@ -7,6 +7,7 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
+import { isClaim } from './claims.mjs'
 import { awaiting, familyOf } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, generatorPrototype, isBefore, next, takeLast, throwInNext
@@ -59,7 +60,11 @@ export function rejected(error) {
 /** The caller gets a promise. @type {Answers} */
 const PROMISES = { fulfilled, rejected }
 
-/** Whether a yielded value is a call, and not an await or a point. @param {any} value */
+/** Whether a yielded value is a point or a claim, and not an await or a call. @param {any} value */
+const isPoint = value => value === undefined || isClaim(value)
+/** Whether a yielded value is not an await. @param {any} value */
+const isPointOrCall = value => isPoint(value) || isCall(value)
+/** Whether a yielded value is a call. @param {any} value */
 export const isCall = value => isBefore(generatorPrototype, value)
 
 /**
@@ -101,7 +106,7 @@ export function startAsync(generator, fn, answers = PROMISES) {
     }
     counts.room = free
     if (step.done) return answers.fulfilled(step.value)
-    if (step.value !== undefined && !isCall(step.value)) return continued([generator], step.value, fn)
+    if (!isPointOrCall(step.value)) return continued([generator], step.value, fn)
     generator = new Suspended(generator, step)
   }
   append(pending, firstPart(generator, fn, answers))
@@ -119,17 +124,16 @@ function* firstPart(call, fn, { fulfilled, rejected }) {
   const calls = []
   /** The error by which the caller is cancelled. @type {{ error: any } | null} */
   let cancellation = null
-  for (let yielded = call, input, isThrowing = false, isPoint; ;) {
-    isPoint = true
+  for (let yielded = call, input, isThrowing = false; ;) {
+    let isStarted = true
     while (isCall(yielded)) {
-      const isStarted = yielded instanceof Suspended
+      isStarted = yielded instanceof Suspended
       append(calls, isStarted ? yielded.generator : yielded)
-      isPoint = isStarted
       yielded = isStarted ? yielded.take() : undefined
     }
-    if (yielded !== undefined) return continued(calls, yielded, fn)
+    if (!isPoint(yielded)) return continued(calls, yielded, fn)
     try {
-      if (isPoint) yield
+      if (isStarted) yield yielded
     } catch (error) {
       cancellation = { error }
       input = error

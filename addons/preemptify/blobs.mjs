@@ -97,7 +97,11 @@ function parsed(text) {
  * @property {string} blob the address of what was made of it
  */
 
-/** The declaration, and what that imports. @typedef {{ node: any, url: string, attributes: string }} Need */
+/**
+ * The declaration, and what that imports. `table`: where the module is known; default: `modules`.
+ *
+ * @typedef {{ node: any, url: string, attributes: string, table?: Map<string, Loaded> }} Need
+ */
 /**
  * A name of what is needed, none for its namespace; or a variable of the module itself.
  *
@@ -122,7 +126,8 @@ export const door = () => doorway ||= moduleHost().name('export let budget, supp
 let doorway = ''
 
 /** @param {Need} need @returns {Loaded} what is imported */
-export const neededBy = ({ url, attributes }) => /** @type {Loaded} */ (modules.get(url + attributes))
+export const neededBy = ({ url, attributes, table = modules }) =>
+  /** @type {Loaded} */ (table.get(url + attributes))
 
 /** @param {Loaded} module @param {string[]} made @param {[prologue?: string, epilogue?: string]} more */
 export function blobOf(module, made, ...more) {

@@ -141,7 +141,7 @@ const AT_CALL = 2
 function* goOn(visit, how) {
   do {
     if (how === AT_CALL) visit.answer = yield suspended()
-    else if (how === AT_POINT) yield
+    else if (how === AT_POINT) yield counts.p
     how = visitOn(visit)
   } while (how !== ENDED)
   return visit.result
@@ -251,14 +251,14 @@ function* visitFlat(receiver, { 0: callback, 1: self }) {
   const { 0: result, 1: write } = arrayFor(object, 0)
   let count = 0
   for (let i = 0; i < length; i++) {
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     if (!(i in object)) continue
     let answer = apply(call, self, [object[i], i, object])
     if (answer === budget) answer = yield suspended()
     const isNested = isArray(answer)
     const inside = isNested ? lengthOf(answer) : 1
     for (let j = 0; j < inside; j++) {
-      if (--budget.left <= 0) yield
+      if (--budget.left <= 0) yield counts.p
       if (!isNested || j in answer) write(result, count++, isNested ? answer[j] : answer)
     }
   }
@@ -283,7 +283,7 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   const list = []
   let kept = 0
   for (let i = 0; i < length; i++) {
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     if (!isTyped && !isCopy && !(i in object)) continue
     const value = object[i]
     kept++
@@ -291,7 +291,7 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   }
   yield* algorithm(list, entryOf(compare))
   for (let i = 0; i < length; i++) {
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     if (i < kept) write(result, i, list[i]) // undefined comes last
     else delete result[i]
   }
@@ -318,7 +318,7 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
     const length = lengthOf(list)
     result = isOurs ? new engine.Array(length) : new Class(length)
     for (; count < length; count++) {
-      if (--budget.left <= 0) yield
+      if (--budget.left <= 0) yield counts.p
       let answer = call ? apply(call, self, [list[count], count]) : list[count]
       if (answer === budget) answer = yield suspended()
       write(result, count, answer)
@@ -331,7 +331,7 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
         yield suspended()
         continue
       }
-      if (--budget.left <= 0) yield
+      if (--budget.left <= 0) yield counts.p
       let answer = call ? apply(call, self, [value, count]) : value
       if (answer === budget) answer = yield suspended()
       write(result, count++, answer)
@@ -350,7 +350,7 @@ function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
   const iterator = apply(entries, receiver, NO_ARGUMENTS)
   const call = entryOf(callback)
   for (let step; !(step = apply(next, iterator, NO_ARGUMENTS)).done;) {
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     if (apply(call, self, [step.value[1], step.value[0], receiver]) === budget) yield suspended()
   }
 }
@@ -374,7 +374,7 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
   let from = 0
   let text = whole
   for (let i = 0; i < found.length; i++) {
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     const match = found[i]
     const last = match.length - 1
     const at = typeof match[last] === 'string' ? last : last - 1 // named groups come last

@@ -14,6 +14,7 @@ import {
   NO_ARGUMENTS, append, create, cut, emptySet, find, flat, matches, pick, stringify, takeLast
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
+/** @import { Claim } from './effects.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
 /** @import { Framed } from './frames.mjs' */
@@ -43,6 +44,16 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isCounted whether points count the budget
  * @property {Framed | null} framed where it leaves frames, and is no generator
  * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
+ * @property {ClaimText[]} claims what the function claims
+ * @property {boolean} canWait whether its twin can wait for a claim: not the steps of a generator
+ * @property {string} lock the name of the lock of its activation; empty: closures do not write its variables
+ */
+/**
+ * The text of a claim.
+ *
+ * @typedef {object} ClaimText
+ * @property {string} test an expression: whether the function must wait, by a yield of `claimed()`
+ * @property {string} atOnce an expression that claims without waiting
  */
 /**
  * A helper of a rewritten text that finds the entries of all callees with one name.
@@ -519,6 +530,12 @@ function planChain(draft, chain) {
  * @property {number[]} copies how often the text of the function occurs outside and inside of twins
  * @property {Pieces} text of its twin
  * @property {Draft} draft of its twin, if it has one
+ * @property {Claim[]} claims the contested locations that its body uses: see effects.mjs
+ * @property {{ this: boolean, parameters: boolean[], others: boolean }} changes the arguments that it may change
+ * @property {Claim[]} openClaims locations that a later text can make contested
+ * @property {boolean} claimsAll whether it claims the whole package
+ * @property {ClaimText[]} claimTexts
+ * @property {string} lock the name of the lock of its activations; empty: they have none
  */
 
 /** Functions of the engine that neither call back nor take long, or only as one call of the engine. */

@@ -12,6 +12,7 @@ import {
   append, create, define, emptyMap, emptySet, freeze, holds, join, listOf, matches, pick, sort, split,
   stringify, withPropertiesOf
 } from './primordials.mjs'
+import { resolveExport } from './graph.mjs'
 import { variableOf } from './scopes.mjs'
 /** @import { Export, Loaded, Need, Target } from './blobs.mjs' */
 
@@ -19,30 +20,6 @@ import { variableOf } from './scopes.mjs'
 // exports the others read from an object, its cell. Each begins when its functions are there: it fills its
 // cell with getters of what it exports, and waits for its turn. Other modules import it through a facade, a
 // blob that imports all of the cycle, and exports each name from where it leads to.
-
-/**
- * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited
- * once, which have to be one.
- *
- * @param {Loaded} module @param {string} name @returns {Target | undefined}
- */
-function resolveExport(module, name) {
-  const list = [{ module, name }]
-  const seen = emptySet()
-  /** @type {Target[]} */
-  const targets = []
-  for (let i = 0; i < list.length; i++) {
-    const { module, name } = list[i]
-    const key = `${module.url}${module.attributes} ${name}`
-    if (seen.has(key)) continue
-    seen.add(key)
-    const found = module.exports.get(name)
-    if (name === '' || (found?.local && found.name === name)) append(targets, list[i])
-    else if (found) append(list, { module: found.need ? neededBy(found.need) : module, name: found.name })
-    else if (name !== 'default') pick(module.stars, need => append(list, { module: neededBy(need), name }))
-  }
-  return targets.length === 1 ? targets[0] : undefined
-}
 
 /**
  * The names of a module's namespace, in order, and where they lead to.

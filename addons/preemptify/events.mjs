@@ -5,13 +5,15 @@
  * Node keeps them in properties; browsers reveal none, so their `dispatchEvent` stays atomic.
  */
 
-import { budget } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import { give } from './builtins.mjs'
 import {
   append, apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore,
   isObject, matches, ownKeys, realm, sourceOf
 } from './primordials.mjs'
 import { callerJob, entryOf, recordOf, run, suspended } from './run.mjs'
+
+const { counts } = extend.code
 
 /** @param {any} object @param {string} name @returns {any} the own symbol with this description */
 const symbolOf = (object, name) =>
@@ -54,7 +56,7 @@ const hasTwin = listener => recordOf(onceOf(listener) ?? listener) !== undefined
  */
 function* emitting(emitter, type, listeners, args) {
   for (let i = 0; i < listeners.length; i++) {
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     const listener = listeners[i]
     const once = onceOf(listener)
     if (once === undefined) {
@@ -129,7 +131,7 @@ function* dispatching(target, event, root, keys) {
   for (let handler = root.next, next; handler !== undefined && event[keys.stop] !== true; handler = next) {
     next = handler.next
     if (handler.removed) continue
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     if (handler.once) {
       handler.remove()
       root.size--

@@ -131,7 +131,7 @@ export const isTailOnly = ({ node, children }) =>
 export function frame(draft, plan) {
   const { node, facts, calls } = plan
   if (!canLeaveFrame(plan)) return null
-  const isTail = draft.isOfModule && isTailOnly(plan)
+  const isTail = draft.isOfModule && !draft.claims.length && !draft.lock && isTailOnly(plan)
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
@@ -142,6 +142,14 @@ export function frame(draft, plan) {
   if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
   /** @type {Unit[]} */
   const units = []
+  if (draft.lock && !framed.isShared) {
+    append(framed.names, draft.lock)
+    emit(units, `${draft.lock}=${draft.helper('z')}();`)
+  }
+  pick(draft.claims, claim => {
+    const first = framed.place + 1
+    emit(units, framed.pause(claim.test), first, true)
+  })
   if (!framed.isShared) {
     pick(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
       emit(units, asStatement(framed, param, [asItStands(framed, param), '=', parameterOf(draft, param), ';'])))
@@ -1064,6 +1072,7 @@ export function textOfFrame(draft, plan) {
   for (let i = 0; i < functions.length; i++) {
     append(append(declarations, range(draft, functions[i].start, functions[i].end)), functions[i].plan?.registered ?? '')
   }
-  return [head, declarations, `var ${join(joined(joined([], shared), [`${self}=`]), ',')}`,
+  const own = draft.lock ? [`${draft.lock}=${helper('z')}()`] : []
+  return [head, declarations, `var ${join(joined(joined(own, shared), [`${self}=`]), ',')}`,
     withTitle(title, ['()=>{', text]), `;return ${self}()}`]
 }

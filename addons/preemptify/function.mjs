@@ -351,7 +351,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null, callee: ''
+    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true, lock: ''
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -467,10 +467,16 @@ function resolveNames(draft, ownName, isNamed) {
     if (bindings.has(key) || live.has(key)) continue
     const callee = table.get(key)?.callee
     if (callee) bindings.set(key, originalOf(callee))
+    else if (isWhole(fn) && matches(CLAIM, key)) bindings.set(key, claimNothing)
     else if (isUnknown(key)) append(lost, key)
   }
   return lost
 }
+
+/** The names of the functions by which rewritten text claims: see claimed.mjs. */
+const CLAIM = /^\$[\w$]*[PQ]\d+$/
+/** Another copy of a function claims nothing. */
+const claimNothing = () => false
 
 // Calls of preemptible functions
 

@@ -36,13 +36,20 @@ export function planTwin(draft, { node, facts, calls }) {
   for (let i = 0; i < facts.awaits.length; i++) {
     const { start, end } = facts.awaits[i]
     if (start < body.start) continue
-    insert(draft, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
-    insert(draft, end, -EXPRESSION_EDGE, start, '))')
+    const { 0: begin, 1: stop } = claimingAfter(draft)
+    insert(draft, start, EXPRESSION_EDGE, end, `${begin}(yield ${helper('y')}(`, start + 5)
+    insert(draft, end, -EXPRESSION_EDGE, start, `))${stop}`)
     part(draft, facts.awaits[i])
   }
   if (facts.isAsync && facts.isGenerator) planProduced(draft, facts, body)
   for (let i = 0; i < facts.loops.length; i++) {
     if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
+  }
+  if (facts.isGenerator && draft.claims.length) {
+    pick(facts.yields, ({ start, end }) => {
+      const { 0: begin, 1: stop } = claimingAfter(draft)
+      if (start > body.start) enclose(draft, start, end, EXPRESSION_EDGE, `${begin}(`, `)${stop}`)
+    })
   }
   if (draft.isOfModule) {
     planTarget(draft, facts)
@@ -106,10 +113,37 @@ function planBeginning(draft, own) {
   const called = callee ? `arguments.callee = ${callee}; ` : ''
   const names = listOf(variables)
   if (begin) append(names, begin)
+  if (draft.lock) append(names, `${draft.lock}=${draft.helper('z')}()`)
   const declared = names.length ? ` let ${join(names, ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
     spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${called}` +
-      pointIn(draft, body, own)) + (isBlock ? '' : `${spell(' ')}return `))
+      pointIn(draft, body, own) + claiming(draft)) + (isBlock ? '' : `${spell(' ')}return `))
+}
+
+/**
+ * The text by which a generator function claims: it waits, unless it is one of the source, whose steps cannot
+ * wait.
+ *
+ * @param {Draft} draft
+ */
+function claiming({ claims, canWait, helper }) {
+  let text = ''
+  pick(claims, ({ test, atOnce }) => {
+    text += canWait ? `if(${test})yield ${helper('Q')}();` : `${atOnce};`
+  })
+  return text
+}
+
+/**
+ * The text around an `await` or a `yield`, after which the function claims again.
+ *
+ * @param {Draft} draft
+ */
+function claimingAfter({ claims, canWait, helper }) {
+  if (!claims.length) return ['', '']
+  let text = ''
+  pick(claims, ({ test, atOnce }) => { text += canWait ? `,${test}?yield ${helper('Q')}():0` : `,${atOnce}` })
+  return [`${helper('Z')}(`, `${text})`]
 }
 
 /**
@@ -160,7 +194,7 @@ function planForAwait(draft, loop) {
   replace(draft, start, close + 1, spell(`for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`))
   // An object pattern at the beginning of a statement would be a block.
   enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
-    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
+    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `), claiming(draft)], spell(' }'))
 }
 
 /**

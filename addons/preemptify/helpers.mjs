@@ -5,6 +5,8 @@
  * support.
  */
 
+import { SITES_PER_SCRIPT, STAND_IN_SITES } from './claims.mjs'
+
 /**
  * Functions of the run-time support by their names in rewritten text, with the number of parameters that the
  * text passes on.
@@ -12,8 +14,8 @@
  * @type {Record<string, { name: string, arity: number }>}
  */
 export const HELPERS = {
-  t: { name: 'twin', arity: 4 },
-  D: { name: 'titledTwin', arity: 4 },
+  t: { name: 'twin', arity: 5 },
+  D: { name: 'titledTwin', arity: 5 },
   e: { name: 'enter', arity: 2 },
   w: { name: 'awaited', arity: 2 },
   a: { name: 'apply', arity: 3 },
@@ -43,7 +45,10 @@ export const HELPERS = {
   R: { name: 'derived', arity: 3 },
   s: { name: 'superCall', arity: 2 },
   h: { name: 'short', arity: 1 },
-  O: { name: 'whole', arity: 1 }
+  O: { name: 'whole', arity: 2 },
+  z: { name: 'ownLock', arity: 0 },
+  Z: { name: 'first', arity: 2 },
+  Q: { name: 'claimed', arity: 0 }
 }
 
 /**
@@ -69,20 +74,25 @@ export const standInOf = realm => `(G=>{const O=({}).constructor,` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
   `const{call,apply:of}=S,apply=call.bind(of),{next}=(function*(){})(),` +
-  `budget={get left(){return 1/0},set left(_){},room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
+  `budget={get left(){return 1/0},set left(_){},room:1/0,s:null},own=f=>f,set=(f,t)=>{new S(f,t)},` +
   `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},` +
   `enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
-  `names(){},titledTwin(...l){return this.twin(...l)},` +
-  `twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry,` +
+  `names(){},locks:[],said:[],first:own,` +
+  `sites(n){return this.said.push(n)*${SITES_PER_SCRIPT}+${STAND_IN_SITES - SITES_PER_SCRIPT}},` +
+  `lockOf(names,isContested){const l={h:null,r:null,names,isContested};this.locks.push(l);return l},` +
+  `ownLock(){return this.lockOf()},` +
+  `titledTwin(...l){return this.twin(...l)},` +
+  `twin(f,generator,entry=null,self=null,changes=0){set(f,{generator:generator||void 0,entry,changes,` +
   `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `making:own,short(){return true},` +
-  `plain:apply,wholes:[],whole(f){this.wholes.push(f);return f},` +
+  `plain:apply,wholes:[],whole(f,g){this.wholes.push([f,g]);return f},` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
   `derived(f,body,flags){this.body(f,{isDerived:true,body:body||null,flags})},` +
-  `body(f,body,takesTarget){set(f,{generator:null,entry:f,awaited:null,self:takesTarget||null,target:null,` +
+  `body(f,body,takesTarget){set(f,{changes:0,generator:null,entry:f,awaited:null,self:takesTarget||null,` +
+  `target:null,` +
   `Blank:null,body})}` +
   `}}})()})(${realm})`

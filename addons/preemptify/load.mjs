@@ -11,11 +11,13 @@ import { budget, extend } from '../../rt.mjs'
 import {
   blobOf, blobs, door, importError, moduleHost, modules, nameIn, neededBy, readModule, rewriteModule
 } from './blobs.mjs'
+import { exclusiveOption, override } from './claimed.mjs'
 import { cycle, explained, linkCycle } from './cycles.mjs'
+import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, cut, emptyMap, emptySet, find, holds, indexOf, keysOf, matches, min, pick,
-  splice, startsWith, stringify
+  adopt, allOf, append, assign, cut, emptyMap, emptySet, exec, find, holds, listOf, indexOf, keysOf, matches, min, pick,
+  shielded, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -33,19 +35,22 @@ const { options: optionsOf, wrongType } = extend.check
  *
  * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of
  *   Node's packages
- * @param {{ base?: string | URL }} [options] default: the address of the page, or the current directory; give
- *   `import.meta.url`
+ * @param {{ base?: string | URL, exclusive?: boolean | string[] }} [options] `base`: default: the address of the
+ *   page, or the current directory; give `import.meta.url`. `exclusive` replaces the inference of what functions
+ *   claim, in modules that are loaded later: true: each stay claims the whole package of the module; false:
+ *   nothing is claimed; a list of packages: true for these
  * @returns {Promise<any>} its namespace, the same one whenever it is asked for
  * @throws {EvalError} (rejects) when the Content-Security-Policy of the page has no `blob:` in its script-src
  */
 export async function importModule(url, options = {}) {
   const host = moduleHost()
-  const { base = host.base } = optionsOf(options, { base: address })
+  const { base = host.base, exclusive } = optionsOf(options, { base: address, exclusive: exclusiveOption })
   address('url', url)
   const from = resolved(`${base}`, host.base)
-  if (!host.node) return importAt(resolved(`${url}`, from))
+  if (!host.node) return importAt(resolved(`${url}`, from), '', exclusive)
   hook(host)
-  return host.bring(`${url}${MARK}${from}`)
+  const rule = exclusive === undefined ? '' : `!${encodeURIComponent(stringify(exclusive))}!`
+  return host.bring(`${url}${MARK}${rule}${from}`)
 }
 
 /** @param {string} name @param {any} value */
@@ -117,8 +122,10 @@ function hook({ node }) {
 export async function resolveMarked(specifier, context, next) {
   const { parentURL = '' } = context
   if (!holds(specifier, MARK) && !holds(parentURL, MARK)) return next(specifier, context)
-  const base = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length) : unmarked(parentURL)
+  const mark = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length) : unmarked(parentURL)
+  const { 1: rule, 2: base } = exec(/^(?:!(.*?)!)?(.*)$/, mark)
   const found = await next(unmarked(specifier), { ...context, parentURL: base })
+  if (rule) override(JSON.parse(decodeURIComponent(rule)), found.url)
   return startsWith(found.url, 'node:') || isOwnModule(found.url) ? found : { ...found, url: found.url + MARK }
 }
 
@@ -147,7 +154,7 @@ export async function loadMarked(url, context, next) {
  * A thread that compiles modules: this thread, or a worker.
  *
  * @typedef {object} Compiler
- * @property {(url: string, attributes?: string) => Promise<Compiled>} compile
+ * @property {(url: string, attributes?: string, exclusive?: boolean | string[]) => Promise<Compiled>} compile
  * @property {(blobs: string[]) => void} forget
  */
 /**
@@ -184,11 +191,14 @@ export function serveBy(others) {
 /**
  * Loads a module and all that it imports, and makes blobs of them.
  *
- * @param {string} url @param {string} [attributes] @returns {Promise<Compiled>}
+ * @param {string} url @param {string} [attributes] @param {boolean | string[]} [exclusive]
+ * @returns {Promise<Compiled>}
  */
-export async function compileModule(url, attributes) {
+export async function compileModule(url, attributes, exclusive) {
+  if (exclusive !== undefined) override(exclusive, url)
   const module = moduleAt(url, attributes)
-  await loadGraph(module)
+  const graph = await loadGraph(module)
+  shielded(analyse, [pick(graph, ({ blob, tree }) => !blob && tree !== null && tree.plans === undefined)])
   const { made, order } = linkGraph(module)
   /** @type {string[]} */
   const origins = []
@@ -249,11 +259,14 @@ function opened(door) {
   return opening
 }
 
-/** @param {string} url @param {string} [attributes] @returns {Promise<any>} */
-async function importAt(url, attributes) {
+/**
+ * @param {string} url @param {string} [attributes] @param {boolean | string[]} [exclusive]
+ * @returns {Promise<any>}
+ */
+async function importAt(url, attributes, exclusive) {
   const { bring } = moduleHost()
   const { compile, forget } = await (compiler ??= startCompiler())
-  const { blob, made, origins, order, door } = await compile(url, attributes)
+  const { blob, made, origins, order, door } = await compile(url, attributes, exclusive)
   for (let i = 0; i < made.length; i++) blobs.set(made[i], origins[i])
   try {
     await opened(door)
@@ -329,46 +342,7 @@ async function load(module) {
   readExports(module)
 }
 
-/**
- * Lists the imports and exports of a module as ECMA-262 does: the export of an imported name is an indirect
- * export.
- *
- * @param {Loaded} module
- */
-function readExports({ url, tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
-  pick(needs, need => {
-    const { type, specifiers, exported } = need.node
-    if (type === 'ExportAllDeclaration' && exported) exports.set(nameIn(exported), { need, name: '' })
-    else if (type === 'ExportAllDeclaration') append(stars, need)
-    else pick(specifiers, ({ type, local, imported, exported }) => {
-      if (local.variable?.declarations.length > 1) throw new SyntaxError(`${url}: '${local.name}' is declared twice`)
-      if (exported) exports.set(nameIn(exported), { need, name: nameIn(local) })
-      else imports.set(local.variable, { need, name: imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : '' })
-    })
-  })
-  /** The first name of each variable. */
-  const named = emptyMap()
-  const give = (/** @type {string} */ name, /** @type {string} */ local) => {
-    if (!named.has(local)) named.set(local, name)
-    exports.set(name, { name: named.get(local), local })
-  }
-  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
-    if (type === 'ExportDefaultDeclaration') give('default', matches(/Declaration$/, declaration.type) && declaration.id?.name || 'default')
-    else if (type === 'ExportNamedDeclaration' && declaration) {
-      pick(keysOf(variables), name => {
-        if (find(variables[name].declarations, id => id.start > start && id.end <= end)) give(name, name)
-      })
-    } else if (type === 'ExportNamedDeclaration' && !source) {
-      pick(specifiers, ({ local, exported }) => {
-        const imported = imports.get(local.variable)
-        if (imported) exports.set(nameIn(exported), imported)
-        else give(nameIn(exported), local.name)
-      })
-    }
-  })
-}
-
-/** A module and all that it imports. @param {Loaded} entry */
+/** Loads a module and all that it imports. @param {Loaded} entry @returns {Promise<Loaded[]>} */
 async function loadGraph(entry) {
   const list = [entry]
   const seen = emptySet()
@@ -378,6 +352,7 @@ async function loadGraph(entry) {
     await list[i].loaded
     pick(list[i].needs, ({ url, attributes }) => append(list, moduleAt(url, attributes)))
   }
+  return listOf(seen)
 }
 
 /**

@@ -22,17 +22,23 @@ function isInWith(node, own) {
   return false
 }
 
-/** A statement that yields on a condition. @param {Draft} draft @param {string} condition */
-const pause = ({ steps, framed }, condition) => framed ? framed.pause(condition)
-  : steps ? `if (${condition} && ${steps}.p()) yield ${steps};` : `if (${condition}) yield;`
+/**
+ * A statement that yields on a condition.
+ *
+ * @param {Draft} draft @param {string} condition @param {string} [budget] an expression of the budget
+ */
+const pause = ({ steps, framed, budget: name }, condition, budget = name) => framed ? framed.pause(condition)
+  : steps ? `if (${condition} && ${steps}.p()) yield ${steps};` : `if (${condition}) yield ${budget}.p;`
 
 /**
  * A point. In the body of a `with` no name is sure to be ours; `super` is.
  *
  * @param {Draft} draft @param {Node} node @param {Node} own
  */
-export const pointIn = (draft, node, own) => draft.isCounted
-  ? draft.spell(pause(draft, `--${isInWith(node, own) ? 'super.' : ''}${draft.budget}.left <= 0`)) : 'yield;'
+export function pointIn(draft, node, own) {
+  const budget = `${isInWith(node, own) ? 'super.' : ''}${draft.budget}`
+  return draft.isCounted ? draft.spell(pause(draft, `--${budget}.left <= 0`, budget)) : `yield ${budget}.p;`
+}
 
 /**
  * Whether a node keeps the code around it from being moved, as it may yield or keep variables.

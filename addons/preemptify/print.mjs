@@ -5,7 +5,6 @@
  * functions nest deeply there is only the twin, and a stub runs it to completion for plain calls.
  */
 
-import { extend } from '../../rt.mjs'
 import {
   constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
   isTwinMember, keyOf, nameAsMember
@@ -17,15 +16,16 @@ import {
 } from './edits.mjs'
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
+import { findEffects, newPackage } from './effects.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
+import { claimsOf, overrideFor, packageOf } from './claimed.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf,
   matches, max, pick, resume, shielded, sort, startsWith, stringify, trimmed
 } from './primordials.mjs'
-import { read } from './read.mjs'
-import { isFunctionNode, isGlobal, isStrictBody, names } from './scopes.mjs'
+import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
   chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
   possibleKeepers, predictedLength
@@ -33,8 +33,6 @@ import {
 /** @import { Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
-
-const { among, options: optionsOf, text, wrongType } = extend.check
 
 /** How much longer than its source a text may become, and as far as it is counted. */
 const MOST_GROWTH = 3.99
@@ -48,47 +46,22 @@ const AIM = 0.995
 /** The part of the allowed length that may stay unused. */
 const SLACK = 0.01
 
-export const kind = /* @__PURE__ */ among('module', 'script')
-const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
-
-/**
- * Rewrites a module or a script, so that its functions have preemptible twins.
- *
- * @param {string} text
- * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options] `type`: default 'module';
- *   `runtime`: the URL by which a module imports the run-time support, default
- *   './addons/preemptify/runtime.mjs'; `url`: the URL of the text, for a source map
- * @returns {string} the same module or script; what is served needs no eval
- * @throws {TypeError} naming the parameter
- * @throws {SyntaxError} when it cannot be parsed, or holds what would have another meaning
- */
-export function sourceOfModule(text, options = {}) {
-  return shielded(rewriteSource, [text, options])
-}
-
-/** @param {string} text @param {any} options the options of `sourceOfModule` */
-function rewriteSource(text, options) {
-  const { type = 'module', runtime = './addons/preemptify/runtime.mjs', url } = optionsOf(options, SOURCE_OPTIONS)
-  if (typeof text !== 'string') throw wrongType('text', 'a string', text)
-  const tree = read(text, type)
-  names(tree)
-  return rewrittenText(text, tree, runtime, url)
-}
-
 /**
  * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime
  * @param {string} [url]
  * @param {string} [prologue] when its functions are there @param {string} [epilogue]
+ * @param {{ exclusive?: boolean, package?: string }} [claims] as of sourceOfModule
  */
-export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
-  return shielded(printText, [text, tree, runtime, url, prologue, epilogue])
+export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '', claims = {}) {
+  return shielded(printText, [text, tree, runtime, url, prologue, epilogue, claims])
 }
 
 /**
  * @param {string} text @param {Node} tree @param {string} runtime @param {string | undefined} url
  * @param {string} prologue @param {string} epilogue
+ * @param {{ exclusive?: boolean, package?: string }} claims as of rewrittenText
  */
-function printText(text, tree, runtime, url, prologue, epilogue) {
+function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, package: given }) {
   checkPatterns()
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0) - epilogue.length
   /** @type {number[] | null} */
@@ -96,10 +69,13 @@ function printText(text, tree, runtime, url, prologue, epilogue) {
   /** @type {(number | string)[]} */
   const named = []
   const isLong = text.length >= SHORT
+  const name = url ?? `text:${hashOf(text)}`
+  const directory = given ?? packageOf(name)
+  const unit = { name, directory, exclusive: exclusive ?? overrideFor(directory) }
   // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its
   // beginning.
-  const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong) ??
-    printModule(text, tree, runtime, kept, named, prologue, room, false, false)) + epilogue
+  const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong, unit) ??
+    printModule(text, tree, runtime, kept, named, prologue, room, false, false, unit)) + epilogue
   return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
 }
 
@@ -117,10 +93,19 @@ function printText(text, tree, runtime, url, prologue, epilogue) {
  * @param {number} room the greatest length of the text
  * @param {boolean} says whether calls hand in their text for messages
  * @param {boolean} mustFit whether no text is to be shortened
+ * @param {{ name: string, directory: string, exclusive: boolean | undefined }} unitOf as of claimsOf
  * @returns {string | null} the text; null if it must fit and is too long
  */
-function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit) {
-  const plans = planModule(tree)
+function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
+  const isAnalysed = tree.plans !== undefined
+  const plans = isAnalysed && !tree.isPrinted ? tree.plans : planModule(tree)
+  if (isAnalysed) copyEffects(tree.plans, plans)
+  else {
+    const state = newPackage(unitOf.directory === '')
+    findEffects([{ tree, plans, text: source, name: unitOf.name }], { package: state })
+  }
+  tree.plans = plans
+  tree.isPrinted = true
   countCopies(plans)
   pick(plans, plan => {
     plan.bound = pick(plan.facts.calls, usesHelper)
@@ -183,6 +168,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
+  /** The texts by which functions claim. */
+  const claimed = claimsOf(plans, { our, unit, budget: isScript ? `${global}p.budget` : budget, ...unitOf })
   /** Functions whose twins can have either form. The first ones lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of them have generator form. */
@@ -223,7 +210,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
       steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this',
       isOfModule: true, isCounted: true, framed: null,
-      callee: needsCallee(plan) ? `${plan.twin}F` : ''
+      callee: needsCallee(plan) ? `${plan.twin}F` : '', claims: plan.claimTexts, canWait: !facts.isGenerator,
+      lock: plan.lock
     }
   }
 
@@ -286,7 +274,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const at = placeOfHead()
     const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
       insert({ edits: plain }, at, rank, Infinity, text)
-    if (isScript && !isTopLevel && used.size) {
+    if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
       add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
     }
     add(STATEMENT_EDGE, begin)
@@ -441,11 +429,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const { name, arity } = HELPERS[key]
-      const list = cut('f,g,e,s', 0, max(0, 2 * arity - 1))
+      const list = cut('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
     keepers.forEach(({ name }, key) => { result += textOfKeeper(name, key) })
-    return used.size ? `${result}${namesOfTwins()}` : ''
+    result += claimed.prologue(`${global}p.runtime`)
+    return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
 
   /**
@@ -510,6 +499,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
     const isObjectMethod = facts.isMethod && !isInClass
     const isKept = isKeptWhole(plan)
+    claimPlainly(plan, edits)
     if (!isLong && !isKept) {
       const { start, end } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
       if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
@@ -523,13 +513,17 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { isAsync, isGenerator } = facts
     const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
       : takesTarget(facts) ? ',3' : ''
-    const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
+    const ownThis = facts.isArrow && facts.usesThis && !frame ? '[this]' : ''
+    const changes = isLong ? changesOf(plan) : 0
+    const self = changes ? `${frame ? '' : how || ',null'},${ownThis || 'null'},${changes}`
+      : ownThis ? `${how || ',null'},${ownThis}` : how
     const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
     const callee = plan.draft?.callee ?? ''
     const isNamedInside = !isDual || callee !== '' || !(isShared || isTail)
     /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
     const registered = (fn, twin, by = register) =>
-      isKept ? [`${helper('O')}(`, fn, ')'] : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+      isKept ? [`${helper('O')}(`, fn, claimerOf(plan), ')']
+        : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
     else if (isInClass) printMember()
@@ -549,11 +543,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const isOfScript = isScript && plan.parent?.parent === null
       const declare = isOfScript ? 'var' : 'const'
-      const declared = plan.isHoisted || isKept ? '' : [`${declare} ${twin}=`, titled(text), ';']
+      const isNamed = frame || callee || plan.isCalledDirectly || !isDual
+      const declared = plan.isHoisted || isKept || !isNamed ? '' : [`${declare} ${twin}=`, titled(text), ';']
       // A declaration is no result of a script.
       const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
       plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
-        registered(name, twin, plan.isHoisted ? helper('D') : register), ';']
+        plan.isHoisted ? registered(name, twin, helper('D')) : registered(name, isNamed ? twin : titled(text)),
+        ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
 
@@ -654,6 +650,34 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     }
   }
 
+  /**
+   * Lets the plain text of a function claim: when it begins, and after each `await` and `yield`.
+   *
+   * @param {Plan} plan @param {Edit[]} edits
+   */
+  function claimPlainly({ node, facts, claimTexts, lock }, edits) {
+    if (!claimTexts.length && !lock || node.type === 'StaticBlock') return
+    const { body = node.value } = node // of a function, or the value of a field
+    if (!body) return
+    const declared = lock ? `var ${lock};` : ''
+    let claims = ''
+    pick(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
+    if (body.type === 'BlockStatement') {
+      const at = pastDirectives(body.body, body.start + 1)
+      const begin = at > body.start + 1 ? ';' : ''
+      insert({ edits }, at, -BODY_EDGE / 2, Infinity, `${begin}${declared}${claims && `${claims};`}`)
+    } else if (claims) {
+      enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${claims},`, ')')
+    }
+    if (claims && (facts.isAsync || facts.isGenerator)) {
+      pick(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
+        if (start < body.start) return
+        enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('Z')}((`, `),${claims})`)
+      })
+    }
+    inOrder(edits)
+  }
+
   /** A function that drives its twin. @param {Plan} plan @param {string} head */
   function stub(plan, head) {
     const { node, facts, twin } = plan
@@ -677,6 +701,42 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})` : `${helper('a')}(${twin},${self},${all})`})`
     return isArrow && !directive ? `${head}(${isSimple ? given : rest})=>${result}`
       : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
+  }
+}
+
+/**
+ * The arguments that a function may change: bit 0 is `this`, bit 1 the first parameter, and so on.
+ *
+ * @param {Plan} plan
+ */
+function changesOf({ changes }) {
+  let bits = changes.this ? 1 : 0
+  for (let i = 0; i < MOST_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
+  return changes.parameters.length + (changes.others ? 1 : 0) || changes.this ? bits : 0
+}
+const MOST_PARAMETERS = 8
+
+/**
+ * The text of a function that claims what a function without a twin uses, for the scheduler, which can wait.
+ *
+ * @param {Plan} plan
+ */
+function claimerOf({ claimTexts }) {
+  let tests = ''
+  pick(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
+  return tests && `,()=>${tests}`
+}
+
+/**
+ * Copies the effects of functions to the plans of another printing.
+ *
+ * @param {Plan[]} from @param {Plan[]} to
+ */
+function copyEffects(from, to) {
+  for (let i = 0; i < to.length; i++) {
+    to[i].claims = from[i].claims
+    to[i].openClaims = from[i].openClaims
+    to[i].changes = from[i].changes
   }
 }
 
@@ -786,7 +846,7 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const isUser = plan.isLong || isKeptWhole(plan) || plan.bound.length > 0
+    const isUser = plan.isLong || plan.claims.length > 0 || isKeptWhole(plan) || plan.bound.length > 0
     const count = usersIn(plan) + (isUser ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)

@@ -78,6 +78,21 @@ export function frameOf() {
   return found
 }
 
+/** The claim that the running twin waits for next, until its text or its frame takes it. @type {any} */
+let expected = null
+
+/** Says for what the running twin must wait. @param {any} claim */
+export function expect(claim) {
+  expected = claim
+}
+
+/** Takes the claim for which the running twin must wait; null: it is at a point. */
+export function takeExpected() {
+  const claim = expected
+  expected = null
+  return claim
+}
+
 /** What a twin leaves that is suspended. */
 class Frame {
   /**
@@ -89,6 +104,8 @@ class Frame {
     this.entry = entry
     this.values = values
     this.self = self
+    /** The claim that the twin waits for; null: it is at a point. */
+    this.wait = takeExpected()
     this.isAway = isAway
   }
 }
@@ -112,9 +129,9 @@ export function suspend(entry, values, self) {
  */
 export function* goOnFrom(frame) {
   for (let result; ; frame = pending.pop()) {
-    const { entry, values, self, isAway } = frame
+    const { entry, values, self, isAway, wait } = frame
     try {
-      values[0] = values[0] === budget ? yield suspended() : yield
+      values[0] = values[0] === budget ? yield suspended() : yield wait ?? counts.p
     } catch (error) {
       if (!isAway) throw error
       values[0] = new Failure(error)
@@ -152,6 +169,20 @@ export const begun = generator => new Suspended(generator, apply(next, generator
 
 /** How many generators are driven to their end on the engine's stack. */
 let driving = 0
+
+/** Whether plain calls run twins to their end on the stack, which therefore cannot wait. */
+export const isDriving = () => driving > 0
+
+/** Runs code of another job inside of a plain call. @param {() => void} fn */
+export function undriven(fn) {
+  const depth = driving
+  driving = 0
+  try {
+    fn()
+  } finally {
+    driving = depth
+  }
+}
 
 /** Whether a chunk of a loop has to be followed by a yield. */
 export const over = () => driving > 0 || checkpoint()
@@ -220,6 +251,7 @@ export const steps = /* @__PURE__ */ stepsOf(function* () {})
  * @property {any} [body] of a class: the body of its constructor, called with the new object as `this`; a
  *   generator function is in an array. Of a derived class: a Derived
  * @property {any} Blank makes objects of its prototype
+ * @property {number} changes the arguments that it may change: bit 0 is `this`, bit 1 the first parameter
  */
 
 /**
@@ -267,14 +299,25 @@ export const recordOf = fn => stamps.get(fn)
 /** Whether a function is the one without a twin that was looked up last. @param {any} fn */
 export const isLatestPlain = fn => fn === latestPlain
 
-/** Functions of rewritten code that have no twin. @type {WeakMap<Function, true>} */
+/**
+ * Functions of rewritten code that have no twin, with what claims for them.
+ *
+ * @type {WeakMap<Function, any>}
+ */
 const wholes = /* @__PURE__ */ emptyWeakMap()
 
-/** Registers a function that has no twin. @param {any} fn */
-export function whole(fn) {
-  wholes.set(fn, true)
+/**
+ * Registers a function that has no twin.
+ *
+ * @param {any} fn @param {() => boolean} [claim] claims what the function uses: whether the job must wait
+ */
+export function whole(fn, claim) {
+  wholes.set(fn, claim)
   return fn
 }
+
+/** @param {any} fn @returns {(() => boolean) | undefined} as of whole */
+export const claimerOf = fn => wholes.get(fn)
 
 /** Whether a function has been registered without a twin. @param {any} fn */
 export const isWhole = fn => wholes.has(fn)
@@ -292,13 +335,13 @@ export const TAKES_TARGET = 3
 
 /**
  * @param {any} fn @param {any} generator @param {any} entry @param {Twin['self']} self
- * @param {Twin['target']} target @param {any} [body]
+ * @param {Twin['target']} target @param {any} [body] @param {number} [changes]
  */
-export function stamp(fn, generator, entry, self = null, target = null, body) {
+export function stamp(fn, generator, entry, self = null, target = null, body, changes = 0) {
   latestPlain = NO_ARGUMENTS
   if (entry === TAKES_TARGET) self = true
   const awaited = entry === false ? false : null
-  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body })
+  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes })
 }
 
 /** Whether a twin is the one of an async function. @param {Twin} twin */
@@ -487,6 +530,7 @@ function driveOn(leaf, value, free) {
         leaf = value.generator
         value = value.take()
       }
+      counts.isPoint = false
       if (value !== undefined) append(callers, leaf)
       leaf = value ?? leaf
       value = undefined

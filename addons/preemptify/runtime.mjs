@@ -11,14 +11,15 @@ import { budget, extend } from '../../rt.mjs'
 import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
 import { adviceFor, noteNames } from './advice.mjs'
+import { addSites, adoptSites, adoptLock, lockOf, ownLock, startingAfter, startingWith } from './claims.mjs'
 import { stampEvents } from './events.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
-  adoptStamps, again, asMethod, awaitedEntryOf, away, driveToEnd, entryOf, forwarded, frameOf, generatorOf,
-  over, recordOf, rethrow, run, stamp, suspend, suspended, wait, whole
+  adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf, forwarded, frameOf,
+  generatorOf, over, recordOf, rethrow, run, stamp, suspend, suspended, takeExpected, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -49,11 +50,12 @@ const derived = (F, code, flags) => body(F, { isDerived: true, body: code || nul
  *   does. None: it runs the generator. False for async functions, whose calls become child jobs; true for
  *   generator functions, whose twins are given their Steps first
  * @param {any[]} [self] the `this` of an arrow function
+ * @param {number} [changes] the arguments that it may change: bit 0 is `this`
  * @returns {F}
  */
-function twin(fn, generator, entry, self) {
+function twin(fn, generator, entry, self, changes) {
   if (!isLinked) link()
-  stamp(fn, generator || undefined, entry ?? null, self)
+  stamp(fn, generator || undefined, entry ?? null, self, null, undefined, changes)
   return fn
 }
 
@@ -63,9 +65,9 @@ function twin(fn, generator, entry, self) {
  *
  * @type {typeof twin}
  */
-function titledTwin(fn, generator, entry, self) {
+function titledTwin(fn, generator, entry, self, changes) {
   define(generator || entry, 'name', fn.name)
-  return twin(fn, generator, entry, self)
+  return twin(fn, generator, entry, self, changes)
 }
 
 /**
@@ -90,7 +92,9 @@ function link() {
     }))
   } else if (found.runtime.isStandIn) {
     adoptStamps(found.runtime)
-    pick(found.runtime.wholes, whole)
+    pick(found.runtime.wholes, ({ 0: fn, 1: claim }) => whole(fn, claim))
+    pick(found.runtime.locks, adoptLock)
+    adoptSites(found.runtime.said)
     found.budget = budget
     found.runtime = runtime
   } else {
@@ -141,6 +145,12 @@ export const runtime = {
   binding,
   making,
   names: noteNames,
+  lockOf,
+  ownLock,
+  sites: addSites,
+  claimed: takeExpected,
+  /** @param {any} value */
+  first: value => value,
   short: isShort,
   whole,
   drive: driveToEnd,
@@ -159,6 +169,14 @@ export const runtime = {
 export const support = { budget, runtime }
 export { budget }
 
+/** What starts a job with a function. @param {any} fn @returns {any} */
+function startOf(fn) {
+  const twin = twinOf(fn)
+  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes)
+  const claim = isLinked ? claimerOf(fn) : undefined
+  return claim === undefined ? fn : startingAfter(fn, claim)
+}
+
 /**
  * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.
  */
@@ -166,7 +184,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
-  }, adviceFor })
+  }, startOf, adviceFor })
   if (shared in realm) link()
 }
 linkScheduler()

@@ -22,6 +22,8 @@ const MESSAGE = 20
 const REGISTRATION = { call: 21, title: 3.7, name: 2.4 }
 /** A function that runs its twin. */
 const STUB = 61
+/** What a function claims, in a twin in frame form, in a generator, and in a plain body. */
+const CLAIM = { frame: 32, generator: 24, plain: 9 }
 
 /**
  * Predicts by how much a twin is longer than the text of its function.
@@ -32,9 +34,10 @@ const STUB = 61
 function addedBy(plan, says, isFramed) {
   const { calls, facts: { loops } } = plan
   const { length } = calls
-  const said = says ? MESSAGE * length : 0
+  const isClaiming = plan.claims.length > 0
+  const said = (says ? MESSAGE * length : 0) + (isClaiming ? isFramed ? CLAIM.frame : CLAIM.generator : 0)
   if (!isFramed) return said + GENERATOR.twin + GENERATOR.call * length + GENERATOR.loop * loops.length
-  if (isTailOnly(plan)) return said + TAIL.twin + TAIL.call * length
+  if (isTailOnly(plan) && !isClaiming) return said + TAIL.twin + TAIL.call * length
   let places = 0
   for (let i = 0; i < length; i++) if (calls[i].node.isHeld) places++
   return said + FRAME.twin + FRAME.place * places + FRAME.call * (length - places) + FRAME.loop * loops.length
@@ -53,7 +56,7 @@ export function predictedLength(plans, says, keepers) {
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
     const { node, isLong, text, title, twin, copies: { 0: outside, 1: inside } } = plan
-    const own = ownSpan(plan)
+    const own = ownSpan(plan) + (plan.claims.length > 0 ? CLAIM.plain : 0)
     length += outside * (!isLong || isPrintedTwice(plan, false) ? own : STUB)
     length += inside * (!isLong || isPrintedTwice(plan, true) ? own : STUB)
     if (!isLong) continue
@@ -175,7 +178,7 @@ export function ownLength({ text, edits, own, frame, children }) {
  * @param {Plan[]} plans
  */
 export function inOrderOfLoss(plans) {
-  const spare = pick(plans, plan => plan.isFramed && !isTailOnly(plan))
+  const spare = pick(plans, plan => plan.isFramed && (!isTailOnly(plan) || plan.claims.length > 0))
   /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
   const heights = emptyMap()
   const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0

@@ -17,11 +17,13 @@
  * Each sorts a list without holes in place.
  */
 
-import { budget } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import {
   append, apply, defineProperties, find, floor, joined, min, pick, resume, takeLast
 } from './primordials.mjs'
 import { MANY_POINTS, steps, suspended } from './run.mjs'
+
+const { counts } = extend.code
 
 /**
  * A comparator as a job calls it, and the question that its answer decides.
@@ -36,7 +38,7 @@ import { MANY_POINTS, steps, suspended } from './run.mjs'
  */
 function* wait(answer) {
   if (answer === budget) return yield suspended()
-  yield
+  yield counts.p
   return answer
 }
 

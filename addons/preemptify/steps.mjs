@@ -165,7 +165,7 @@ function* rest(steps, leaf) {
   hold(steps)
   hold(leaf)
   try {
-    value = yield call
+    value = yield call ?? counts.p // a point, which does not end the stay
   } catch (error) {
     value = error
     method = throwInNext
@@ -358,7 +358,7 @@ function* collecting(steps, isMap) {
       yield suspended()
       continue
     }
-    if (--budget.left <= 0) yield
+    if (--budget.left <= 0) yield counts.p
     append(list, value)
     if (isMap && !isObject(value)) {
       steps.return()

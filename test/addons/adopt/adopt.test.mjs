@@ -104,7 +104,7 @@ const { working, lookTwice, preemptiveFalse, returning, withoutAnswer, stopping 
     [1].forEach(one => { return one }) // return 'this'
     work()
   }
-`, { type: 'module', runtime: new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href }))}`)
+`, { exclusive: false, runtime: new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href }))}`)
 
 /** An adopted page, and callbacks of some ms. */
 function adopted({ rules, budget = 'auto', warn = false, ...options } = {}) {

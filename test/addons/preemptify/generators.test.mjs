@@ -272,7 +272,7 @@ semantics('a job that is cancelled within a step, or a constructor, is told ther
     export function main(tick, log) { for (const x of outer(tick, log)) log.push(x) }
     export function make(tick, log) { new Made(tick, log) }`)
   for (const [work, expected] of [[main, [1, 'AbortError', 'inner', 'outer']], [make, ['made']]]) for (const budget of [1, 7]) {
-    const host = virtualHost()
+    const host = virtualHost({ read: 0.1 })
     const log = []
     let ticks = 0
     const job = new Scheduler({ host, budget }).spawn(work, {}, () => { if (++ticks === 20) job.cancel() }, log)

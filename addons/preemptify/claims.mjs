@@ -1,0 +1,626 @@
+/**
+ * addons/preemptify/claims.mjs: the critical sections of plain code, at run time.
+ *
+ * Plain code relies on run-to-completion: it never wrote down its critical sections. The compiler infers
+ * which state each function uses (effects.mjs), and a function claims the locks of this state when it
+ * begins. A job holds its claims until its stay ends: until it awaits, ends, or reaches the scheduler by a
+ * `yield` that a person wrote. So plain code of one stay sees no effects of another one.
+ *
+ *   claim     is granted when no other stay holds a conflicting claim, and no conflicting claim of at least
+ *             the same rank waits. Two shared claims do not conflict
+ *   holders   inherit the rank of the best waiting claim
+ *   cannot wait (a plain call, a critical section, a listener in its event)
+ *             the holders run to the end of their stays inside of the present step
+ *   cycle     a claim that would close a cycle, or that waits for code below it on the call stack, is
+ *             granted, and the console names both functions
+ *
+ * Rewritten text compares a field of the lock with the stay of the running job, and calls the lock only if
+ * they differ:
+ *
+ *   if (lock.h !== budget.s && lock.X(site)) yield claimed()
+ *
+ * Invariants:
+ *   1 `lock.h` is null if no stay holds the lock, a stay only if this stay holds it exclusively, or has
+ *     ended.
+ *   2 `lock.r` is null if no stay holds the lock, a stay only if this stay holds it, or has ended.
+ *   3 Each holder of a lock is a job whose stay lists the lock; except for the stay in which an activation
+ *     began, until another one claims.
+ *   4 Only waiting claims give the lock owners, so an uncontested claim costs no inheritance.
+ */
+
+import { extend } from '../../rt.mjs'
+import {
+  append, apply, assign, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm, setPrototypeOf, sort,
+  split, takeLast
+} from './primordials.mjs'
+import { expect, isDriving, takeExpected, undriven } from './run.mjs'
+/** @import { Job } from '../../rt.mjs' */
+
+const { Waitable, WaitQueue, code } = extend
+const { counts } = code
+
+/** `lock.h` of a lock that is held shared; `lock.r` of one whose last noted holder has left. */
+const HELD = {}
+
+/** The number of the first site that a stand-in gives to a script. */
+export const STAND_IN_SITES = 2 ** 30
+/** How many numbers of sites a script gets from a stand-in. A script with more sites names some wrongly. */
+export const SITES_PER_SCRIPT = 2 ** 12
+
+/** No claims. @type {any[]} */
+const NONE = []
+
+/** ms that a claim may wait without a word. */
+const NOTABLE = 50
+
+/**
+ * A place where a function claims.
+ *
+ * @typedef {{ fn: string, location: string }} Site names for people
+ */
+
+/** All sites, by their numbers in rewritten text. @type {Map<number, Site>} */
+const sites = emptyMap()
+let nextSite = 0
+
+/**
+ * Registers the sites of a text.
+ *
+ * @param {string} names functions and locations in turn, one in a line
+ * @returns {number} the number of the first site
+ */
+export function addSites(names) {
+  const first = nextSite
+  nextSite += numberSites(names, first)
+  return first
+}
+
+/** Registers the sites of scripts that a stand-in has numbered. @param {string[]} texts */
+export function adoptSites(texts) {
+  for (let i = 0; i < texts.length; i++) numberSites(texts[i], STAND_IN_SITES + i * SITES_PER_SCRIPT)
+}
+
+/** @param {string} names @param {number} first @returns {number} how many sites there are */
+function numberSites(names, first) {
+  const list = split(names, '\n')
+  const count = list.length / 2
+  for (let i = 0; i < count; i++) sites.set(first + i, { fn: list[2 * i], location: list[2 * i + 1] })
+  return count
+}
+
+/** The claims of a job. */
+class Stay {
+  /** @type {Lock[]} */
+  locks = []
+  isExclusive = false
+
+  /** @param {Job} job */
+  constructor(job) {
+    this.job = job
+  }
+
+  /** Releases all claims. @param {Job} job */
+  end(job) {
+    const { locks } = this
+    for (let i = 0; i < locks.length; i++) locks[i].remove(job)
+    for (let i = 0; i < locks.length; i++) locks[i].grant()
+  }
+}
+
+/** A job that waits for a lock. */
+class Claim extends Waitable {
+  /** @param {Lock} lock @param {boolean} isExclusive @param {number} site */
+  constructor(lock, isExclusive, site) {
+    super()
+    this.lock = lock
+    this.isExclusive = isExclusive
+    this.site = site
+    this.since = code.now(/** @type {Job} */ (counts.job))
+    /** The site of the first holder that it waits for. */
+    this.holderSite = lock.conflicts(counts.job, isExclusive)[0]?.site ?? -1
+  }
+
+  get isClaim() { return true }
+  get name() { return sites.get(this.site)?.location ?? 'a claim' }
+  /** Details of the record 'block'. */
+  get details() {
+    const { fn, location } = sites.get(this.site) ?? {}
+    return { function: fn, location }
+  }
+
+  /** @param {Job | null} job */
+  try(job) {
+    const { lock, isExclusive, site } = this
+    if (job === null || !lock.isFree(job, isExclusive)) return false
+    lock.add(job, isExclusive, site)
+    return this.fulfill()
+  }
+  enter() {
+    this.lock.enqueue(this)
+  }
+  leave() {
+    this.lock.dequeue(this)
+  }
+  owners() {
+    return jobsOf(this.lock.conflicts(this.job, this.isExclusive))
+  }
+}
+
+/** Whether a yielded value is a claim. @param {any} value */
+export const isClaim = value => value instanceof Claim
+
+/** Jobs whose code is on the call stack below a job that runs inside of a step. @type {Job[]} */
+const below = []
+const isBelow = (/** @type {Job} */ job) => find(below, other => other === job) !== undefined
+
+/**
+ * A claim that a job holds.
+ *
+ * @typedef {{ job: Job, isExclusive: boolean, site: number }} Hold `site`: where it was claimed first, or
+ *   where it became exclusive
+ */
+
+/** @param {{ job: Job | null }[]} list @returns {Job[]} */
+function jobsOf(list) {
+  /** @type {Job[]} */
+  const jobs = []
+  pick(list, ({ job }) => job !== null && append(jobs, job))
+  return jobs
+}
+
+/** The lock of contested state. The short members are what rewritten text calls. */
+export class Lock {
+  /** See invariant 1. @type {any} */
+  h = null
+  /** See invariant 2. @type {any} */
+  r = null
+  /** Whether no function writes what the lock guards, as far as is known. */
+  isIdle = false
+  /** The locks that have become one: the first of them has the claims. @type {Lock[]} */
+  peers = [this]
+  /** @type {Hold[]} */
+  holds = NONE
+  /** The stay in which the activation began whose state the lock guards. @type {Stay | null} */
+  birth = null
+  /** The waiting claims; null before the first one. @type {InstanceType<typeof WaitQueue> | null} */
+  queue = null
+  /** The waiting claims in order of arrival. @type {Claim[]} */
+  waiting = NONE
+
+  /** Claims exclusively. @param {number} site @returns {boolean} whether the code must wait */
+  X(site) {
+    return mustWait(this.peers[0], true, site)
+  }
+  /** Claims shared. @param {number} site @returns {boolean} as of X */
+  S(site) {
+    return mustWait(this.peers[0], false, site)
+  }
+  /** Claims exclusively in code that cannot wait. @param {number} site */
+  P(site) {
+    claimAtOnce(this.peers[0], true, site)
+  }
+  /** Claims shared in code that cannot wait. @param {number} site */
+  Q(site) {
+    claimAtOnce(this.peers[0], false, site)
+  }
+
+  /** @param {Job | null} job @returns {Hold | undefined} */
+  holdOf(job) {
+    return find(this.holds, hold => hold.job === job)
+  }
+
+  /**
+   * The claims of other jobs that a claim conflicts with.
+   *
+   * @param {Job | null} job @param {boolean} isExclusive @returns {Hold[]}
+   */
+  conflicts(job, isExclusive) {
+    return pick(this.holds, hold => hold.job !== job && (isExclusive || hold.isExclusive))
+  }
+
+  /**
+   * Whether a claim can be granted now.
+   *
+   * @param {Job} job @param {boolean} isExclusive @param {Claim} [claim] the claim, if it waits already
+   */
+  isFree(job, isExclusive, claim) {
+    if (this.holds.length > 0 && this.conflicts(job, isExclusive).length > 0) return false
+    return this.waiting.length === 0 || this.before(job, isExclusive, claim).length === 0
+  }
+
+  /**
+   * The earlier conflicting claims of at least the same rank, which are granted first. A holder that becomes
+   * exclusive does not queue, because all others wait for it.
+   *
+   * @param {Job} job @param {boolean} isExclusive @param {Claim} [claim] as of isFree
+   */
+  before(job, isExclusive, claim) {
+    if (this.holdOf(job) !== undefined) return []
+    let isEarlier = true
+    return pick(this.waiting, other => {
+      isEarlier &&= other !== claim
+      return isEarlier && other.job !== null && (isExclusive || other.isExclusive) &&
+        code.compare(other.job, job) <= 0
+    })
+  }
+
+  /** Grants a claim. @param {Job} job @param {boolean} isExclusive @param {number} site */
+  add(job, isExclusive, site) {
+    const stay = stayFor(job)
+    stay.isExclusive ||= isExclusive
+    const hold = this.holdOf(job)
+    if (hold === undefined) {
+      this.holds = joined(joined([], this.holds), [{ job, isExclusive, site }])
+      append(stay.locks, this)
+      if (this.queue !== null && this.queue.size > 0) this.queue.addOwner(job)
+    } else if (isExclusive) {
+      hold.isExclusive = true
+      hold.site = site
+    }
+    this.note(job)
+  }
+
+  /** Shows a holder to rewritten text. @param {Job} job */
+  note(job) {
+    const stay = stayFor(job)
+    this.show(this.holdOf(job)?.isExclusive ? stay : HELD, stay)
+  }
+
+  /** Sets the fields that rewritten text compares. @param {any} h @param {any} r */
+  show(h, r) {
+    const { peers } = this
+    for (let i = 0; i < peers.length; i++) {
+      peers[i].h = h
+      peers[i].r = r
+    }
+  }
+
+  /**
+   * Joins another lock with this lock: the holders of either lock hold the joined lock.
+   *
+   * @param {Lock} other the first of its peers
+   */
+  merge(other) {
+    const { peers, isIdle } = this
+    const { 0: last, length } = other.peers
+    const { holds, waiting } = last
+    for (let i = 0; i < length; i++) append(peers, other.peers[i])
+    for (let i = 0; i < peers.length; i++) {
+      peers[i].peers = peers
+      peers[i].isIdle = isIdle && last.isIdle
+    }
+    pick(waiting, claim => {
+      last.dequeue(claim)
+      claim.lock = this
+      this.enqueue(claim)
+    })
+    pick(holds, ({ job, isExclusive, site }) => {
+      last.remove(job)
+      this.add(job, isExclusive, site)
+    })
+  }
+
+  /** Another stay claims the lock of an activation, or the code outside of jobs. */
+  settle() {
+    const birth = /** @type {Stay} */ (this.birth)
+    this.birth = null
+    this.h = this.r = null
+    if (code.stayOf(birth.job) === birth) this.add(birth.job, true, -1)
+  }
+
+  /** The stay of a holder has ended. @param {Job} job */
+  remove(job) {
+    this.holds = pick(this.holds, hold => hold.job !== job)
+    const left = this.holds.length > 0 ? HELD : null
+    this.show(left, left)
+    this.queue?.deleteOwner(job)
+  }
+
+  /** Grants the waiting claims that can be granted, the most eligible first. */
+  grant() {
+    while (this.waiting.length > 0) {
+      const order = sort(pick(this.waiting, ({ job }) => job !== null), compareClaims)
+      const canHave = (/** @type {any} */ claim) => this.isFree(claim.job, claim.isExclusive, claim)
+      const claim = find(order, canHave)
+      if (claim === undefined) return
+      const { job } = claim
+      this.dequeue(claim)
+      this.add(job, claim.isExclusive, claim.site)
+      explain(claim, /** @type {Job} */ (job))
+      claim.wake()
+    }
+  }
+
+  /** @param {Claim} claim */
+  enqueue(claim) {
+    this.queue ??= new WaitQueue()
+    const { queue } = this
+    this.waiting = joined(joined([], this.waiting), [claim])
+    queue.push(claim)
+    pick(this.holds, ({ job }) => queue.addOwner(job))
+  }
+  /** @param {Claim} claim */
+  dequeue(claim) {
+    this.queue?.remove(claim)
+    this.waiting = pick(this.waiting, other => other !== claim)
+    const { queue } = this
+    if (queue !== null && queue.size === 0) pick(this.holds, ({ job }) => queue.deleteOwner(job))
+  }
+}
+
+/** @param {any} a @param {any} b waiting claims */
+const compareClaims = (a, b) => code.compare(a.job, b.job)
+
+/**
+ * Claims a lock for the stay of the running job.
+ *
+ * @param {Lock} lock @param {boolean} isExclusive @param {number} site
+ * @returns {boolean} whether the code must wait, for the claim that `expect` was given
+ */
+function mustWait(lock, isExclusive, site) {
+  const { job } = counts
+  if (lock.birth !== null) lock.settle()
+  if (lock.isIdle) return false
+  if (job === null || isDriving() || code.isInSection(job) || code.isInEvent(job)) {
+    claimAtOnce(lock, isExclusive, site)
+    return false
+  }
+  const hold = lock.holdOf(job)
+  if (hold !== undefined && (hold.isExclusive || !isExclusive)) {
+    lock.note(job)
+  } else if (lock.isFree(job, isExclusive)) {
+    lock.add(job, isExclusive, site)
+  } else if (closesCycle(lock, job, isExclusive)) {
+    warnOfCycle(lock, job, isExclusive, site)
+    lock.add(job, isExclusive, site)
+  } else {
+    expect(new Claim(lock, isExclusive, site))
+    return true
+  }
+  return false
+}
+
+/**
+ * Claims a lock in code that cannot wait: the other holders run to the end of their stays first. Code outside
+ * of jobs keeps no claim, because nothing can interrupt it.
+ *
+ * @param {Lock} lock @param {boolean} isExclusive @param {number} site
+ */
+function claimAtOnce(lock, isExclusive, site) {
+  const { job } = counts
+  if (lock.birth !== null) lock.settle()
+  if (lock.isIdle) return
+  const hold = job === null ? undefined : lock.holdOf(job)
+  if (job !== null && hold !== undefined && (hold.isExclusive || !isExclusive)) return lock.note(job)
+  finishHolders(lock, job, isExclusive, site)
+  if (job !== null) lock.add(job, isExclusive, site)
+}
+
+/**
+ * Runs the holders of a lock to the end of their stays, in the order of their ranks.
+ *
+ * @param {Lock} lock @param {Job | null} job the claiming job @param {boolean} isExclusive @param {number} site
+ */
+function finishHolders(lock, job, isExclusive, site) {
+  const holds = lock.conflicts(job, isExclusive)
+  if (holds.length === 0) return
+  sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
+  if (job !== null) append(below, job)
+  pick(holds, hold => { if (!finishStay(hold.job)) warn(hold.site, site) })
+  if (job !== null) takeLast(below)
+}
+
+/**
+ * Runs a suspended job to the end of its stay, inside of the present step.
+ *
+ * @param {Job} job @returns {boolean} `false` if its code, or code that it waits for, is on the call stack
+ */
+function finishStay(job) {
+  const stay = code.stayOf(job)
+  const isOver = () => code.stayOf(job) !== stay
+  while (!isOver()) {
+    if (isBelow(job)) return false
+    const waitable = code.waitOf(job)
+    if (waitable instanceof Claim) {
+      append(below, job)
+      const { lock, isExclusive } = waitable
+      let isFinished = true
+      pick(lock.conflicts(job, isExclusive), hold => { isFinished &&= finishStay(hold.job) })
+      takeLast(below)
+      if (isOver()) break
+      if (!isFinished) return false
+      if (code.waitOf(job) === waitable) lock.grant()
+      if (code.waitOf(job) === waitable) return false
+    } else {
+      undriven(() => code.runInside(job, isOver))
+      if (!isOver() && !(code.waitOf(job) instanceof Claim)) return false
+    }
+  }
+  return true
+}
+
+/**
+ * Whether a holder waits for the claiming job, directly or through others, or is below it on the call stack.
+ *
+ * @param {Lock} lock @param {Job} job @param {boolean} isExclusive
+ */
+function closesCycle(lock, job, isExclusive) {
+  /** @type {Job[]} */
+  const found = []
+  /** Notes the jobs that a claim waits for. */
+  const visit = (/** @type {{ lock: Lock, job: Job, isExclusive: boolean, claim: Claim | undefined }} */
+    { lock, job, isExclusive, claim }) => {
+    const others = jobsOf(lock.conflicts(job, isExclusive))
+    joined(others, jobsOf(lock.before(job, isExclusive, claim)))
+    pick(others, other => find(found, job => job === other) === undefined && append(found, other))
+  }
+  visit({ lock, job, isExclusive, claim: undefined })
+  for (let i = 0; i < found.length; i++) {
+    if (found[i] === job || isBelow(found[i])) return true
+    const waitable = code.waitOf(found[i])
+    if (waitable instanceof Claim) {
+      visit({ lock: waitable.lock, job: found[i], isExclusive: waitable.isExclusive, claim: waitable })
+    }
+  }
+  return false
+}
+
+// Explanations
+
+/** Pairs of sites that the console has been told about. @type {Set<string>} */
+const told = emptySet()
+
+/** Tells of a claim that has waited long. @param {Claim} claim @param {Job} job that has waited */
+function explain(claim, job) {
+  const { site, holderSite, since } = claim
+  const ms = code.now(job) - since
+  if (ms < NOTABLE) return
+  say(`w ${site} ${holderSite}`, `${nameOf(site)} waited ${Math.round(ms)} ms for ${nameOf(holderSite)}, ` +
+    `because both use ${sites.get(site)?.location ?? 'the same state'}. ${OVERRIDE}`)
+}
+
+const OVERRIDE = "If they may interleave, import the package with { exclusive: false }."
+
+/** @param {number} site */
+const nameOf = site => sites.get(site)?.fn || 'a function'
+
+/** @param {number} holder @param {number} site */
+const warn = (holder, site) => say(`c ${holder} ${site}`,
+  `${nameOf(site)} and ${nameOf(holder)} interleave, because each waits for the other. Both use ` +
+  `${sites.get(site)?.location ?? 'the same state'}.`)
+
+/** @param {Lock} lock @param {Job} job @param {boolean} isExclusive @param {number} site */
+function warnOfCycle(lock, job, isExclusive, site) {
+  pick(lock.conflicts(job, isExclusive), hold => warn(hold.site, site))
+}
+
+/** @param {string} key @param {string} text */
+function say(key, text) {
+  if (told.has(key)) return
+  told.add(key)
+  realm.console?.warn(`rt.mjs: ${text}`)
+}
+
+/** The stay of a job. It begins with the first claim. @param {Job} job @returns {Stay} */
+function stayFor(job) {
+  let stay = /** @type {Stay | null} */ (code.stayOf(job))
+  if (stay === null) code.setStay(job, stay = new Stay(job))
+  return stay
+}
+
+/**
+ * Makes the lock of an activation. The stay in which the activation begins holds it, which costs nothing
+ * until another stay claims it.
+ *
+ * @returns {Lock}
+ */
+export function ownLock() {
+  const lock = new Lock()
+  const { job } = counts
+  if (job !== null) lock.h = lock.r = lock.birth = stayFor(job)
+  return lock
+}
+
+// Calls by the scheduler
+
+/** The locks of objects that jobs were started with. @type {WeakMap<object, Lock>} */
+const identities = /* @__PURE__ */ emptyWeakMap()
+
+/**
+ * Claims an argument by its identity.
+ *
+ * @param {any} value @param {boolean} isExclusive @returns {boolean} whether the job must wait
+ */
+function mustWaitFor(value, isExclusive) {
+  if (typeof value !== 'object' || value === null || value === realm) return false
+  let lock = identities.get(value)
+  if (lock === undefined) identities.set(value, lock = new Lock())
+  return mustWait(lock, isExclusive, -1)
+}
+
+/**
+ * Returns what the scheduler calls to start a twin: it claims `this` and the arguments by their identities.
+ * Claims by identity exclude only each other.
+ *
+ * @param {any} generatorFunction @param {number} changes the arguments that it may change: bit 0 is `this`
+ */
+export const startingWith = (generatorFunction, changes) => /** @this {any} @param {any[]} args */ function (
+  ...args
+) {
+  if (mustWaitFor(this, (changes & 1) > 0)) return startLater(generatorFunction, this, args, changes, -1)
+  for (let i = 0; i < args.length; i++) {
+    const isChanged = (changes >> i & 2) > 0
+    if (mustWaitFor(args[i], isChanged)) return startLater(generatorFunction, this, args, changes, i)
+  }
+  return apply(generatorFunction, this, args)
+}
+
+/**
+ * Waits for the claim of an argument, claims those after it, and starts the twin.
+ *
+ * @param {any} generatorFunction @param {any} self @param {any[]} args @param {number} changes
+ * @param {number} first the argument that is waited for; -1: `this`
+ * @returns {Generator<any, any, any>}
+ */
+function* startLater(generatorFunction, self, args, changes, first) {
+  yield takeExpected()
+  for (let i = first + 1; i < args.length; i++) {
+    if (mustWaitFor(args[i], (changes >> i & 2) > 0)) yield takeExpected()
+  }
+  return yield apply(generatorFunction, self, args)
+}
+
+/**
+ * Returns what the scheduler calls to start a function without a twin: it claims first, and can wait.
+ *
+ * @param {any} fn @param {() => boolean} claim as of `whole`
+ */
+export const startingAfter = (fn, claim) => /** @this {any} @param {any[]} args */ function (...args) {
+  return claim() ? callLater(fn, this, args, claim) : apply(fn, this, args)
+}
+
+/**
+ * @param {any} fn @param {any} self @param {any[]} args @param {() => boolean} claim
+ * @returns {Generator<any, any, any>}
+ */
+function* callLater(fn, self, args, claim) {
+  do yield takeExpected()
+  while (claim())
+  return apply(fn, self, args)
+}
+
+// Locks by name
+
+/** @type {Map<string, Lock>} */
+const locks = emptyMap()
+
+/** Makes a lock of the object that a stand-in has given to a script. @param {any} lock */
+export function adoptLock(lock) {
+  const { names, isContested } = lock
+  assign(setPrototypeOf(lock, Lock.prototype), new Lock())
+  lock.peers = [lock]
+  lock.isIdle = !isContested
+  if (names !== undefined) lockOf(names, isContested).merge(lock)
+}
+
+/**
+ * Returns the lock of a package, or of a group of locations. Two locks that get a name in common become one.
+ *
+ * @param {string} names one in a line
+ * @param {boolean} [isContested] whether a function writes one of the locations. Otherwise claims are
+ *   ignored, until another text contests the group
+ * @returns {Lock}
+ */
+export function lockOf(names, isContested = false) {
+  const list = split(names, '\n')
+  const first = find(list, name => locks.has(name))
+  const lock = first === undefined ? new Lock() : /** @type {Lock} */ (locks.get(first)).peers[0]
+  if (first === undefined) lock.isIdle = true
+  pick(list, name => {
+    const other = locks.get(name)
+    if (other !== undefined && other.peers !== lock.peers) lock.merge(other.peers[0])
+    locks.set(name, lock)
+  })
+  if (isContested) pick(lock.peers, peer => { peer.isIdle = false })
+  return lock
+}

@@ -1,0 +1,217 @@
+/**
+ * addons/preemptify/graph.mjs: modules that are analysed together.
+ *
+ * A function claims less if the analysis knows the functions that it calls. So the analysis reads a module
+ * and all modules that it imports, before the first of them is printed. The packages are analysed one after
+ * the other, those that import others last.
+ */
+
+import { neededBy, nameIn } from './blobs.mjs'
+import { packageOf } from './claimed.mjs'
+import { findEffects, newPackage } from './effects.mjs'
+import { planModule } from './plan.mjs'
+import { append, emptyMap, emptySet, find, keysOf, listOf, matches, pick } from './primordials.mjs'
+import { read } from './read.mjs'
+import { names } from './scopes.mjs'
+/** @import { Loaded, Target } from './blobs.mjs' */
+
+/**
+ * Finds the effects of modules that are known together.
+ *
+ * @param {Loaded[]} modules modules with trees, which have not been analysed
+ */
+export function analyse(modules) {
+  const { units, unitOf } = unitsOf(modules)
+  pick(modules, module => { module.tree.plans = /** @type {any} */ (unitOf.get(module)).plans })
+  const program = newPackage().program
+  /** The units of each package. A package that others import comes after them. @type {Map<string, any[]>} */
+  const groups = emptyMap()
+  pick(units, unit => {
+    const directory = packageOf(unit.name)
+    if (!groups.has(directory)) groups.set(directory, [])
+    append(groups.get(directory), unit)
+  })
+  const directories = listOf(groups)
+  for (let i = directories.length; i-- > 0;) {
+    findEffects(groups.get(directories[i]) ?? [], { package: newPackage(directories[i] === '', program) })
+  }
+}
+
+/**
+ * The texts of a package as the analysis sees them.
+ *
+ * @param {Loaded[]} modules
+ */
+function unitsOf(modules) {
+  /** @type {Map<Loaded, any>} */
+  const unitOf = emptyMap()
+  /** @type {any[]} */
+  const units = []
+  pick(modules, module => {
+    const { tree, text, base, imports } = module
+    const importOf = (/** @type {any} */ variable) => {
+      const entry = imports.get(variable)
+      const from = entry?.need && neededBy(entry.need)
+      const target = from && resolveExport(from, entry.name)
+      const unit = target && unitOf.get(target.module)
+      if (!unit) return null
+      const local = target.name === '' ? '' : target.module.exports.get(target.name)?.local ?? ''
+      const { body, scope: { variables } } = target.module.tree
+      return { unit, variable: local === 'default' ? defaultOf(body) : variables[local] ?? null }
+    }
+    const unit = { tree, plans: planModule(tree), name: base, text, importOf }
+    unitOf.set(module, unit)
+    append(units, unit)
+  })
+  return { units, unitOf }
+}
+
+/**
+ * Lists the imports and exports of a module as ECMA-262 does: the export of an imported name is an indirect
+ * export.
+ *
+ * @param {Loaded} module
+ */
+export function readExports({ url, tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
+  pick(needs, need => {
+    const { type, specifiers, exported } = need.node
+    if (type === 'ExportAllDeclaration' && exported) exports.set(nameIn(exported), { need, name: '' })
+    else if (type === 'ExportAllDeclaration') append(stars, need)
+    else pick(specifiers, ({ type, local, imported, exported }) => {
+      const isTwice = local.variable?.declarations.length > 1
+      if (isTwice) throw new SyntaxError(`${url}: '${local.name}' is declared twice`)
+      if (exported) exports.set(nameIn(exported), { need, name: nameIn(local) })
+      else {
+        const name = imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : ''
+        imports.set(local.variable, { need, name })
+      }
+    })
+  })
+  /** The first name of each variable. */
+  const named = emptyMap()
+  const give = (/** @type {string} */ name, /** @type {string} */ local) => {
+    if (!named.has(local)) named.set(local, name)
+    exports.set(name, { name: named.get(local), local })
+  }
+  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
+    if (type === 'ExportDefaultDeclaration') {
+      give('default', matches(/Declaration$/, declaration.type) && declaration.id?.name || 'default')
+    } else if (type === 'ExportNamedDeclaration' && declaration) {
+      pick(keysOf(variables), name => {
+        if (find(variables[name].declarations, id => id.start > start && id.end <= end)) give(name, name)
+      })
+    } else if (type === 'ExportNamedDeclaration' && !source) {
+      pick(specifiers, ({ local, exported }) => {
+        const imported = imports.get(local.variable)
+        if (imported) exports.set(nameIn(exported), imported)
+        else give(nameIn(exported), local.name)
+      })
+    }
+  })
+}
+
+/**
+ * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited
+ * once, which have to be one.
+ *
+ * @param {Loaded} module @param {string} name @returns {Target | undefined}
+ */
+export function resolveExport(module, name) {
+  const list = [{ module, name }]
+  const seen = emptySet()
+  /** @type {Target[]} */
+  const targets = []
+  for (let i = 0; i < list.length; i++) {
+    const { module, name } = list[i]
+    const key = `${module.url}${module.attributes} ${name}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    const found = module.exports.get(name)
+    if (name === '' || (found?.local && found.name === name)) append(targets, list[i])
+    else if (found) append(list, { module: found.need ? neededBy(found.need) : module, name: found.name })
+    else if (name !== 'default') pick(module.stars, need => append(list, { module: neededBy(need), name }))
+  }
+  return targets.length === 1 ? targets[0] : undefined
+}
+
+/**
+ * The variable that a module exports as its default; null: the value of an expression.
+ *
+ * @param {any[]} body
+ */
+function defaultOf(body) {
+  const { declaration } = find(body, ({ type }) => type === 'ExportDefaultDeclaration') ?? {}
+  const variable = declaration?.type === 'Identifier' ? declaration.variable : declaration?.id?.variable
+  return variable && !(declaration.type === 'Identifier' && variable.isAssigned) ? variable : null
+}
+
+// Modules that are read ahead, for the hooks of Node
+
+/**
+ * Returns a module that another one imports; undefined: it stays unknown.
+ *
+ * @typedef {(specifier: string, base: string) => { url: string, text: string } | undefined} Getter
+ */
+
+/** The modules that have been read, by their URLs. @type {Map<string, Loaded>} */
+export const readAhead = /* @__PURE__ */ emptyMap()
+
+/**
+ * Analyses a module together with the modules of its package that it imports.
+ *
+ * @param {string} text @param {string} url
+ * @param {Getter} get returns another module
+ * @returns {any} the tree of the module, analysed
+ */
+export function treeAt(text, url, get) {
+  const known = readAhead.get(url)
+  if (known === undefined || known.text !== text || known.tree === null) readGraph(text, url, get)
+  const module = /** @type {Loaded} */ (readAhead.get(url))
+  const { tree } = module
+  module.tree = null // the printer changes it
+  return tree
+}
+
+/** @param {string} text @param {string} url @param {Getter} get */
+function readGraph(text, url, get) {
+  /** @type {Loaded[]} */
+  const added = []
+  const add = (/** @type {string} */ url, /** @type {string} */ text) => {
+    const tree = read(text, 'module')
+    names(tree)
+    /** @type {Loaded} */
+    const module = {
+      url, attributes: '', base: url, text, tree, needs: [], imports: emptyMap(), exports: emptyMap(),
+      stars: [], loaded: /** @type {any} */ (null), blob: ''
+    }
+    pick(tree.body, (/** @type {any} */ node) => {
+      const specifier = node.source?.value
+      if (specifier === undefined) return
+      const attributes = node.attributes?.length ? ' ' : ''
+      append(module.needs, { node, url: specifier, attributes, table: readAhead })
+    })
+    readAhead.set(url, module)
+    append(added, module)
+  }
+  add(url, text)
+  for (let i = 0; i < added.length; i++) {
+    pick(added[i].needs, need => {
+      if (need.attributes) return
+      try {
+        const found = get(need.url, added[i].url)
+        if (found === undefined) return
+        need.url = found.url
+        if (!readAhead.has(found.url)) add(found.url, found.text)
+      } catch {} // it stays unknown
+    })
+  }
+  const readable = pick(added, module => {
+    try {
+      readExports(module)
+      return true
+    } catch {
+      return false
+    }
+  })
+  analyse(readable)
+}

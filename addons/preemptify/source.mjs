@@ -1,0 +1,49 @@
+/**
+ * addons/preemptify/source.mjs: `preemptify.source`.
+ */
+
+import { extend } from '../../rt.mjs'
+import { treeAt } from './graph.mjs'
+import { rewrittenText } from './print.mjs'
+import { shielded } from './primordials.mjs'
+import { read } from './read.mjs'
+import { names } from './scopes.mjs'
+/** @import { Getter } from './graph.mjs' */
+
+const { among, callable, flag, options: optionsOf, text, wrongType } = extend.check
+
+export const kind = /* @__PURE__ */ among('module', 'script')
+const SOURCE_OPTIONS = { type: kind, runtime: text, url: text, package: text, exclusive: flag, get: callable }
+
+/**
+ * Rewrites a module or a script, so that its functions have preemptible twins.
+ *
+ * @param {string} text
+ * @param {{ type?: 'module' | 'script', runtime?: string, url?: string, package?: string,
+ *   exclusive?: boolean, get?: Getter }} [options] `type`: default 'module';
+ *   `runtime`: the URL by which a module imports the run-time support, default
+ *   './addons/preemptify/runtime.mjs'; `url`: the URL of the text, for a source map; `package`: the directory
+ *   of its package, empty for the code of an application, default: by the URL; `exclusive`: true: each stay
+ *   claims the whole package; false: nothing is claimed; default: what the functions use; `get` returns a
+ *   module that another one imports, so that all modules are analysed together
+ * @returns {string} the same module or script; what is served needs no eval
+ * @throws {TypeError} naming the parameter
+ * @throws {SyntaxError} when the text cannot be parsed, or has a construct with another meaning when rewritten
+ */
+export function sourceOfModule(text, options = {}) {
+  return shielded(rewriteSource, [text, options])
+}
+
+/** @param {string} text @param {any} options the options of `sourceOfModule` */
+function rewriteSource(text, options) {
+  const { type = 'module', runtime = './addons/preemptify/runtime.mjs', url, ...claims } =
+    optionsOf(options, SOURCE_OPTIONS)
+  if (typeof text !== 'string') throw wrongType('text', 'a string', text)
+  const { get, ...rest } = claims
+  if (get !== undefined && url !== undefined && type === 'module') {
+    return rewrittenText(text, treeAt(text, url, get), runtime, url, '', '', rest)
+  }
+  const tree = read(text, type)
+  names(tree)
+  return rewrittenText(text, tree, runtime, url, '', '', rest)
+}
