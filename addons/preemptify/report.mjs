@@ -1,21 +1,25 @@
 /**
  * addons/preemptify/report.mjs: `preemptify.report`: the parts of a program that cannot be preempted, and
- * why.
+ * why, and the locations that functions claim.
  */
 
 import { extend } from '../../rt.mjs'
 import { kindOf, targetOf } from './calls.mjs'
+import { packageOf } from './claimed.mjs'
+import { findEffects, newPackage } from './effects.mjs'
+import { treeAt } from './graph.mjs'
 import { implicitCalls } from './implicit.mjs'
 import { isHuge, isInnermost, planModule } from './plan.mjs'
-import { NO_SOURCE, append, find, matches, pick, sort, sourceOf } from './primordials.mjs'
-import { kind } from './print.mjs'
+import { NO_SOURCE, append, find, join, matches, pick, sort, sourceOf } from './primordials.mjs'
+import { kind } from './source.mjs'
 import { lineAt, linesOf, read } from './read.mjs'
 import { names } from './scopes.mjs'
 /** @import { Plan } from './calls.mjs' */
+/** @import { Getter } from './graph.mjs' */
 
-const { callable, options: optionsOf } = extend.check
+const { callable, options: optionsOf, text: string } = extend.check
 
-const REPORT_OPTIONS = { type: kind }
+const REPORT_OPTIONS = { type: kind, url: string, get: callable }
 
 /** @param {any} fn @returns {boolean} whether its text has it return a value, or nobody can read that */
 export function returnsOf(fn) {
@@ -28,7 +32,18 @@ export function returnsOf(fn) {
 }
 
 /**
- * A part of a program that runs in one piece.
+ * A location that a function claims when it begins: another job that claims the location waits until the stay
+ * of the first job ends.
+ *
+ * @typedef {object} ReportedClaim
+ * @property {string} location the variable or object
+ * @property {string} file the URL of the text that declares it
+ * @property {number} line the line where it is declared, from 1; 0: in another text
+ * @property {boolean} exclusive whether the function may change it; otherwise functions that only read it do
+ *   not wait
+ */
+/**
+ * A part of a program that runs in one piece, or a function with claims.
  *
  * @typedef {object} Part
  * @property {string} name the name of the function, or an empty text
@@ -36,6 +51,7 @@ export function returnsOf(fn) {
  * @property {number} column the column where the part starts, from 1
  * @property {string} reason
  * @property {boolean} certain whether the text shows a run in one piece; otherwise values and callers decide
+ * @property {ReportedClaim[]} [claims] of a function with claims, whose `reason` names the locations
  */
 
 /**
@@ -45,23 +61,33 @@ export function returnsOf(fn) {
  * elsewhere may have accessors, or be proxies; the list names the properties of such objects. Whether they
  * do, the text does not show: such a reason starts with 'possibly', and its `certain` is false.
  *
+ * The list also has the functions that claim contested state. Two jobs with conflicting claims do not
+ * interleave. A text is analysed alone; with the modules that it imports, functions often claim less.
+ *
  * @param {Function | string} source a function, or the text of a module or script
- * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
+ * @param {{ type?: 'module' | 'script', url?: string, get?: Getter }} [options] `type`: of the text; default:
+ *   module; `url` and `get`: as of `preemptify.source`
  * @returns {Part[]} the parts in the order of the source
  */
 export function report(source, options = {}) {
-  const { type = 'module' } = optionsOf(options, REPORT_OPTIONS)
+  const { type = 'module', url = '', get } = optionsOf(options, REPORT_OPTIONS)
   const text = typeof source === 'string' ? source : sourceOf(callable('source', source))
   if (typeof source !== 'string' && matches(NO_SOURCE, text)) {
     const reason = 'a native, bound or proxied function'
     return [{ name: source.name, line: 1, column: 1, reason, certain: true }]
   }
-  const tree = read(text, typeof source === 'string' ? type : 'function')
-  names(tree)
+  const isText = typeof source === 'string'
+  const tree = isText && get && url ? treeAt(text, url, get) : read(text, isText ? type : 'function')
+  if (tree.plans === undefined) {
+    names(tree)
+    tree.plans = planModule(tree)
+    const state = newPackage(packageOf(url) === '')
+    findEffects([{ tree, plans: tree.plans, text, name: url }], { package: state })
+  }
+  const { plans } = tree
   const starts = linesOf(text)
   /** @type {Part[]} */
   const list = []
-  const plans = planModule(tree)
   const others = implicitCalls(tree, plans)
   pick(plans, plan => {
     const { node } = plan
@@ -71,12 +97,40 @@ export function report(source, options = {}) {
     pick(own ? [{ reason: own, certain: true }] : others.get(plan) ?? [], ({ reason, certain }) => {
       append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason, certain })
     })
+    const claims = claimsIn(plan, starts, url)
+    if (claims.length === 0) return
+    /** @type {string[]} */
+    const named = []
+    pick(claims, ({ location, line, exclusive }) => {
+      append(named, `${location}${line ? ` (line ${line})` : ''}${exclusive ? '' : ', shared'}`)
+    })
+    const reason = `claims ${join(named, '; ')}`
+    append(list, {
+      name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason, certain: true, claims
+    })
   })
   return sort(list, (/** @type {any} */ a, /** @type {any} */ b) => a.line - b.line || a.column - b.column)
 }
 /**
+ * The claims of a function, one for each location.
+ *
+ * @param {Plan} plan @param {number[]} starts the places where lines start @param {string} url of the text
+ * @returns {ReportedClaim[]}
+ */
+function claimsIn({ claims, parent }, starts, url) {
+  /** @type {ReportedClaim[]} */
+  const list = []
+  if (parent !== null) pick(claims, ({ location: { name, node, unit }, isExclusive }) => {
+    const isHere = node && (unit === url || unit === '')
+    const line = isHere ? lineAt(starts, node.start) + 1 : 0
+    append(list, { location: name, file: unit || url, line, exclusive: isExclusive })
+  })
+  return list
+}
+
+/**
  * @param {Plan} plan
- * @returns {string} why it runs in one piece, or part of it; empty: it does not, or it cannot run long
+ * @returns {string} the reason why the function, or a part of it, runs in one piece; empty if there is none
  */
 function reasonOf({ node, facts, reason }) {
   const { type, params, body } = node

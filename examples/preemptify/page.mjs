@@ -348,7 +348,7 @@ async function showModule(shown) {
 
 /** @param {string} text of a module */
 function reported(text) {
-  const all = preemptify.report(text)
+  const all = preemptify.report(text).filter(({ claims }) => claims === undefined)
   if (all.length === 0) return [paragraph('All of it can be preempted.')]
   const list = document.createElement('ul')
   list.className = 'note'

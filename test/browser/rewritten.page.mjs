@@ -308,7 +308,7 @@ for (const [name, text] of Object.entries(inOnePiece)) {
     const { main } = await moduleOf(preemptify.source(WORK + text + PADDING, { runtime }))
     const { value, points } = await runAsJob(main)
     equal(show(value), show(await native.main()))
-    ok(points > 300 || preemptify.report(WORK + text).length > 0, `${points} points, and an empty report`)
+    ok(points > 300 || preemptify.report(WORK + text).some(({ claims }) => claims === undefined), `${points} points, and an empty report`)
   })
 }
 

@@ -4,7 +4,9 @@ import { preemptify } from '../../../addons/preemptify.mjs'
 
 const reports = suite('preemptify.report')
 
-const told = (...args) => preemptify.report(...args).map(({ name, line, column, reason }) =>
+/** The parts that run in one piece, without the functions with claims. */
+const partsOf = (...args) => preemptify.report(...args).filter(({ claims }) => claims === undefined)
+const told = (...args) => partsOf(...args).map(({ name, line, column, reason }) =>
   `${line}:${column} ${name || '-'}: ${reason}`)
 
 reports('what of a module runs in one piece, in the order of the source', () => {
@@ -165,7 +167,7 @@ export function sum(list) { let n = 0; for (let i = 0; i < list.length; i++) n +
 })
 
 reports('report marks reasons as uncertain that values or callers decide', () => {
-  const certainty = text => preemptify.report(text).map(({ name, reason, certain }) => {
+  const certainty = text => partsOf(text).map(({ name, reason, certain }) => {
     assert.is(reason.startsWith('possibly '), !certain, reason)
     return `${name}: ${certain}`
   })
@@ -202,6 +204,23 @@ reports('misuse', () => {
   assert.throws(() => preemptify.report('', { kind: '' }), /unknown option 'kind'/)
   assert.throws(() => preemptify.report('', { type: 'function' }), /^type must be 'module' or 'script', got "function"/)
   assert.throws(() => preemptify.report('}'), error => error instanceof SyntaxError)
+})
+
+reports('functions with claims name the locations, with the lines where these are declared', () => {
+  const found = preemptify.report(`let at = 0
+let size = 0
+export function next(list) { for (const x of list) at = x; return at }
+export function count(list) { for (const x of list) size = size + x; return next(list) }
+export function look() { return at === 1 }
+export function pure(list) { let sum = 0; for (const x of list) sum += x; return sum }
+`, { url: 'https://page/parser.mjs' }).filter(({ claims }) => claims)
+  const claimed = found.map(({ name, line, claims }) => [name, line, claims.filter(({ location }) => /^\w+$/.test(location))])
+  const at = { location: 'at', file: 'https://page/parser.mjs', line: 1, exclusive: true }
+  assert.equal(claimed.find(([name]) => name === 'next'), ['next', 3, [at]])
+  assert.equal(claimed.find(([name]) => name === 'look'), ['look', 5, [{ ...at, exclusive: false }]])
+  assert.equal(claimed.find(([name]) => name === 'count')[2].map(({ location, line }) => [location, line]), [['size', 2]])
+  assert.is(claimed.find(([name]) => name === 'pure'), undefined)
+  assert.match(found[0].reason, /^claims at \(line 1\)/)
 })
 
 reports.run()
