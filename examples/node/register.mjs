@@ -8,6 +8,7 @@
 //
 // Modules are rewritten by the loader hooks of Node. CommonJS files are rewritten when they are compiled, in all versions
 // of Node alike. So Node finds the names of their exports in the original text, and `import { name } from 'package'` works.
+import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { isOwnModule, preemptify } from '../../addons/preemptify.mjs'
@@ -15,9 +16,46 @@ import { isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 /** The run-time support, which is all that rewritten code imports. */
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 const wanted = new RegExp(new URL(import.meta.url).searchParams.get('match') ?? '/node_modules/')
+/** `?exclusive=true` claims each package as a whole, `?exclusive=false` claims nothing. */
+const exclusive = new URL(import.meta.url).searchParams.get('exclusive')
+const rule = exclusive === null ? {} : { exclusive: exclusive !== 'false' }
 const isWanted = url => wanted.test(url) && !isOwnModule(url)
 /** Formats without JavaScript. */
 const OTHER = new Set(['addon', 'builtin', 'json', 'wasm'])
+
+/**
+ * Returns a module that another one imports, so that both are analysed together; undefined if it is no module
+ * that this hook rewrites.
+ *
+ * @param {string} specifier @param {string} base
+ */
+function moduleFor(specifier, base) {
+  const url = /^\.{0,2}\/|^file:/.test(specifier) ? new URL(specifier, base).href : entryOf(specifier, new URL(base))
+  return url && isWanted(url) && !url.endsWith('.cjs') ? { url, text: readFileSync(new URL(url), 'utf8') } : undefined
+}
+
+/** The fields of a package that lead to its module. */
+const CONDITIONS = ['node', 'module', 'import', 'default']
+
+/**
+ * Finds the entry of a package of modules, as Node does for most packages.
+ *
+ * @param {string} specifier @param {URL} base @returns {string | undefined}
+ */
+function entryOf(specifier, base) {
+  const [, name, path] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(specifier) ?? []
+  for (let folder = new URL('./', base); ; folder = new URL('../', folder)) {
+    const file = new URL(`node_modules/${name}/package.json`, folder)
+    if (existsSync(file)) {
+      const { exports, main = 'index.js', type } = JSON.parse(readFileSync(file, 'utf8'))
+      let found = exports?.[`.${path}`] ?? (path === '' ? exports ?? main : path.slice(1))
+      while (typeof found === 'object' && found !== null) found = found[CONDITIONS.find(key => key in found)]
+      const isModule = typeof found === 'string' && (found.endsWith('.mjs') || type === 'module')
+      return isModule ? new URL(found, file).href : undefined
+    }
+    if (folder.pathname === '/') return undefined
+  }
+}
 
 /** @param {string} url @param {string} reason */
 function warn(url, reason) {
@@ -29,7 +67,8 @@ const asScript = text => '(function (exports, require, module, __filename, __dir
   `${text.replace(/^#!.*/, '')}\n}).call(this, exports, require, module, __filename, __dirname)`
 
 /** @param {string} text of a module @param {string} url */
-const rewrittenModule = (text, url) => preemptify.source(text, { type: 'module', runtime, url })
+const rewrittenModule = (text, url) =>
+  preemptify.source(text, { type: 'module', runtime, url, get: moduleFor, ...rule })
 
 /**
  * The result of a load hook, with a rewritten module.
@@ -65,7 +104,7 @@ function rewrittenFile(text, filename, format) {
   try {
     if (format === 'module') return rewrittenModule(text, url)
     try {
-      return preemptify.source(asScript(text), { type: 'script', url })
+      return preemptify.source(asScript(text), { type: 'script', url, ...rule })
     } catch (error) {
       if (format === 'commonjs') throw error
       return rewrittenModule(text, url)
