@@ -399,7 +399,8 @@ function claimAtOnce(lock, isExclusive, site) {
 /**
  * Runs the holders of a lock to the end of their stays, in the order of their ranks.
  *
- * @param {Lock} lock @param {Job | null} job the claiming job @param {boolean} isExclusive @param {number} site
+ * @param {Lock} lock @param {Job | null} job the claiming job @param {boolean} isExclusive
+ * @param {number} site
  */
 function finishHolders(lock, job, isExclusive, site) {
   const holds = lock.conflicts(job, isExclusive)

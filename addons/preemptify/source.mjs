@@ -28,7 +28,7 @@ const SOURCE_OPTIONS = { type: kind, runtime: text, url: text, package: text, ex
  *   module that another one imports, so that all modules are analysed together
  * @returns {string} the same module or script; what is served needs no eval
  * @throws {TypeError} naming the parameter
- * @throws {SyntaxError} when the text cannot be parsed, or has a construct with another meaning when rewritten
+ * @throws {SyntaxError} when the text cannot be parsed, or has a construct that rewriting would change
  */
 export function sourceOfModule(text, options = {}) {
   return shielded(rewriteSource, [text, options])
