@@ -31,7 +31,7 @@ import { isOwnModule } from './preemptify/own.mjs'
 import { assign, shielded } from './preemptify/primordials.mjs'
 import { sourceOfModule } from './preemptify/source.mjs'
 import { report, returnsOf } from './preemptify/report.mjs'
-import { twinOf } from './preemptify/runtime.mjs'
+import { budget, support, twinOf } from './preemptify/runtime.mjs'
 
 /**
  * Adds the other functions to `preemptify`, and tells rt.mjs how to find out whether a function returns a
@@ -51,4 +51,5 @@ function linked() {
 }
 const preemptify = /* @__PURE__ */ linked()
 
-export { isModule, isOwnModule, preemptify }
+// Rewritten text can import the run-time support from here, in a page that loads the compiler anyway.
+export { budget, isModule, isOwnModule, preemptify, support }

@@ -100,7 +100,7 @@ const EXPORTS = {
   'addons/adopt.mjs': ['adopt'],
   'addons/connect.mjs': ['accept', 'connect'],
   'addons/deadlock.mjs': ['reportDeadlocks'],
-  'addons/preemptify.mjs': ['isModule', 'isOwnModule', 'preemptify'],
+  'addons/preemptify.mjs': ['budget', 'isModule', 'isOwnModule', 'preemptify', 'support'],
   'addons/reservations.mjs': ['AdmissionError', 'IoReservation', 'Reservation', 'admit', 'interrupt', 'loop', 'worstCaseDelay'],
   'addons/schedulable.mjs': ['AdmissionError', 'schedulable'],
   'addons/scheduler.mjs': ['TaskController', 'scheduler', 'schedulerOf'],
