@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { extname, join, sep } from 'node:path'
+import { extname, join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -50,16 +50,21 @@ export async function serve({
   root = repository, host = '127.0.0.1', port = 8000, isolated = true, handle = () => false
 } = {}) {
   const top = await realpath(root)
-  const headers = { 'cache-control': 'no-cache', ...(isolated ? isolation : {}) }
+  const everywhere = host === '0.0.0.0' || host === '::'
+  const shown = everywhere ? 'localhost' : bracketed(host)
+  const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff', ...(isolated ? isolation : {}) }
   const server = createServer((request, response) => {
     for (const name in headers) response.setHeader(name, headers[name])
-    if (!handle(request, response)) answer(top, request, response).catch(() => end(response, 500))
+    if (!isOwnHost(request, shown)) end(response, 421)
+    else if (!handle(request, response)) answer(top, request, response).catch(() => end(response, 500))
   })
   const chat = openChat()
-  server.on('upgrade', chat.upgrade)
+  server.on('upgrade', (request, socket, head) => {
+    if (isOwnHost(request, shown)) return chat.upgrade(request, socket, head)
+    socket.on('error', () => socket.destroy())
+    socket.end('HTTP/1.1 421 Misdirected Request\r\nconnection: close\r\n\r\n')
+  })
   const taken = await listen(server, host, port)
-  const everywhere = host === '0.0.0.0' || host === '::'
-  const shown = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host
   return {
     address: `http://${shown}:${taken}`,
     port: taken,
@@ -69,6 +74,18 @@ export async function serve({
       return new Promise(resolve => server.close(() => resolve()))
     }
   }
+}
+
+const bracketed = address => address.includes(':') ? `[${address}]` : address
+
+/**
+ * Whether the Host header names this server: a loopback name, the printed address, or the address of the
+ * connection. A foreign page that points its own name at this server (DNS rebinding) sends that name instead.
+ */
+function isOwnHost({ headers, socket }, shown) {
+  const name = headers.host?.toLowerCase().replace(/:\d*$/, '')
+  const address = bracketed((socket.localAddress ?? '').replace(/^::ffff:/, ''))
+  return ['localhost', '127.0.0.1', '[::1]', shown.toLowerCase(), address].includes(name)
 }
 
 async function answer(top, request, response) {
@@ -115,11 +132,12 @@ function decode(url) {
   }
 }
 
-// Links are followed first, so that none leads outside.
+// Resolves links first, so that no link leads outside or to a hidden file.
 async function inside(top, name) {
   try {
     const real = await realpath(name)
     if (real !== top && !real.startsWith(top.endsWith(sep) ? top : top + sep)) return undefined
+    if (relative(top, real).split(sep).some(name => name.startsWith('.'))) return undefined
     return { name: real, stats: await stat(real) }
   } catch {
     return undefined

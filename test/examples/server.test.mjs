@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { path as socketPath } from '../../examples/chat/server.mjs'
 import { serve } from '../../examples/server.mjs'
 
 const test = suite('examples/server')
@@ -20,6 +21,7 @@ test.before(async context => {
   await writeFile(join(root, 'a b.mjs'), 'export {}')
   await writeFile(join(root, 'page', 'index.html'), '<p>page')
   await symlink(join(directory, 'secret.txt'), join(root, 'way-out.txt'))
+  await symlink(join(root, '.hidden'), join(root, 'to-hidden.txt'))
   Object.assign(context, { directory, server: await serve({ root, port: 0 }), root })
 })
 
@@ -29,8 +31,8 @@ test.after(async ({ server, directory }) => {
 })
 
 // fetch() would tidy up the path before it sends it.
-const get = (port, path, method = 'GET') => new Promise((resolve, reject) => {
-  request({ host: '127.0.0.1', port, path, method }, async response => {
+const get = (port, path, method = 'GET', headers = {}) => new Promise((resolve, reject) => {
+  request({ host: '127.0.0.1', port, path, method, headers }, async response => {
     let body = ''
     for await (const part of response) body += part
     resolve({ status: response.statusCode, headers: response.headers, body })
@@ -64,11 +66,11 @@ test('isolates pages by default only', async ({ server, root }) => {
 
 test('leads nowhere outside', async ({ server }) => {
   const paths = ['/../secret.txt', '/%2e%2e/secret.txt', '/page/..%2f..%2fsecret.txt', '/..%5csecret.txt',
-    '/../root-beside/secret.txt', '/way-out.txt', '/.hidden', '/%00', '/%', '//etc/passwd', '/missing']
+    '/../root-beside/secret.txt', '/way-out.txt', '/to-hidden.txt', '/.hidden', '/%00', '/%', '//etc/passwd', '/missing']
   for (const path of paths) {
     const { status, body } = await get(server.port, path)
     assert.ok(status === 404 || status === 400, `${path}: ${status}`)
-    assert.not.match(body, 'secret')
+    assert.not.match(body, /secret|hidden/)
   }
 })
 
@@ -93,5 +95,31 @@ test('hands every request to its handler first', async ({ root }) => {
   assert.is((await get(server.port, '/page/')).body, '<p>page')
   await server.close()
 })
+
+test('the server answers only requests whose Host names the server', async ({ server }) => {
+  const statusFor = async host => (await get(server.port, '/page/', 'GET', { host })).status
+  for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1:8000', '[::1]:8000']) {
+    assert.is(await statusFor(host), 200, host)
+  }
+  for (const host of ['evil.example', 'evil.example:8000', 'localhost.evil.example', '192.0.2.1']) {
+    assert.is(await statusFor(host), 421, host)
+  }
+})
+
+test('the server refuses a WebSocket whose Host is a foreign name', async ({ server }) => {
+  const headers = { ...upgrade, host: 'evil.example', origin: 'http://evil.example' }
+  assert.is((await get(server.port, socketPath, 'GET', headers)).status, 421)
+})
+
+test('every answer forbids the browser to guess content types', async ({ server }) => {
+  for (const path of ['/page/', '/missing']) {
+    assert.is((await get(server.port, path)).headers['x-content-type-options'], 'nosniff')
+  }
+})
+
+const upgrade = {
+  connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ=='
+}
 
 test.run()
