@@ -20,6 +20,15 @@ const PROTOCOL_ERROR = 1002
 const NO_TEXT = 1007
 const TOO_LONG = 1009
 
+/** Maximum number of fragments of one message. Each fragment costs memory, even an empty one. */
+const MAX_FRAGMENTS = 2 ** 14
+/** Maximum number of pongs that wait to be sent. A peer that reads its pongs stays far below. */
+const MAX_PONGS = 256
+
+/** Whether a close frame may carry this code (RFC 6455, section 7.4). @param {number} code */
+const isCloseCode = code =>
+  code >= 1000 && code <= 1003 || code >= 1007 && code <= 1014 || code >= 3000 && code <= 4999
+
 /** What a server answers to a client's key. @param {string} key */
 export const answerTo = key => createHash('sha1').update(key + SECRET).digest('base64')
 
@@ -73,6 +82,8 @@ export class WebSocketConnection extends EventEmitter {
   #pieces = []
   #opcode = 0
   #length = 0
+  // Pongs that wait to be sent.
+  #pongs = 0
 
   /**
    * @param {import('node:stream').Duplex & { setNoDelay?: (noDelay: boolean) => unknown }} socket
@@ -108,9 +119,20 @@ export class WebSocketConnection extends EventEmitter {
     } else this.#write(BINARY, Buffer.from(message))
   }
 
+  /**
+   * Sends a close frame and ends the connection. Messages that arrive later are ignored.
+   *
+   * @param {number} [code] the close code; default 1000
+   * @throws {RangeError} if a close frame must not carry the code
+   */
   close(code = NORMAL) {
+    if (!Number.isInteger(code) || !isCloseCode(code)) {
+      throw new RangeError(`code must be 1000-1003, 1007-1014 or 3000-4999, got ${code}`)
+    }
     if (this.readyState !== 1) return
     this.readyState = 2
+    this.#frame = null
+    this.#pieces = []
     this.#code = code
     this.#write(CLOSE, Buffer.from([code >> 8, code & 0xFF]))
     this.#socket.end()
@@ -118,11 +140,12 @@ export class WebSocketConnection extends EventEmitter {
 
   /** Ends it without a word, as a crash does. */
   terminate() {
+    if (this.readyState === 1) this.readyState = 2
     this.#socket.destroy()
   }
 
-  /** @param {number} opcode @param {Buffer} payload */
-  #write(opcode, payload) {
+  /** @param {number} opcode @param {Buffer} payload @param {() => void} [sent] */
+  #write(opcode, payload, sent) {
     const { length } = payload
     const extended = length < 126 ? 0 : length < 0x10000 ? 2 : 8
     const header = Buffer.alloc(2 + extended + (this.#isClient ? 4 : 0))
@@ -137,18 +160,18 @@ export class WebSocketConnection extends EventEmitter {
       body = Buffer.from(payload)
       unmask(body, mask)
     }
-    if (length < 1024) this.#socket.write(Buffer.concat([header, body]))
+    if (length < 1024) this.#socket.write(Buffer.concat([header, body]), sent)
     else {
       this.#socket.cork()
       this.#socket.write(header)
-      this.#socket.write(body)
+      this.#socket.write(body, sent)
       this.#socket.uncork()
     }
   }
 
   /** @param {Buffer} chunk */
   #read(chunk) {
-    while (this.readyState < 3 && this.#code !== PROTOCOL_ERROR) {
+    while (this.readyState === 1) {
       if (this.#frame === null) {
         this.#header = this.#header.length > 0 ? Buffer.concat([this.#header, chunk]) : chunk
         chunk = this.#readHeader()
@@ -196,13 +219,20 @@ export class WebSocketConnection extends EventEmitter {
   #take({ opcode, isLast, payload }) {
     switch (opcode) {
       case PING:
-        if (this.readyState === 1) this.#write(PONG, Buffer.from(payload))
-        return
+        // The system takes a pong at once while the peer reads; only a pong behind other bytes counts.
+        if (this.bufferedAmount === 0) return this.#write(PONG, Buffer.from(payload))
+        if (this.#pongs === MAX_PONGS) return this.terminate()
+        this.#pongs++
+        return this.#write(PONG, Buffer.from(payload), () => { this.#pongs-- })
       case PONG:
         return
-      case CLOSE:
-        if (this.readyState === 1) this.close(payload.length >= 2 ? payload[0] << 8 | payload[1] : NORMAL)
+      case CLOSE: {
+        if (payload.length === 0) return this.close()
+        const code = payload.length > 1 ? payload[0] << 8 | payload[1] : 0
+        if (isCloseCode(code)) this.close(code)
+        else this.#fail(PROTOCOL_ERROR)
         return
+      }
       case TEXT:
       case BINARY:
         if (this.#opcode !== 0) return void this.#fail(PROTOCOL_ERROR)
@@ -211,6 +241,7 @@ export class WebSocketConnection extends EventEmitter {
       default:
         if (opcode !== CONTINUATION || this.#opcode === 0) return void this.#fail(PROTOCOL_ERROR)
     }
+    if (this.#pieces.length === MAX_FRAGMENTS) return void this.#fail(TOO_LONG)
     this.#pieces.push(payload)
     this.#length += payload.length
     if (!isLast) return
@@ -232,7 +263,6 @@ export class WebSocketConnection extends EventEmitter {
   /** @param {number} code */
   #fail(code) {
     this.close(code)
-    this.#code = PROTOCOL_ERROR
     this.#socket.destroySoon?.()
     return Buffer.alloc(0)
   }

@@ -1,10 +1,11 @@
 import { mkdtemp, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { path as socketPath } from '../../examples/chat/server.mjs'
+import { acceptWebSocket } from '../../examples/chat/web-socket.mjs'
 import { serve } from '../../examples/server.mjs'
 
 const test = suite('examples/server')
@@ -121,5 +122,61 @@ const upgrade = {
   connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13',
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ=='
 }
+
+/** Builds a frame of a client, masked with zeros. */
+const frame = (opcode, payload = [], isLast = true) =>
+  Buffer.from([(isLast ? 0x80 : 0) | opcode, 0x80 | payload.length, 0, 0, 0, 0, ...payload])
+
+/** Sends frames to a WebSocket. Resolves to its messages and close code. `reads`: whether the client reads. */
+async function exchange(bytes, { reads = true } = {}) {
+  const server = createServer()
+  const messages = []
+  const closed = new Promise(resolve => server.on('upgrade', (request, socket, head) => {
+    const connection = acceptWebSocket(request, socket, head)
+    connection.on('message', message => messages.push(message))
+    connection.on('close', resolve)
+  }))
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  const client = request({ host: '127.0.0.1', port: server.address().port, headers: upgrade })
+  client.on('upgrade', (response, socket) => {
+    socket.on('error', () => {})
+    if (reads) socket.resume().on('end', () => socket.end())
+    socket.write(bytes)
+  }).end()
+  const code = await closed
+  client.destroy()
+  await new Promise(resolve => server.close(resolve))
+  return { code, messages }
+}
+
+test('a WebSocket answers a forbidden close code with a protocol error', async () => {
+  for (const code of [0, 999, 1004, 1005, 1006, 1015, 2999, 5000]) {
+    assert.is((await exchange(frame(8, [code >> 8, code & 255]))).code, 1002, String(code))
+  }
+  assert.is((await exchange(frame(8, [3]))).code, 1002)
+  for (const code of [1000, 1003, 1007, 1014, 3000, 4999]) {
+    assert.is((await exchange(frame(8, [code >> 8, code & 255]))).code, code)
+  }
+})
+
+test('a WebSocket delivers no message that follows a close frame', async () => {
+  const { messages } = await exchange(Buffer.concat([frame(1, [97]), frame(8), frame(1, [98])]))
+  assert.equal(messages, ['a'])
+})
+
+test('a WebSocket closes when a message has too many empty fragments', async () => {
+  const fragments = Array(2 ** 14).fill(frame(0, [], false))
+  assert.is((await exchange(Buffer.concat([frame(1, [], false), ...fragments]))).code, 1009)
+})
+
+test('a WebSocket answers a burst of pings while its peer reads', async () => {
+  const pings = Array(1000).fill(frame(9))
+  assert.is((await exchange(Buffer.concat([...pings, frame(8)]))).code, 1000)
+})
+
+test('a WebSocket ends when its peer sends pings and reads no pongs', async () => {
+  const pings = Buffer.concat(Array(100_000).fill(frame(9, Array(125).fill(0))))
+  assert.is((await exchange(pings, { reads: false })).code, 1006)
+})
 
 test.run()
