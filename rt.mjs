@@ -1948,8 +1948,8 @@ class Counts {
 
   /**
    * What rewritten code yields at a point: undefined, and a note that it is a point. As an accessor of the
-   * object itself, it would make V8 store the object as a table, and Fibonacci numbers in a job take 3.6 times
-   * as long (Node 20).
+   * object itself, it would make V8 store the object as a table, and Fibonacci numbers in a job would take
+   * 3.6 times as long (Node 20).
    */
   get p() {
     if (this.stay !== null) this.isPoint = true

@@ -122,6 +122,15 @@ export const isTailOnly = ({ node, children }) =>
   !isHeld(node.body) && !find(children, ({ isLong }) => isLong)
 
 /**
+ * Whether a twin without resume points can wait for a claim: it is called again afterwards, with the same
+ * arguments.
+ *
+ * @param {any} plan
+ */
+export const canClaimInTail = ({ node: { params }, facts, claims }) => claims.length === 0 ||
+  !(facts.isArrow && facts.usesThis) && !find(params, (/** @type {Node} */ { type }) => type !== 'Identifier')
+
+/**
  * Plans a twin that leaves frames.
  *
  * @param {Draft} draft
@@ -131,7 +140,7 @@ export const isTailOnly = ({ node, children }) =>
 export function frame(draft, plan) {
   const { node, facts, calls } = plan
   if (!canLeaveFrame(plan)) return null
-  const isTail = draft.isOfModule && !draft.claims.length && !draft.lock && isTailOnly(plan)
+  const isTail = draft.isOfModule && isTailOnly(plan) && !draft.lock && canClaimInTail(plan)
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
@@ -1051,7 +1060,13 @@ export function textOfFrame(draft, plan) {
   const begin = isArrow ? '' : isTwinMember(plan) ? entry
     : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
   const head = [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict, callee && `arguments.callee=${callee};`]
-  if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
+  if (isTail) {
+    let claims = ''
+    pick(draft.claims, ({ test }) => {
+      claims += `if(${test})return ${helper('V')}(${entry},this,arguments);`
+    })
+    return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']
+  }
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
   const all = joined(joined([], given), locals)

@@ -48,7 +48,8 @@ export const HELPERS = {
   O: { name: 'whole', arity: 2 },
   z: { name: 'ownLock', arity: 0 },
   Z: { name: 'first', arity: 2 },
-  Q: { name: 'claimed', arity: 0 }
+  Q: { name: 'claimed', arity: 0 },
+  V: { name: 'later', arity: 3 }
 }
 
 /**

@@ -519,7 +519,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       : ownThis ? `${how || ',null'},${ownThis}` : how
     const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
     const callee = plan.draft?.callee ?? ''
-    const isNamedInside = !isDual || callee !== '' || !(isShared || isTail)
+    const goesOn = isTail ? plan.claimTexts.length > 0 : !isShared
+    const isNamedInside = !isDual || callee !== '' || goesOn
     /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
     const registered = (fn, twin, by = register) =>
       isKept ? [`${helper('O')}(`, fn, claimerOf(plan), ')']

@@ -93,6 +93,25 @@ export function takeExpected() {
   return claim
 }
 
+/**
+ * Calls a twin when the claim is granted that it must wait for.
+ *
+ * @param {any} entry @param {any} self @param {any} args @returns {any} `budget`
+ */
+export function later(entry, self, args) {
+  append(pending, callAfter(takeExpected(), entry, self, args))
+  return budget
+}
+
+/**
+ * @param {any} claim @param {any} entry @param {any} self @param {any} args
+ * @returns {Generator<any, any, any>}
+ */
+function* callAfter(claim, entry, self, args) {
+  yield claim
+  return yield* forwarded(entry, self, args)
+}
+
 /** What a twin leaves that is suspended. */
 class Frame {
   /**

@@ -19,7 +19,7 @@ import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, over, recordOf, rethrow, run, stamp, suspend, suspended, takeExpected, wait, whole
+  generatorOf, later, over, recordOf, rethrow, run, stamp, suspend, suspended, takeExpected, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -149,6 +149,7 @@ export const runtime = {
   ownLock,
   sites: addSites,
   claimed: takeExpected,
+  later,
   /** @param {any} value */
   first: value => value,
   short: isShort,

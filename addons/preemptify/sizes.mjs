@@ -6,7 +6,7 @@
  */
 
 import { calledIn, directOf, keptName } from './calls.mjs'
-import { isTailOnly } from './frames.mjs'
+import { canClaimInTail, isTailOnly } from './frames.mjs'
 import { emptyMap, emptySet, isArray, max, pick, sort } from './primordials.mjs'
 /** @import { Pieces } from './edits.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -37,7 +37,7 @@ function addedBy(plan, says, isFramed) {
   const isClaiming = plan.claims.length > 0
   const said = (says ? MESSAGE * length : 0) + (isClaiming ? isFramed ? CLAIM.frame : CLAIM.generator : 0)
   if (!isFramed) return said + GENERATOR.twin + GENERATOR.call * length + GENERATOR.loop * loops.length
-  if (isTailOnly(plan) && !isClaiming) return said + TAIL.twin + TAIL.call * length
+  if (isTailOnly(plan) && canClaimInTail(plan)) return said + TAIL.twin + TAIL.call * length
   let places = 0
   for (let i = 0; i < length; i++) if (calls[i].node.isHeld) places++
   return said + FRAME.twin + FRAME.place * places + FRAME.call * (length - places) + FRAME.loop * loops.length
@@ -178,7 +178,7 @@ export function ownLength({ text, edits, own, frame, children }) {
  * @param {Plan[]} plans
  */
 export function inOrderOfLoss(plans) {
-  const spare = pick(plans, plan => plan.isFramed && (!isTailOnly(plan) || plan.claims.length > 0))
+  const spare = pick(plans, plan => plan.isFramed && !(isTailOnly(plan) && canClaimInTail(plan)))
   /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
   const heights = emptyMap()
   const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0

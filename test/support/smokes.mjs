@@ -307,6 +307,11 @@ export function smokesOf(all) {
       preemptify.report(loops)
       preemptify.report(function f() { for (;;) break })
     },
+    async support() {
+      expect(all.support.budget === all.budget, true)
+      const text = all.preemptify.source(loops, { runtime: new URL('../../addons/preemptify.mjs', import.meta.url).href })
+      expect((await import(`data:text/javascript,${encodeURIComponent(text)}`)).f(5), 10)
+    },
     async Reservation() {
       const scheduler = new all.Scheduler({ policy: all.fp })
       const cpu = new all.Reservation({ capacity: 1, period: 10, kind: 'deferrable', scheduler })
