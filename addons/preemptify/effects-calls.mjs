@@ -5,19 +5,18 @@
 import { isMember, targetOf } from './calls.mjs'
 import {
   BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, calleeOf, domNode, each, edge,
-  either, given, invoke, keep, load, newFlow, newSite, outerFlow, pathOf, put, release, selectorOf,
+  either, given, invoke, keep, load, newFlow, newSite, pathOf, put, release, selectorOf,
   store, touch, use
 } from './effects-flow.mjs'
 import {
-  calleeNamed, classAround, contain, eachDescriptor, enter, exportNamed, initialized, isNameOfProgram,
-  iterated, made, memberNamed, memberOfBuiltIn, nameOfKey, noteUse, now, pairOf, propertyOf, selfFlow,
+  calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace,
+  isNameOfProgram, iterated, made, memberNamed, memberOfBuiltIn, nameOfKey, now, pairOf, propertyOf, selfFlow,
   siteOf, unknownFlow
 } from './effects-names.mjs'
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
 import { append, cut, holds, lastIndexOf, matches, pick } from './primordials.mjs'
 import { isDirectEval } from './scopes.mjs'
 /** @import { Effects, Flow, Root } from './effects-flow.mjs' */
-/** @import { Unit } from './effects-names.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** @param {Node[]} list @returns {{ args: (Flow | null)[], rest: Flow | null }} */
@@ -120,21 +119,12 @@ export function callMember(member, args, rest, node) {
     const self = object.flow
     return callValue(either(propertyOf(self, ''), now.program.unnamed), self, args, rest, node)
   }
-  const found = object.variable?.kind === 'import' ? now.unit.importOf?.(object.variable) : null
-  if (found && !found.variable && exportNamed(found.unit, name)) {
-    return callValue(memberOfNamespace(found.unit, name), null, args, rest, node)
-  }
+  const found = exportOfNamespace(object, name)
+  if (found) return callValue(exportFlow(found), null, args, rest, node)
   const selector = selectorOf(object.flow)
   if (selector !== null && matches(FINDS_NODE, name)) return domNode(selectorIn(node, name))
   callMethod(object.flow, name, args, rest, now.f, to, node)
   return to
-}
-
-/** @param {Unit} of @param {string} name @returns {Flow} */
-function memberOfNamespace(of, name) {
-  const holder = initialized(exportNamed(of, name))
-  noteUse(holder, READ)
-  return holder.outer ??= outerFlow(holder.inner, holder.place)
 }
 
 /** @param {Node} call @param {string} name @returns {string} */
@@ -185,7 +175,7 @@ function callMethod(object, name, args, rest, by, to, node) {
       if (of.kind === 'function' && matches(/^(?:call|apply|bind)$/, name)) {
         return callFunction(root, name, args, rest, by, to)
       }
-      const isBuiltIn = of.kind !== 'object' && of.kind !== 'instance' && of.kind !== 'function'
+      const isBuiltIn = !matches(/^(?:object|instance|function|namespace)$/, of.kind)
       if (isBuiltIn && word) return apply(root)
       if (of.unknownMembers) each(of.unknownMembers, ({ kind }) => {
         if (kind !== SITE && kind !== SHARED && kind !== BUILT_IN) leave([object], null, by)

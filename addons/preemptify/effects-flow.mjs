@@ -114,7 +114,8 @@ const PUTS = 13
  * An expression that makes objects.
  *
  * @typedef {object} Site
- * @property {string} kind 'object', 'array', 'collection', 'map', 'regexp', 'function', 'instance'
+ * @property {string} kind 'object', 'array', 'collection', 'map', 'regexp', 'function', 'instance', or
+ *   'namespace': an object without state of its own
  * @property {Node} node
  * @property {Flow} inside
  * @property {Root} root
@@ -728,7 +729,7 @@ function loadFrom(root, f, to) {
   const { kind, of } = root
   if (kind === SITE) edge(of.inside, to)
   else if (kind === SHARED) {
-    note(f, root, READ)
+    if (of.kind !== 'namespace') note(f, root, READ)
     edge(contentsOf(root), to)
   } else if (kind === BUILT_IN) add(to, given)
   else if (kind === PARAMETER) add(to, innerOf(root))
@@ -764,7 +765,7 @@ function touchRoot(root, f, bits) {
     if (kind === SHARED) note(f, root, bits & ALL ? WRITE : READ)
     return
   }
-  if (kind === SHARED) note(f, root, of.isFrozen ? READ : bits)
+  if (kind === SHARED && of.kind !== 'namespace') note(f, root, of.isFrozen ? READ : bits)
   else if (bits & WRITE) of.isWritten = true
   if (bits & LEAVE) {
     of.hasLeft = true
@@ -783,6 +784,7 @@ function useRoot(root, f, bits) {
   } else if (kind === SITE) {
     if (bits & WRITE) of.isWritten = true
   } else if (kind === SHARED) {
+    if (of.kind === 'namespace') return
     if (!(bits & MATCH)) note(f, root, bits)
     else if (of.kind === 'regexp') note(f, root, WRITE)
   } else if (kind === HELD) {

@@ -26,7 +26,17 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Plan[]} plans
  * @property {string} name the URL, or the name of the file
  * @property {string} text
- * @property {(variable: Variable) => { unit: Unit, variable: Variable | null } | null} [importOf]
+ * @property {(variable: Variable) => ModuleExport | null} [importOf] null: the import is not known
+ * @property {(name: string) => ModuleExport | null} [exportOf] null: the export is not known
+ * @property {() => { names: string[], isComplete: boolean }} [exportNames]
+ */
+/**
+ * The text and the variable that an import or an export leads to.
+ *
+ * @typedef {object} ModuleExport
+ * @property {Unit} unit
+ * @property {Variable | null} variable null: the namespace, or the value of a default export's expression
+ * @property {boolean} [isNamespace]
  */
 /**
  * A variable as a holder of objects.
@@ -297,69 +307,105 @@ export function selfFlow(node) {
 /** @param {Variable} variable @param {Node} id @returns {Flow | null} */
 function importedFlow(variable, id) {
   const found = now.unit.importOf?.(variable)
-  if (found?.variable) {
-    const holder = initialized(found.variable)
-    noteUse(holder, READ)
-    capture(holder)
-    return holder.outer ??= outerFlow(holder.inner, holder.place)
-  }
-  const holder = /** @type {any} */ (holderOf(variable))
   if (found) {
-    // The namespace of a known module. A member by name is resolved in memberFlow.
-    const isNamed = isMember(id.parent) && id.parent.object === id &&
-      exportNamed(found.unit, keyOf(id.parent))
-    if (!isNamed) releaseExports(found.unit)
-    if (!holder.inner.roots.length) {
-      add(holder.inner, newSite('object', variable.declarations[0]).root)
-      edge(allExports(found.unit), siteOf(holder.inner).inside)
-    }
-  } else if (!holder.inner.roots.length) add(holder.inner, given)
+    // The walk resolves a member of a namespace by its name.
+    if (found.isNamespace && isMember(id.parent) && id.parent.object === id &&
+      exportOfNamespace(id, nameOfKey(id.parent.property, id.parent.computed))) return null
+    return exportFlow(found)
+  }
+  const holder = holderOf(variable)
+  if (!holder.inner.roots.length) add(holder.inner, given)
   noteUse(holder, READ)
   return holder.outer ??= outerFlow(holder.inner, holder.place)
 }
 
-/** @param {Unit | any} of @param {string} name @returns {Variable | undefined} */
-export function exportNamed(of, name) {
-  if (!of.exported) {
-    of.exported = emptyMap()
-    const { body, scope: { variables } } = of.tree
-    for (let i = 0; i < body.length; i++) {
-      const { type, source, specifiers, declaration } = body[i]
-      if (type === 'ExportDefaultDeclaration' && declaration.id?.variable) {
-        of.exported.set('default', declaration.id.variable)
-      }
-      if (type !== 'ExportNamedDeclaration' || source) continue
-      for (let k = 0; k < specifiers.length; k++) {
-        const { local, exported } = specifiers[k]
-        if (local.variable) of.exported.set(exported.name ?? exported.value, local.variable)
-      }
-      if (!declaration) continue
-      for (const key in variables) {
-        const id = variables[key].declarations[0]
-        if (id && isWithin(id, declaration)) of.exported.set(key, variables[key])
-      }
+/** @param {ModuleExport} found @returns {Flow} the objects that another text exports */
+export function exportFlow(found) {
+  const holder = holderOfExport(found)
+  if (found.isNamespace) {
+    releaseExports(found.unit)
+    pick(exportsOf(found.unit).known, one => { if (!one.isNamespace) noteUse(holderOfExport(one), READ) })
+  } else {
+    noteUse(holder, READ)
+    capture(holder)
+  }
+  return holder.outer ??= outerFlow(holder.inner, holder.place)
+}
+
+/**
+ * The export that a member of a namespace names.
+ *
+ * @param {Node} object @param {string} name empty: not known
+ * @returns {ModuleExport | null} null: the object is no namespace, or the export is not known
+ */
+export function exportOfNamespace({ variable }, name) {
+  if (variable?.kind !== 'import' || name === '') return null
+  const found = now.unit.importOf?.(variable)
+  return found?.isNamespace ? found.unit.exportOf?.(name) ?? null : null
+}
+
+/** @param {ModuleExport | any} found @returns {Holder} */
+function holderOfExport({ unit, variable, isNamespace }) {
+  if (variable) return initialized(variable)
+  if (!isNamespace) return defaultOf(unit)
+  if (!unit.namespace) {
+    const { known, isComplete } = exportsOf(unit)
+    unit.namespace = newHolder(/** @type {any} */ (null), '*namespace*', null, unit.tree)
+    const site = newSite('namespace', unit.tree)
+    add(unit.namespace.inner, site.root)
+    pick(known, one => put(site, holderOfExport(one).inner, now.f))
+    if (!isComplete) add(site.inside, given)
+  }
+  return unit.namespace
+}
+
+/** The holder of the value of a default export's expression. @param {Unit | any} unit @returns {Holder} */
+const defaultOf = unit =>
+  unit.defaultValue ??= newHolder(/** @type {any} */ (null), '*default*', null, unit.tree)
+
+/** @param {Unit | any} unit @returns {{ known: ModuleExport[], isComplete: boolean }} */
+function exportsOf(unit) {
+  if (unit.exports) return unit.exports
+  const { names, isComplete } = unit.exportNames?.() ?? { names: [], isComplete: false }
+  const exports = unit.exports = { known: /** @type {ModuleExport[]} */ ([]), isComplete }
+  pick(names, name => {
+    const one = unit.exportOf?.(name)
+    if (one) append(exports.known, one)
+    else exports.isComplete = false
+  })
+  return exports
+}
+
+/** @param {Unit | any} unit a module whose namespace is used as a value */
+function releaseExports(unit) {
+  if (unit.hasLeft) return
+  unit.hasLeft = true
+  touch(holderOfExport({ unit, variable: null, isNamespace: true }).inner, unit.tree.plan.effects, READ | LEAVE)
+}
+
+/** @param {Unit | any} of @returns {Map<string, Variable>} the variables that the text exports */
+function exportedBy(of) {
+  if (of.exported) return of.exported
+  of.exported = emptyMap()
+  const { body, scope: { variables } } = of.tree
+  for (let i = 0; i < body.length; i++) {
+    const { type, source, specifiers, declaration } = body[i]
+    if (type === 'ExportDefaultDeclaration') {
+      const variable = declaration.id?.variable ?? declaration.variable
+      if (variable) of.exported.set('default', variable)
+    }
+    if (type !== 'ExportNamedDeclaration' || source) continue
+    for (let k = 0; k < specifiers.length; k++) {
+      const { local, exported } = specifiers[k]
+      if (local.variable) of.exported.set(exported.name ?? exported.value, local.variable)
+    }
+    if (!declaration) continue
+    for (const key in variables) {
+      const id = variables[key].declarations[0]
+      if (id && isWithin(id, declaration)) of.exported.set(key, variables[key])
     }
   }
-  const variable = of.exported.get(name)
-  return variable?.kind === 'import' ? undefined : variable
-}
-
-/** @param {Unit | any} of @returns {Flow} */
-function allExports(of) {
-  exportNamed(of, '')
-  const flow = newFlow()
-  of.exported.forEach((/** @type {Variable} */ variable) => {
-    if (variable.kind !== 'import') edge(holderOf(variable).inner, flow)
-    else add(flow, given)
-  })
-  return flow
-}
-
-/** @param {Unit | any} of a module whose namespace is used as a value */
-function releaseExports(of) {
-  if (of.hasLeft) return
-  of.hasLeft = true
-  touch(allExports(of), of.tree.plan.effects, READ | LEAVE)
+  return of.exported
 }
 
 /** @param {Node[]} body of a module or script */
@@ -370,12 +416,12 @@ export function exportAll(body) {
     for (const name in variables) exportVariable(variables[name])
     return
   }
-  exportNamed(now.unit, '')
-  const { exported } = /** @type {any} */ (now.unit)
-  exported.forEach(exportVariable)
+  exportedBy(now.unit).forEach(exportVariable)
   for (let i = 0; i < body.length; i++) {
     const { type, declaration } = body[i]
-    if (type === 'ExportDefaultDeclaration' && declaration.flow) openFlow(declaration.flow)
+    if (type !== 'ExportDefaultDeclaration' || !declaration.flow) continue
+    edge(declaration.flow, defaultOf(now.unit).inner)
+    openFlow(declaration.flow)
   }
 }
 

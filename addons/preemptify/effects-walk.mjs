@@ -10,11 +10,12 @@ import { isMember } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
   COMPUTED, LEAVE, MORE, NAMED, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
-  either, giveBack, given, keep, load, newCallee, newFlow, newSite, outerFlow, parameterOf, pathOf,
+  either, giveBack, given, keep, load, newCallee, newFlow, newSite, parameterOf, pathOf,
   put, release, store, touch, use
 } from './effects-flow.mjs'
 import {
-  capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportNamed, globalOf,
+  capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
+  exportOfNamespace, globalOf,
   holderOf, initialized, instancesOf, invokeAccessor, iterated, made, memberOfBuiltIn, nameInstances,
   nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow, siteOf, siteOfClass, unknownFlow, visitUnit
 } from './effects-names.mjs'
@@ -440,14 +441,7 @@ export function memberFlow(node) {
   const path = pathOf(object.flow)
   if (path !== null) return memberOfBuiltIn(path, name, node)
   if (object.type === 'Super') return unknownFlow()
-  const found = object.variable?.kind === 'import' ? now.unit.importOf?.(object.variable) : null
-  if (found && !found.variable) {
-    const variable = exportNamed(found.unit, name)
-    if (variable) {
-      const holder = initialized(variable)
-      noteUse(holder, READ)
-      return holder.outer ??= outerFlow(holder.inner, holder.place)
-    }
-  }
+  const found = exportOfNamespace(object, name)
+  if (found) return exportFlow(found)
   return propertyOf(object.flow, name)
 }

@@ -25,7 +25,7 @@ import {
 import { isExempt } from './effects-exempt.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
-import { append, emptyMap, emptySet, pick, takeLast } from './primordials.mjs'
+import { append, emptyMap, emptySet, matches, pick, takeLast } from './primordials.mjs'
 import { isFunctionNode } from './scopes.mjs'
 /** @import { Effects, Place, Root } from './effects-flow.mjs' */
 /** @import { Program, Unit } from './effects-names.mjs' */
@@ -268,11 +268,15 @@ function locate(functions, state) {
 /** @param {Place} place @returns {Plan | null} */
 const ownerOf = ({ owner }) => owner === null || /** @type {any} */ (owner).isLoading ? null : owner.plan
 
+/** Names of holders that no code assigns. */
+const CONSTANT = /^(?:this|\*default\*|\*namespace\*)$/
+
 /** @param {any} holder @param {PackageState} state @returns {Location | null} */
 function locationOfVariable(holder, state) {
   const { place, location, isOpened, isExported } = holder
   const { name, variable, node } = place
-  const isConstant = variable ? !isOpened && !variable.isAssigned && !variable.isOpen : name === 'this'
+  const isConstant = variable ? !isOpened && !variable.isAssigned && !variable.isOpen
+    : matches(CONSTANT, name)
   if (isConstant || (holder.owner && !holder.isCaptured && !isExported)) return null
   if (location) return location
   const made = holder.location = newLocation('variable', name, variable, node, nameOfUnit(node))

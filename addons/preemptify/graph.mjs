@@ -52,18 +52,61 @@ function unitsOf(modules) {
     const importOf = (/** @type {any} */ variable) => {
       const entry = imports.get(variable)
       const from = entry?.need && neededBy(entry.need)
-      const target = from && resolveExport(from, entry.name)
-      const unit = target && unitOf.get(target.module)
-      if (!unit) return null
-      const local = target.name === '' ? '' : target.module.exports.get(target.name)?.local ?? ''
-      const { body, scope: { variables } } = target.module.tree
-      return { unit, variable: local === 'default' ? defaultOf(body) : variables[local] ?? null }
+      return from ? exportIn(from, entry.name, unitOf) : null
     }
-    const unit = { tree, plans: planModule(tree), name: base, text, importOf }
+    const exportOf = (/** @type {string} */ name) => exportIn(module, name, unitOf)
+    const exportNames = () => namesOf(module)
+    const unit = { tree, plans: planModule(tree), name: base, text, importOf, exportOf, exportNames }
     unitOf.set(module, unit)
     append(units, unit)
   })
   return { units, unitOf }
+}
+
+/**
+ * Finds the text and the variable that an export leads to. The default export can be an imported name.
+ *
+ * @param {Loaded} from @param {string} name empty: the namespace of the module
+ * @param {Map<Loaded, any>} unitOf
+ * @returns {import('./effects-names.mjs').ModuleExport | null} null: the text is not known
+ */
+function exportIn(from, name, unitOf) {
+  const seen = emptySet()
+  for (let at = from, key = name; ;) {
+    const target = resolveExport(at, key)
+    const unit = target && unitOf.get(target.module)
+    if (!unit || seen.has(unit)) return null
+    if (target.name === '') return { unit, variable: null, isNamespace: true }
+    const local = target.module.exports.get(target.name)?.local ?? ''
+    const { body, scope: { variables } } = target.module.tree
+    const variable = local === 'default' ? defaultOf(body) : variables[local] ?? null
+    if (variable?.kind !== 'import') return { unit, variable, isNamespace: false }
+    const entry = target.module.imports.get(variable)
+    if (!entry?.need) return null
+    seen.add(unit)
+    at = neededBy(entry.need)
+    key = entry.name
+  }
+}
+
+/**
+ * Lists the names of the exports of a module. A star of an unknown module ends the list.
+ *
+ * @param {Loaded} module @returns {{ names: string[], isComplete: boolean }}
+ */
+function namesOf(module) {
+  const list = [module]
+  const names = emptySet()
+  for (let i = 0; i < list.length; i++) {
+    const { exports, stars } = list[i]
+    pick(listOf(exports), name => { if (i === 0 || name !== 'default') names.add(name) })
+    for (let k = 0; k < stars.length; k++) {
+      const from = neededBy(stars[k])
+      if (!from) return { names: listOf(names), isComplete: false }
+      if (!find(list, other => other === from)) append(list, from)
+    }
+  }
+  return { names: listOf(names), isComplete: true }
 }
 
 /**
@@ -112,7 +155,7 @@ export function readExports({ url, tree: { body, scope: { variables } }, needs, 
 
 /**
  * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited
- * once, which have to be one.
+ * once, which have to be one. A module that has not been read has no places.
  *
  * @param {Loaded} module @param {string} name @returns {Target | undefined}
  */
@@ -123,6 +166,7 @@ export function resolveExport(module, name) {
   const targets = []
   for (let i = 0; i < list.length; i++) {
     const { module, name } = list[i]
+    if (module === undefined) continue
     const key = `${module.url}${module.attributes} ${name}`
     if (seen.has(key)) continue
     seen.add(key)

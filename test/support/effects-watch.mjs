@@ -3,6 +3,7 @@
  * pairs of stays with the locks that the stays held.
  */
 import { findEffects } from '../../addons/preemptify/effects.mjs'
+import { readAhead, treeAt } from '../../addons/preemptify/graph.mjs'
 import { planModule } from '../../addons/preemptify/plan.mjs'
 import { read } from '../../addons/preemptify/read.mjs'
 import { names } from '../../addons/preemptify/scopes.mjs'
@@ -23,14 +24,19 @@ export function planned(name, text, type) {
  */
 export function analysed(texts, type = 'module') {
   const units = Object.entries(texts).map(([name, text]) => planned(name, text, type))
-  for (const unit of units) unit.importOf = variable => resolvedImport(units, variable)
+  for (const unit of units) {
+    const { tree: { scope: { variables } } } = unit
+    unit.importOf = variable => resolvedImport(units, variable)
+    unit.exportOf = name => variables[name] ? { unit, variable: variables[name] } : null
+    unit.exportNames = () => ({ names: Object.keys(variables), isComplete: true })
+  }
   return { units, state: findEffects(units) }
 }
 
 function resolvedImport(units, { declarations: [{ parent }] }) {
   const unit = units.find(({ name }) => name === parent.parent.source.value)
   if (!unit) return null
-  if (parent.type === 'ImportNamespaceSpecifier') return { unit, variable: null }
+  if (parent.type === 'ImportNamespaceSpecifier') return { unit, variable: null, isNamespace: true }
   return { unit, variable: unit.tree.scope.variables[parent.imported.name] }
 }
 
@@ -59,6 +65,24 @@ export function shown({ claims, claimsAll }) {
 export function claimsIn(text, type) {
   const { units: [{ plans }] } = analysed({ a: text }, type)
   return Object.fromEntries(plans.filter(({ isOnce }) => !isOnce).map(plan => [titleOf(plan), shown(plan)]))
+}
+
+let graphs = 0
+/**
+ * The claims of the functions of some modules, by their names. The first module imports the others; a module
+ * that is missing stays unknown.
+ *
+ * @param {Record<string, string>} texts by their specifiers
+ */
+export function claimsInGraph(texts) {
+  const base = `test:/${graphs++}/`
+  const get = (specifier, from) => texts[specifier] === undefined ? undefined
+    : { url: new URL(specifier, from).href, text: texts[specifier] }
+  const [first] = Object.keys(texts)
+  const url = new URL(first, base).href
+  const trees = [treeAt(texts[first], url, get)]
+  for (const [key, { tree }] of readAhead) if (tree && key.startsWith(base)) trees.push(tree)
+  return Object.fromEntries(trees.flatMap(({ plans }) => plans).filter(({ isOnce }) => !isOnce).map(plan => [titleOf(plan), shown(plan)]))
 }
 
 /**

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { findEffects, groupOf, locationsOf, newPackage, summaryOf } from '../../../addons/preemptify/effects.mjs'
-import { analysed, claimsIn, planned, shown, titleOf } from '../../support/effects-watch.mjs'
+import { analysed, claimsIn, claimsInGraph, planned, shown, titleOf } from '../../support/effects-watch.mjs'
 
 const effects = suite('preemptify.effects')
 
@@ -255,6 +255,66 @@ effects('an imported variable is the variable of its module', () => {
   assert.equal(all, { Program: '', set: 'state!', get: 'state', inc: 'state!', put: 'state!' })
   assert.equal(locationsOf(state).map(({ name, kind, unit }) => `${kind} ${name} in ${unit}`), ['object state in a'])
   assert.equal(summaryOf(b.plans.find(plan => titleOf(plan) === 'put')).claims.map(({ isExclusive }) => isExclusive), [true])
+})
+
+effects('a namespace needs no claim; its members claim what they use', () => {
+  const index = "export { default as sum } from './sum.js'; export * from './table.js'; export * as inner from './table.js'"
+  const graph = use => claimsInGraph({
+    './use.js': `import * as all from './index.js'; ${use}`,
+    './index.js': index,
+    './sum.js': 'export default function sum(list) { let s = 0; for (const x of list) s += x.y; return s }',
+    './table.js': 'export const table = { a: 1 }; export let n = 0; export function set(v) { table.a = v; n = v }'
+  })
+  assert.is(graph('const rows = [{}]; export function f() { return all.sum(rows) }').f, '')
+  assert.is(graph('export function f() { return all.table.a + 1 }').f, 'table')
+  assert.match(graph('export function f() { return all.inner.table.a + 1 }').f, /table/)
+  assert.is(graph('export function f(v) { all.table.a = v }').f, 'table!')
+  assert.match(graph('export function f(k) { return all[k] + 1 }').f, /\bn\b/)
+  assert.match(graph('export function f(c) { c(all) }').f, /table!/)
+  assert.match(graph('export function f() { return all }').f, /table!/)
+})
+
+effects('an import is the object of its module, through each kind of export', () => {
+  for (const [exports, name] of [
+    ['export default make()', 'default'], ['const d = make(); export default d', 'default'],
+    ['let d = make(); export default d; d = null', 'default'], ['export const d = make()', 'd'], ['const d = make(); export { d as e }', 'e']
+  ]) {
+    const found = claimsInGraph({
+      './write.js': "import './read.js'; import { d } from './again.js'; export function write(v) { d.x = v }",
+      './read.js': "import { d } from './again.js'; import * as all from './again.js'; export function read() { return d.x + 1 } export function use() { return all.d.x + 1 }",
+      './again.js': `export { ${name} as d } from './make.js'`,
+      './make.js': `${exports}; function make() { return { x: 1 } }`
+    })
+    assert.match(found.write, /!$/, exports)
+    assert.is(`${found.read}!`, found.write, exports)
+    assert.is(`${found.use}!`, found.write, exports)
+  }
+})
+
+effects('a default export of an imported name is the import', () => {
+  const found = claimsInGraph({
+    './use.js': "import t from './middle.js'; import { set } from './end.js'; export function get() { return t.a + 1 } export { set }",
+    './middle.js': "import { t } from './end.js'; export default t",
+    './end.js': 'export const t = { a: 1 }; export function set(v) { t.a = v }'
+  })
+  assert.is(found.get, 't')
+})
+
+effects('a cache that a module exports as its default is no cache of its own', () => {
+  const found = claimsInGraph({
+    './use.js': "import cache from './cache.js'; export function clear(k) { delete cache[k] } export { of } from './cache.js'",
+    './cache.js': 'const cache = {}; export default cache; function make(k) { return k.trim() } export function of(k) { return cache[k] ??= make(k) }'
+  })
+  assert.match(found.clear, /!$/)
+  assert.match(found.of, /!$/)
+})
+
+effects('an export of an unknown module leaves the other modules known', () => {
+  const found = claimsInGraph({
+    './use.js': "import { far, near } from './index.js'; export function f(x) { return far(x) } export function g() { return near + 1 }",
+    './index.js': "export { far } from 'far'; export * from 'other'; export let near = 0; export function set(v) { near = v }"
+  })
+  assert.is(found.g, 'near')
 })
 
 effects('the analysis needs no call stack for deep expressions', () => {
