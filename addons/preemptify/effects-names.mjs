@@ -380,7 +380,8 @@ function exportsOf(unit) {
 function releaseExports(unit) {
   if (unit.hasLeft) return
   unit.hasLeft = true
-  touch(holderOfExport({ unit, variable: null, isNamespace: true }).inner, unit.tree.plan.effects, READ | LEAVE)
+  const namespace = holderOfExport({ unit, variable: null, isNamespace: true })
+  touch(namespace.inner, unit.tree.plan.effects, READ | LEAVE)
 }
 
 /** @param {Unit | any} of @returns {Map<string, Variable>} the variables that the text exports */
