@@ -51,5 +51,10 @@ function linked() {
 }
 const preemptify = /* @__PURE__ */ linked()
 
-// Rewritten text can import the run-time support from here, in a page that loads the compiler anyway.
-export { budget, isModule, isOwnModule, preemptify, support }
+export { isModule, isOwnModule, preemptify }
+/**
+ * The run-time support, for rewritten text whose option `runtime` names this module.
+ *
+ * @internal
+ */
+export { budget, support }
