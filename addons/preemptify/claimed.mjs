@@ -66,8 +66,11 @@ const WHOLE = /** @type {any} */ ({ name: 'the package', owner: null, unit: '', 
  *
  * @param {Plan[]} plans with their effects
  * @param {{ our: string, unit: string, budget: string, name: string, directory: string,
- *   exclusive: boolean | undefined }} options `our`, `unit`: what our names begin with; `budget`:
- *   an expression; `name`: of the text; `directory`: of its package; `exclusive`: as of overrideFor
+ *   exclusive: boolean | undefined }} options
+ *   - `our`, `unit`: the prefixes of generated names.
+ *   - `budget`: an expression of the budget.
+ *   - `name`, `directory`: the name of the text, and the directory of its package.
+ *   - `exclusive`: the rule of overrideFor.
  */
 export function claimsOf(plans, { our, unit, budget, name, directory, exclusive }) {
   const isOwn = directory === '' && exclusive === undefined

@@ -20,14 +20,18 @@ const SOURCE_OPTIONS = { type: kind, runtime: text, url: text, package: text, ex
  *
  * @param {string} text
  * @param {{ type?: 'module' | 'script', runtime?: string, url?: string, package?: string,
- *   exclusive?: boolean, get?: Getter }} [options] `type`: default 'module';
- *   `runtime`: the URL by which a module imports the run-time support, default
- *   './addons/preemptify/runtime.mjs'; `url`: the URL of the text, for a source map; `package`: the directory
- *   of its package, empty for the code of an application, default: by the URL; `exclusive`: true: each stay
- *   claims the whole package; false: nothing is claimed; default: what the functions use; `get` returns a
- *   module that another one imports, so that all modules are analysed together
- * @returns {string} the same module or script; what is served needs no eval
- * @throws {TypeError} naming the parameter
+ *   exclusive?: boolean, get?: Getter }} [options]
+ *   - `type`: default 'module'.
+ *   - `runtime`: the URL by which a module imports the run-time support. Default:
+ *     './addons/preemptify/runtime.mjs'.
+ *   - `url`: the URL of the text. With it the result has a source map.
+ *   - `package`: the directory of the package, or an empty text for the code of an application. Default:
+ *     derived from `url`.
+ *   - `exclusive`: with true, each stay claims the whole package. With false, nothing is claimed. Default:
+ *     functions claim the state that they use.
+ *   - `get`: returns an imported module, so that all modules are analysed together.
+ * @returns {string} the same module or script. A page that is served the result needs no eval
+ * @throws {TypeError} if a parameter has the wrong type; the error names the parameter
  * @throws {SyntaxError} when the text cannot be parsed, or has a construct that rewriting would change
  */
 export function sourceOfModule(text, options = {}) {
