@@ -17,7 +17,7 @@ import { append, emptyMap, takeLast } from './primordials.mjs'
 
 // Kinds of roots.
 /** An object from an unknown call. */
-export const GIVEN = 0
+const GIVEN = 0
 /** An object that this function made, or a function that it called; `of` is a Site. */
 export const SITE = 1
 /** An object from a variable of an outer function; `of` is a Site. */
@@ -25,7 +25,7 @@ export const SHARED = 2
 /** An unknown object in a variable of an outer function, or in a shared object; `of` is a Place. */
 export const HELD = 3
 /** A parameter; `of` is a Callee, and `index` its position: SELF for `this`, MORE for all others. */
-export const PARAMETER = 4
+const PARAMETER = 4
 /** An object inside a parameter; `base` is the root of the parameter. */
 export const INNER = 7
 /** A built-in value; `of` is its path. */
@@ -48,7 +48,7 @@ export const MATCH = 8
 /** A regular expression is used by a method of a string, which leaves `lastIndex` as it was or at 0. */
 export const RESET = 16
 /** Code that is not followed stores an object in the object. */
-export const PUT = 32
+const PUT = 32
 const ALL = WRITE | LEAVE | MATCH | PUT
 
 // Kinds of watchers.
@@ -570,7 +570,7 @@ export function addTarget(callee, target) {
 }
 
 /** Gives a callee all effects, because unknown code can be called. @param {Callee} callee */
-export function makeUnknown(callee) {
+function makeUnknown(callee) {
   if (callee.isUnknown) return
   callee.isUnknown = true
   const { parameters } = callee
@@ -606,7 +606,7 @@ function keepSite(site) {
 }
 
 /** @param {Place} place @returns {Root} */
-export const heldIn = place => place.held ??= newRoot(HELD, place, 0)
+const heldIn = place => place.held ??= newRoot(HELD, place, 0)
 
 /** @param {Root} root of a shared object @returns {Flow} */
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))

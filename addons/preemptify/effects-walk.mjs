@@ -431,7 +431,7 @@ function classOfThis() {
 }
 
 /** @param {Node} node @returns {Flow | null} */
-export function memberFlow(node) {
+function memberFlow(node) {
   const { object, property, computed, parent } = node
   if (computed) use(property.flow, now.f, READ)
   if (parent.callee === node && parent.type === 'CallExpression') return null // callMember

@@ -160,16 +160,6 @@ function after(list, first) {
   return rest
 }
 
-/** @param {PackageState | Unit[]} state @returns {Location[]} the contested locations, for a report */
-export function locationsOf(state) {
-  /** @type {Location[]} */
-  const found = []
-  const { locations } = /** @type {PackageState} */ (state)
-  for (let i = 0; i < locations.length; i++) if (locations[i].isContested &&
-    !locations[i].isExempt) append(found, locations[i])
-  return found
-}
-
 // Code that runs only while its module loads
 
 /**
@@ -644,41 +634,4 @@ function targetsOf(f) {
     for (let i = 0; i < callee.targets.length; i++) append(rest, callee.targets[i])
   }
   return found
-}
-
-/**
- * The effects of a function with all its callees that are known, for a report.
- *
- * @param {Plan} plan @returns {{ claims: Claim[], isComplete: boolean }} `isComplete`: all callees are known
- */
-export function summaryOf(plan) {
-  /** @type {Map<Location, boolean>} */
-  const found = emptyMap()
-  /** @type {any[]} */
-  /** @type {any[]} */
-  const list = [/** @type {any} */ (plan).effects]
-  const seen = emptySet()
-  let isComplete = true
-  for (let i = 0; i < list.length; i++) {
-    if (seen.has(list[i])) continue
-    seen.add(list[i])
-    const { callees, plan: { claims, claimsAll } } = list[i]
-    if (claimsAll) isComplete = false
-    for (let k = 0; k < claims.length; k++) found.set(claims[k].location, found.get(claims[k].location) ||
-      claims[k].isExclusive)
-    for (let k = 0; k < callees.length; k++) {
-      /** @type {any[]} */
-      const rest = [callees[k]]
-      while (rest.length) {
-        const { isUnknown, effects, targets } = takeLast(rest)
-        if (isUnknown) isComplete = false
-        if (effects !== null) append(list, effects)
-        for (let t = 0; t < targets.length; t++) append(rest, targets[t])
-      }
-    }
-  }
-  /** @type {Claim[]} */
-  const claims = []
-  found.forEach((isExclusive, location) => append(claims, { location, isExclusive }))
-  return { claims, isComplete }
 }
