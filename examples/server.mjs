@@ -110,7 +110,10 @@ async function answer(top, request, response) {
   } else if (path.endsWith('/')) return end(response, 404)
   if (!file?.stats.isFile()) return end(response, 404)
 
-  response.setHeader('content-type', types[extname(file.name).toLowerCase()] ?? 'application/octet-stream')
+  const extension = extname(file.name).toLowerCase()
+  response.setHeader('content-type', types[extension] ?? 'application/octet-stream')
+  // Firefox and WebKit workers take each import for JavaScript, and would refuse JSON modules under `nosniff`.
+  if (extension === '.json') response.removeHeader('x-content-type-options')
   response.setHeader('content-length', file.stats.size)
   if (request.method === 'HEAD') return response.end()
   pipeline(createReadStream(file.name), response, () => {})

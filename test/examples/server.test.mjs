@@ -21,6 +21,7 @@ test.before(async context => {
   await writeFile(join(root, '.hidden'), 'hidden')
   await writeFile(join(root, 'a b.mjs'), 'export {}')
   await writeFile(join(root, 'page', 'index.html'), '<p>page')
+  await writeFile(join(root, 'data.json'), '{}')
   await symlink(join(directory, 'secret.txt'), join(root, 'way-out.txt'))
   await symlink(join(root, '.hidden'), join(root, 'to-hidden.txt'))
   Object.assign(context, { directory, server: await serve({ root, port: 0 }), root })
@@ -112,9 +113,9 @@ test('the server refuses a WebSocket whose Host is a foreign name', async ({ ser
   assert.is((await get(server.port, socketPath, 'GET', headers)).status, 421)
 })
 
-test('every answer forbids the browser to guess content types', async ({ server }) => {
-  for (const path of ['/page/', '/missing']) {
-    assert.is((await get(server.port, path)).headers['x-content-type-options'], 'nosniff')
+test('every answer but JSON forbids the browser to guess content types', async ({ server }) => {
+  for (const [path, value] of [['/page/', 'nosniff'], ['/missing', 'nosniff'], ['/data.json', undefined]]) {
+    assert.is((await get(server.port, path)).headers['x-content-type-options'], value)
   }
 })
 
