@@ -93,7 +93,7 @@ const isByPriority = ({ compare }) => compare === fp.compare
 /** @type {Kind[]} */
 const KINDS = ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']
 
-/** The kinds that a policy supports, the default first; a custom policy supports all. @param {Policy} policy */
+/** The kinds that a policy supports, the default first. A custom one supports all. @param {Policy} policy */
 const kindsUnder = policy =>
   KINDS.filter(kind => kind === 'constant-bandwidth' ? !isByPriority(policy) : !isByDeadline(policy))
 
@@ -561,8 +561,8 @@ const MOST_REFILLS = 32
  * nor schedulers:
  *
  *   wake(time, since)          the first job becomes busy; it has been ready since `since`
- *   consume(ms, time, isLent)  a job ran in the foreground for `ms` until `time`. `isLent`: the job belongs to
- *                              another reservation, and inherited the rank of this one
+ *   consume(ms, time, isLent)  a job ran in the foreground for `ms` until `time`. `isLent`: the job
+ *                              belongs to another reservation, and inherited the rank of this one
  *   sleep(time)                no job is busy any more
  *   replenish(time)            the time `next` has been reached
  *   resize(claim, time)        to a capacity > 0; a server that is off is idle, and does not change
