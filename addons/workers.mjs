@@ -705,7 +705,7 @@ class Remote extends Waitable {
   end(state, outcome, isTold = false) {
     const { local } = this
     if (local === null || local.finished !== undefined) return
-    const hasCancelled = state === 'cancelled' && !this.isCancelled // the work cancelled itself, or missed its deadline
+    const hasCancelled = state === 'cancelled' && !this.isCancelled // or missed its deadline
     if (hasCancelled) local.cancel(outcome)
     if (this.isCancelled && (state === 'cancelled' || state === 'done' && !isTold)) extend.elsewhere.finish(local, this.reason, true)
     else extend.elsewhere.finish(local, outcome, state !== 'done')
