@@ -705,8 +705,8 @@ pibs('I/O exceeds its utilization by at most one capacity in any interval', () =
     for (const [, end] of spans) {
       const within = ([from, to]) => Math.max(0, Math.min(to, end) - Math.max(from, start))
       const used = spans.reduce((sum, span) => sum + within(span), 0)
-      // One capacity at the end of a period, another at the start of the next, and the last budget of other
-      // jobs.
+      // The limit adds a capacity at the end of a period, another at the next start, and the last budget of
+      // other jobs.
       const most = utilization * (end - start) + utilization * period * (1 - utilization) + 0.25
       assert.ok(used <= Math.max(0, most) + 1e-9, `${used} in ${start} to ${end}, not ${most}`)
     }

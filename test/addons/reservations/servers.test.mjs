@@ -1,7 +1,10 @@
 /**
- * Compares the schedules of reservations with schedules from the papers, computed by hand: sporadic (Sprunt,
- * Sha, Lehoczky 1989; Stanovich, Baker, Wang, Gonzalez Harbour 2010), deferrable (Strosnider, Lehoczky, Sha
- * 1995), polling, constant-bandwidth (Abeni, Buttazzo 1998). oracle.test.mjs tests random schedules.
+ * Compares the schedules of reservations with schedules from the papers, computed by hand. The test
+ * oracle.test.mjs checks random schedules. The papers are:
+ *
+ * - sporadic: Sprunt, Sha, Lehoczky 1989; Stanovich, Baker, Wang, Gonzalez Harbour 2010
+ * - deferrable: Strosnider, Lehoczky, Sha 1995
+ * - constant-bandwidth: Abeni, Buttazzo 1998
  */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
