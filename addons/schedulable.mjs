@@ -53,7 +53,9 @@ const TOLERANCE = 2 ** -36
 const LESS = 1 - TOLERANCE
 const MORE = 1 + TOLERANCE
 /**
- * Maximum number of summands before `schedulable` gives up; few sets need it. @param {number} count of tasks
+ * Maximum number of summands before `schedulable` gives up; few sets need it.
+ *
+ * @param {number} count of tasks
  */
 const mostTerms = count => 2e7 + 8 * count ** 2
 /** Cost of each sum in addition to its summands. */

@@ -258,7 +258,7 @@ class Permits extends Watch {
   isShared = true
 
   /**
-  * @param {number} layout @param {number} count the initial number of permits
+   * @param {number} layout @param {number} count the initial number of permits
    * @param {SharedArrayBuffer | undefined} buffer
    * @param {SupplyHooks} hooks @param {WaitQueue} [queue]
    */
@@ -401,8 +401,9 @@ export class Latest {
   }
 
   /**
-   * The memory by which another thread joins; undefined without `shared`. @returns {SharedArrayBuffer |
-   * undefined}
+   * The memory by which another thread joins; undefined without `shared`.
+   *
+   * @returns {SharedArrayBuffer | undefined}
    */
   get buffer() { return this.#store.buffer }
 
@@ -486,8 +487,9 @@ export class Ring {
   }
 
   /**
-   * The memory by which another thread joins; undefined without `shared`. @returns {SharedArrayBuffer |
-   * undefined}
+   * The memory by which another thread joins; undefined without `shared`.
+   *
+   * @returns {SharedArrayBuffer | undefined}
    */
   get buffer() { return this.#store.buffer }
   /** The capacity in values. */

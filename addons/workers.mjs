@@ -700,7 +700,7 @@ class Remote extends Waitable {
   }
   /**
    * @param {Job['state']} state @param {unknown} outcome
-  * @param {boolean} [isTold] whether the job in the worker received its cancellation
+   * @param {boolean} [isTold] whether the job in the worker received its cancellation
    */
   end(state, outcome, isTold = false) {
     const { local } = this

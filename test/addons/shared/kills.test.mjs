@@ -18,7 +18,9 @@ function* goThrough(thread, lock, random, stay) {
 }
 
 /**
- * Runs three threads with some jobs each; up to two threads end. @returns the number of permits lost inside
+ * Runs three threads with some jobs each; up to two threads end.
+ *
+ * @returns the number of permits lost inside
  */
 function run(random) {
   const permits = random.pick([0, 1, 1, 2, 3]) // 0: a mutex
