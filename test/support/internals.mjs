@@ -8,7 +8,7 @@ const [PENDING, READY, WAITING, DONE] = [0, 1, 2, 3]
 const WAITED = 2
 const BANDS = { ordinary: 0, background: -1 }
 
-/** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} its Core */
+/** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} the Core of the scheduler */
 export function coreOf(scheduler) {
   const entry = /** @type {any} */ (extend.at(scheduler, Infinity, () => {}, { ref: false }))
   entry.cancel()
@@ -48,7 +48,7 @@ const named = node => node === null ? 'nothing' : node.members ? `[${node.member
  *
  * @param {any} queue @param {string} title @param {(text: string) => void} note
  * @param {(text: string) => void} misplaced notes a wrong order
- * @returns {Set<any>} its nodes
+ * @returns {Set<any>} the nodes of the queue
  */
 function checkQueue(queue, title, note, misplaced) {
   const { first, heads, keys, last, size } = queue
@@ -281,14 +281,14 @@ export function presentRank(node) {
 }
 
 /**
- * Checks that a job has the best rank among its own rank, or the rank of its reservation, and the ranks of
- * the first waiters of the queues that it owns.
+ * Checks the rank of a job. The rank is the best among its base rank and the ranks of the first waiters of its
+ * queues. The base rank is the rank of its reservation, if it has one, or its own rank.
  *
  * @param {any} job @param {(text: string) => void} note
  */
 function checkRank(job, note) {
   const { extras: { group, owned, wait, sections }, status } = job
-  if (status === PENDING) return // its rank is computed at its release
+  if (status === PENDING) return // a pending job gets its rank at the release
   // A group updates only jobs whose rank can matter while they are outside the group.
   if (group !== null && status !== READY && !wait?.isRanked) return
   let right = group === null ? ownRank(job) : rankOfReservation(group, job)

@@ -11,7 +11,7 @@ const EPSILON = 1e-9
 const ENDED = ['done', 'failed', 'cancelled']
 const ENDINGS = ['finish', 'fail', 'cancel']
 
-/** For each type of record: the possible states of the job before it, and the state after it. */
+/** The possible states of a job before each type of record, and the state after it. */
 const STEPS = {
   release: { from: ['new', 'pending'], to: 'ready' },
   start: { from: ['ready'], to: 'running' },

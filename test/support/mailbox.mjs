@@ -3,7 +3,7 @@ import { extend } from '../../rt.mjs'
 
 const { Sleep, Waitable, Waiter, WaitQueue } = extend
 
-/** One end of a rendezvous. */
+/** The wait for a rendezvous, by a sender or a receiver. */
 class End extends Waitable {
   constructor(own, partners, isSender, message) {
     super()

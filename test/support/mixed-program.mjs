@@ -43,8 +43,8 @@
 /**
  * The features of programs. `strikes`: a cancellation at the moment of a hand-over, and rejected keys.
  *
- * @typedef {'reservations' | 'locks' | 'resources' | 'channels' | 'families' | 'cancels' | 'rekeys' | 'resizes' |
- *   'observers' | 'faults' | 'async' | 'pauses' | 'calls' | 'own' | 'strikes'} Feature
+ * @typedef {'reservations' | 'locks' | 'resources' | 'channels' | 'families' | 'cancels' | 'rekeys' |
+ *   'resizes' | 'observers' | 'faults' | 'async' | 'pauses' | 'calls' | 'own' | 'strikes'} Feature
  */
 
 /** @type {Feature[]} */

@@ -217,7 +217,11 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     actor.spent += ms
   }
 
-  /** One yield. @param {Actor} actor @param {any} value @param {{ kind: string, [more: string]: any }} [wait] */
+  /**
+   * One yield.
+   *
+   * @param {Actor} actor @param {any} value @param {{ kind: string, [more: string]: any }} [wait]
+   */
   function* pass(actor, value, wait) {
     if (wait !== undefined) actor.waits.push(wait)
     leaves()
