@@ -194,7 +194,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   }
 
   /**
-   * With a budget of 1, the clock is read at every point, and the most eligible job runs.
+   * Checks that the most eligible job runs: with a budget of 1, each point reads the clock.
    *
    * @param {Actor} actor
    */
@@ -218,7 +218,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   }
 
   /**
-   * One yield.
+   * Yields once, as a wait or a call.
    *
    * @param {Actor} actor @param {any} value @param {{ kind: string, [more: string]: any }} [wait]
    */
