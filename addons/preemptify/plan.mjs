@@ -282,9 +282,24 @@ function findCalls(plan) {
     if (call.start < node.body.start) continue // parameters are no place for a yield
     if (call.callee?.type === 'Super') findSuperCall(plan, call)
     const kind = kindOf(call)
-    if (kind === '' || (facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops))) continue
+    if (kind === '' || isThrown(call) || (facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops))) continue
     append(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
   }
+}
+
+/**
+ * Whether a call constructs the exception of a `throw` statement, or an argument of that constructor. Such a
+ * call is made plainly: it runs at most once per activation, and constructors of exceptions are short. So a
+ * function that only checks its arguments and throws stays short. A program of hash maps that Scala.js
+ * compiled takes 3.5 times as long as a job with this rule, and 4.6 times without (bench/languages).
+ *
+ * @param {Node} call
+ */
+function isThrown(call) {
+  let node = call
+  const isConstruction = (/** @type {Node} */ { type }) => type === 'NewExpression'
+  while (isConstruction(node) && isConstruction(node.parent) && node.parent.callee !== node) node = node.parent
+  return isConstruction(node) && node.parent.type === 'ThrowStatement'
 }
 
 /** @param {Plan} plan of a derived constructor @param {Node} call `super(...)` */
