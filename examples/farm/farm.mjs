@@ -15,8 +15,8 @@ import { budget } from '../../rt.mjs'
  */
 export function* farm(workers, view, harvest) {
   /**
-   * @type {(import('../../rt.mjs').Job<Uint8ClampedArray> | null)[]} jobs of the rows that are not done; null
-   *   for a row that is
+   * @type {(import('../../rt.mjs').Job<Uint8ClampedArray> | null)[]} jobs of unfinished rows, by row; null
+   *   for finished rows
    */
   const rows = []
   const harvested = []

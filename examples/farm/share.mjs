@@ -27,10 +27,12 @@ export function look(bus, view) {
  * will and compute that row again. A row that arrives twice is used once.
  *
  * @param {Bus} bus
- * @param {{ begin?: (view: View) => void, harvest?: (row: number, pixels: Uint8ClampedArray, member: string)
- *   => void, labours?: boolean, random?: () => number }} [options] `begin` is called when the picture
- *   changes; `harvest` is called once per row; `labours`: whether the member computes rows itself, default
- *   true; `random` picks the row at which the search for a free row starts
+ * @param {{
+ *   begin?: (view: View) => void, harvest?: (row: number, pixels: Uint8ClampedArray, member: string) => void,
+ *   labours?: boolean, random?: () => number
+ * }} [options] `begin` is called when the picture changes; `harvest` is called once per row; `labours`:
+ *   whether the member computes rows itself, default true; `random` picks the row at which the search for a
+ *   free row starts
  * @returns {Generator<any, void, any>}
  */
 export function* share(bus, { begin, harvest, labours = true, random = Math.random } = {}) {

@@ -173,8 +173,8 @@ export class Watch {
  * @param {World} world
  * @param {Way} way
  * @param {Loads} loads
-   * @param {(watch: Watch) => boolean} [isOver] called before each callback. A long callback can delay the
-   *   end of a subtest, and later callbacks must not start after it
+ * @param {(watch: Watch) => boolean} [isOver] called before each callback. A long callback can delay the end
+ *   of a subtest, and later callbacks must not start after it
  */
 export function run(world, way, loads, isOver = () => false) {
   const { host, field, post, taskSet, computations } = world

@@ -79,7 +79,7 @@ const rewrittenModule = (text, url) =>
 function rewritten(url, loaded) {
   const { format, source } = loaded
   if (!isWanted(url) || OTHER.has(format)) return loaded
-  if (format === 'commonjs') return url.startsWith('file:') ? { ...loaded, source: null } : loaded // compile() rewrites it
+  if (format === 'commonjs') return url.startsWith('file:') ? { ...loaded, source: null } : loaded // see compile()
   if (format === undefined || format === null) return loaded // a file loaded by require()
   if (format !== 'module' || !source) {
     warn(url, `its format is ${format}`)

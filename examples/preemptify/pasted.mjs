@@ -21,7 +21,7 @@ const evaluator = 'function () { return eval(arguments[0]) }'
  * @param {string} pastedText
  * @param {{ strict?: boolean }} [options] `strict`: whether to read the text as strict code
  * @returns {Pasted}
- * @throws {SyntaxError} if the text has a syntax error
+ * @throws {SyntaxError} if the text cannot be parsed as one of these
  * @throws {TypeError} if the text contains no function
  * @throws {EvalError} if the page's Content-Security-Policy forbids evaluation
  */

@@ -6,9 +6,9 @@ import { binLabel, binOf } from './task-sets.mjs'
  * @typedef {import('./experiment.mjs').Result} Result
  * @typedef {import('./experiment.mjs').PolicyName} PolicyName
  * @typedef {{ missRatio: number, deviation: number, ideal: number, beyond: number,
- *   overhead: null | { median: number, worst: number, mean: number, deviation: number }, inflation: null |
- *   number }} Figures the ratios are means over the sets, with their standard deviation; the inflation is a
- *   median
+ *   overhead: null | { median: number, worst: number, mean: number, deviation: number },
+ *   inflation: null | number }} Figures the ratios are means over the sets with their standard deviation; the
+ *   inflation is a median
  * @typedef {{ label: string, bin: number | null, sets: number, jobs: number,
  *   figures: Partial<Record<PolicyName, Figures>> }} Row `bin`: null in the row for all sets
  */

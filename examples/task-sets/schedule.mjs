@@ -12,8 +12,8 @@ import { policyNames } from './report.mjs'
 const ranks = { preempt: 0, finish: 0, miss: 1, round: 2, release: 3, start: 4, resume: 4 }
 
 /**
- * Returns the records that an observer of the scheduler would have received. Plain JavaScript has no
- * scheduler, so its records are made up in the same form.
+ * Reconstructs the records that an observer of the scheduler would have received. Plain JavaScript has no
+ * scheduler to observe.
  * @param {Pick<Result, 'releases' | 'outcomes' | 'segments' | 'rounds'>} result
  * @returns {TraceRecord[]}
  */
