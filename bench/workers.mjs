@@ -54,7 +54,7 @@ const each = []
 for (let i = 0; i < 5; i++) each.push(await msOf(inFlight) / 10)
 console.log(`\n10 000 jobs at once: ${median(each).toFixed(1)} us each; five times, the heap has grown by ${(used() - before).toFixed(2)} MB\n`)
 
-// --- a picture, by one and by two
+// --- a picture, with one worker and with two
 
 const two = new Workers(works, { size: 2 })
 const view = whole(3000, 2000) // the view of Communicating Generators, figure 10
@@ -96,7 +96,7 @@ console.log(`- two bare workers, of one: the ceiling: **${speedUp('two bare work
 target('Workers, two of one', speedUp('Workers, size 2', 'Workers, size 1'), { least: 1.8 })
 await Promise.all([one.close(), two.close(), ...bareWorkers.map(worker => worker.terminate())])
 
-// --- the task sets of RT.js, by real threads
+// --- the task sets of RT.js, on real threads
 
 /** Creates workers on a clock that stops while a thread is ready but another one has its core. */
 const crew = (size, options) => new Workers(() => threads('undisturbed', 1)[0], { size, ...options })

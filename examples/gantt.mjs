@@ -65,7 +65,7 @@ export class Gantt {
   #frame = 0
   #timer = 0
   #drawn = -Infinity
-  /** Pointers that are down, by id. @type {Map<number, { x: number, y: number, moved: boolean }>} */
+  /** Pressed pointers, by id. @type {Map<number, { x: number, y: number, moved: boolean }>} */
   #pointers = new Map()
   #ending = new AbortController()
   /** @type {Surroundings | null} */

@@ -6,7 +6,7 @@ import { quantile, seededRandom, table, target } from '../support.mjs'
 import { end, hogs, laboratory, longestUndisturbed, undisturbed } from './workloads.mjs'
 
 const bottomHalf = 2.33 // ms
-const longestPause = 2.3 // ms between two events
+const longestPause = 2.3 // maximum time between two events, ms
 
 /**
  * @typedef {{ capacity: number, period: number }} Share
