@@ -23,7 +23,7 @@ const escape = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(
  * `W & Checked<W>` is shown as `W`.
  */
 const checks = new Set(modules.flatMap(({ types }) => [...types.values()])
-  .filter(({ comments: [{ text }] }) => text.startsWith('Refuses')).map(({ name }) => name))
+  .filter(({ comments: [{ text }] }) => text.startsWith('Rejects')).map(({ name }) => name))
 
 /** @param {string} type @returns {string} */
 function typeOf(type) {
