@@ -55,7 +55,7 @@ const MORE = 1 + TOLERANCE
 /**
  * Maximum number of summands before `schedulable` gives up; few sets need it.
  *
- * @param {number} count of tasks
+ * @param {number} count the number of tasks
  */
 const mostTerms = count => 2e7 + 8 * count ** 2
 /** Cost of each sum in addition to its summands. */
