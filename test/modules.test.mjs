@@ -159,7 +159,7 @@ const ACTS = [
 /** Runs in a process that loads only the module. */
 async function importWatched(path, acts) {
   const used = []
-  for (const act of acts) globalThis[act] // Node creates some globals at the first access, with the help of others
+  for (const act of acts) globalThis[act] // Node creates some globals at the first access
   const watch = (owner, key, label) => {
     const target = owner[key] ?? (() => {})
     const value = new Proxy(target, {
