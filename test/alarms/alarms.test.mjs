@@ -312,9 +312,9 @@ once('alarms set in a job belong to the scheduler of the job', () => {
 
 once.run()
 
-// ------------------------------------------------------------------------------------- callbacks that act
+// ----------------------------------------------------------------------------------- actions of callbacks
 
-const acting = suite('callbacks that act')
+const acting = suite('actions of callbacks')
 
 acting('a cancelled alarm does not fire, and cancel() returns whether it was pending', () => {
   const { host, scheduler, log, note } = world()

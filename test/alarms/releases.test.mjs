@@ -465,7 +465,7 @@ releases('jitter() covers the last 1000 jobs, and p99 is the 10th largest value'
 
 releases.run()
 
-// ---------------------------------------------------------------------------------- periods of one loop
+// ------------------------------------------------------------------------------------------- nextPeriod
 
 const looping = suite('nextPeriod')
 

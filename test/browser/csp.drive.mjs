@@ -43,7 +43,7 @@ export default {
   async 'the playground explains itself there'({ browser, server }) {
     const parameters = new URLSearchParams({ policy: "script-src 'self'" })
     await browser.open(`${server.isolated}/examples/preemptify/index.html?${parameters}`)
-    // The driver of Firefox needs eval, so only Chromium reads the text. All browsers check for other problems.
+    // The driver of Firefox needs eval, so only Chromium reads the text. All browsers report other problems.
     if (browser.kind === 'chromium') {
       match(await browser.evaluate('document.getElementById("problem").innerText'), /'unsafe-eval'/)
     }

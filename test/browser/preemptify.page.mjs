@@ -165,7 +165,7 @@ test('preemptify rejects accessors, constructors and async generators', () => {
   }
 })
 
-// ------------------------------------------------------------------------------------------- in the debugger
+// ---------------------------------------------------------------------------------------------- stack traces
 
 test('a stack trace shows the function, and its text under a separate name', () => {
   function distinctlyNamed(n) {
@@ -196,7 +196,7 @@ test('line numbers of a stack trace are those of the function', () => {
   equal(inWebKit ? error.line : lineOf(error, /preemptify\/\d+\/throws\.js:(\d+)/), 6)
 })
 
-// ----------------------------------------------------------------------------------------------------- depth
+// ------------------------------------------------------------------------------------------- recursion depth
 
 /** The recursion limit of `fn`, within a tenth. In WebKit strict tail calls have no limit. */
 function deepest(fn) {

@@ -17,10 +17,10 @@ import { serveTests } from './results.mjs'
  * @property {string} name the name and the version
  * @property {number} pid the id of the first process, which leads the process group
  * @property {(url: string) => Promise<void>} open resolves when the page has loaded
- * @property {(script: string | Function, ...args: unknown[]) => Promise<any>} evaluate evaluates an expression,
- *   or calls a function with `args`, in the page, and awaits the result
- * @property {<T>(categories: string[], work: () => Promise<T>) => Promise<{ result: T, events: any[] }>} [trace]
- *   records the trace events during `work`; Chromium only
+ * @property {(script: string | Function, ...args: unknown[]) => Promise<any>} evaluate evaluates an
+ *   expression or calls a function with `args` in the page, and awaits the result
+ * @property {<T>(categories: string[], work: () => Promise<T>) => Promise<{ result: T, events: any[] }>}
+ *   [trace] records the trace events during `work`; Chromium only
  * @property {(key: string) => Promise<void>} press presses a character or a named key, like a user
  * @property {(selector: string) => Promise<void>} click clicks the middle of an element, like a user
  * @property {(width: number, height: number) => Promise<void>} resize resizes the page; the least width in
@@ -28,8 +28,9 @@ import { serveTests } from './results.mjs'
  * @property {(file: string) => Promise<void>} screenshot writes the visible part of the page to a PNG file
  * @property {undefined | (() => Promise<void>)} hide hides the page behind another tab; `undefined` in WebKit
  * @property {undefined | (() => Promise<void>)} show shows the page again
- * @property {() => string[] | Promise<string[]>} takeProblems returns the console errors and the uncaught errors
- *   since the last call. Uncaught errors of workers are missing in Firefox, all errors of workers in WebKit.
+ * @property {() => string[] | Promise<string[]>} takeProblems returns the console errors and the uncaught
+ *   errors since the last call. Uncaught errors of workers are missing in Firefox, all errors of workers in
+ *   WebKit.
  * @property {() => Promise<void>} close
  */
 
@@ -48,8 +49,8 @@ export const browsers = { chromium, firefox, webkit }
  * @param {{ wanted?: (file: string) => boolean, required?: boolean, timeout?: number, pause?: number,
  *   engines?: Record<string, () => Promise<Browser>>, found?: (kind: any) => unknown, directory?: string }}
  *   [options]
- *   `required`: whether a missing browser is a failure. `timeout`: ms per test. `pause`: ms before a repetition.
- *   `engines`, `found` and `directory` replace the browsers, the detection of browsers and the tests.
+ *   `required`: whether a missing browser is a failure. `timeout`: ms per test. `pause`: ms before a
+ *   repetition. `engines`, `found` and `directory` replace the browsers, their detection and the tests.
  * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number, flaky: number }>}
  */
 export async function runBrowsers({

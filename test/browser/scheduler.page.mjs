@@ -37,7 +37,7 @@ function worldOf(scheduler, Controller) {
 }
 
 const quick = () => schedulerOf(new Scheduler({ slice: 0.1, round: 0.2 }))
-/** A scheduler for cases that depend on the work per round. Pages share the machine, so rounds have no limit. */
+/** A scheduler without limits, for cases that depend on the work per round. Pages share the machine. */
 const unhurried = () => schedulerOf(new Scheduler({ slice: Infinity, round: Infinity }))
 
 const schedulers = [
@@ -61,7 +61,7 @@ for (const [whose, make, Controller] of schedulers) {
     })
   }
 
-  test(`${whose}: an abort that nobody has asked about${isOurs ? ' is not reported' : ' is an unhandled rejection'}`, async () => {
+  test(`${whose}: an abort of a task that is not awaited${isOurs ? ' is not reported' : ' is an unhandled rejection'}`, async () => {
     const reasons = []
     const note = event => {
       event.preventDefault()

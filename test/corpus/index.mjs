@@ -44,16 +44,17 @@ import wordCount from './word-count.mjs'
  *
  * @typedef {object} Entry
  * @property {string} name
- * @property {'loop' | 'calls' | 'recursive' | 'mixed'} kind the work that dominates the run time: loops, calls
- *   of other functions of the corpus, recursion, or several of these
- * @property {(...args: any[]) => any} fn the algorithm, which may change its arguments. The result of an async
- *   algorithm is the value of its promise.
- * @property {Record<string, (...args: any[]) => any>} [calls] functions that `fn` and the functions in `calls`
- *   call under these names. All of them must become preemptible.
- * @property {Record<string, any>} [scope] values to which `fn` and the functions in `calls` refer by these names
+ * @property {'loop' | 'calls' | 'recursive' | 'mixed'} kind the work that dominates the run time: loops,
+ *   calls of other functions of the corpus, recursion, or several of these
+ * @property {(...args: any[]) => any} fn the algorithm, which may change its arguments. The result of an
+ *   async algorithm is the value of its promise.
+ * @property {Record<string, (...args: any[]) => any>} [calls] functions that `fn` and the functions in
+ *   `calls` call under these names. All of them must become preemptible.
+ * @property {Record<string, any>} [scope] values to which `fn` and the functions in `calls` refer by these
+ *   names
  * @property {(size: number) => any[]} inputs creates arguments, always equal ones for the same size
- * @property {number[]} sizes the input sizes for tests, which take at most some thousand iterations. With some
- *   of them `fn` throws.
+ * @property {number[]} sizes the input sizes for tests, which take at most some thousand iterations. With
+ *   some of them `fn` throws.
  * @property {number} benchSize the input size for benchmarks, which take some ms
  */
 

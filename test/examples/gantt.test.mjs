@@ -327,7 +327,7 @@ intervals('nameOf returns a name for anything that a job can wait for', () => {
 
 intervals.run()
 
-// ------------------------------------------------------------------------------------------------ blame
+// -------------------------------------------------------------------------- causes of a missed deadline
 const blames = suite('causes of a missed deadline')
 
 blames('blame returns the jobs that executed between release and deadline', () => {

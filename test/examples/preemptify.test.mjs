@@ -274,7 +274,7 @@ values('show prints a value on one line', () => {
 
 values.run()
 
-const experiment = suite('both ways')
+const experiment = suite('plain and preemptible runs')
 
 const small = {
   queens: '6', product: '5', mandelbrot: '9, 5, 50', collatz: '30', fib: '9', async: '9, 50',

@@ -33,7 +33,7 @@ function inputsAt(times, culprit) {
   return { host, schedule, handled, stop }
 }
 
-const late = suite('late on purpose')
+const late = suite('examples/schedule')
 const during = 40
 const beside = 200
 

@@ -67,7 +67,7 @@ sets('a utilization of 1 belongs to the last bin, larger ones to their own bin',
 
 sets.run()
 
-// ------------------------------------------------------------------------------------------------ the ideal
+// ------------------------------------------------------------------------------------------ ideal schedules
 const exactSchedules = suite('ideal schedules')
 
 exactSchedules('misses, finish times and lateness match the published file', () => {

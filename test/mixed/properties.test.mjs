@@ -30,7 +30,7 @@ async function assertKept(program, host) {
   throw new Error(`${(await perform(least, host)).problems.join('\n')}\n\n${show(least)}`)
 }
 
-const properties = suite('random programs of everything')
+const properties = suite('random programs with all features')
 
 for (const host of HOSTS) {
   properties(`random programs keep all invariants and come to rest on ${host.where}`, () => {

@@ -50,7 +50,7 @@ async function pingPong(cost, turns) {
   return { costs: jobs.map(job => job.cost), took, busy, overhead, elapsed: clock.time - began }
 }
 
-const accounts = suite('accounts')
+const accounts = suite('execution time')
 
 for (const [what, cost] of Object.entries({
   'a hand-over that always takes the same': () => 2,

@@ -645,7 +645,7 @@ junk('an array iterator is driven, and its first element throws a TypeError', as
   assert.instance(await errorOf(run(function* () { yield [1, 2][Symbol.iterator]() })), TypeError)
 })
 
-junk('a generator that yields itself is a TypeError', async () => {
+junk('a generator that yields itself throws a TypeError', async () => {
   for (const wrap of [work => work, work => (function* () { return yield work })()]) {
     const self = (function* () {
       try {

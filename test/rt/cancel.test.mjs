@@ -981,7 +981,7 @@ shim('a plain function that passed a point and returned a job can be cancelled',
 
 shim.run()
 
-const accounts = suite('accounts')
+const accounts = suite('after cancellations')
 
 accounts('after cancellations in every state, idle() resolves and the sums are right', async () => {
   const { host, scheduler, trace } = setup({ slice: 1 })

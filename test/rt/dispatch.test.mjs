@@ -12,7 +12,7 @@ const setup = (options, clock) => world({ except: [], host: clock, ...options })
 /** Writes a line into the trace, so that callbacks and the scheduler share one list. */
 const note = (scheduler, of) => extend.emit(scheduler, 'note', null, { of })
 
-const readings = suite('budget')
+const readings = suite('budgets and clock readings')
 
 /** The number of clock readings while a job passes points that lead to no scheduling decision. */
 function readingsOf(points, options) {
@@ -1002,7 +1002,7 @@ misses('a job cancelled between rounds after its deadline is missed once', () =>
 
 misses.run()
 
-const accounts = suite('accounts')
+const accounts = suite('charged time and counters')
 
 accounts('the time of an observer during a release is charged to no job', () => {
   const { host, scheduler } = setup({ slice: Infinity })

@@ -106,7 +106,7 @@ function failing(fn, { at, times }) {
   }
 }
 
-const faults = suite('faults')
+const faults = suite('hosts and policies that throw')
 
 faults('a host.inputPending that throws only ends the round', async () => {
   await forSeeds(20, async random => {
@@ -228,9 +228,9 @@ for (const reading of [Infinity, NaN, -Infinity]) {
 
 clocks.run()
 
-// ----------------------------------------------------------------------------------------- names of functions
+// ---------------------------------------------------------------------------------------- names of functions
 
-const names = suite('names')
+const names = suite('names of functions')
 
 const unusual = {
   'a symbol': { value: Symbol('name') },

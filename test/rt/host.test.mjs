@@ -633,7 +633,7 @@ pages('importing the module creates no channel and makes no request', () => {
   })
 })
 
-pages('input that is pending ends a round early: the event loop is heard before the next', () => {
+pages('pending input ends a round early, so the event loop runs before the next round', () => {
   const scheduling = here => ({ isInputPending: () => here.time >= 7 && here.time < 8 })
   return inBrowser({ interval: 1000, scheduling }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })

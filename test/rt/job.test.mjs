@@ -206,7 +206,7 @@ tasks('a task releases on its own scheduler, else on the current one, else on rt
 
 tasks.run()
 
-// --- a job's own account
+// --- properties of a job
 
 const accounts = suite('properties of a job')
 
@@ -316,7 +316,7 @@ accounts('Object.prototype.toString names a job [object Job]', () => {
 
 accounts.run()
 
-// --- methods
+// --- work as an object and a method
 
 const methods = suite('a pair of an object and a method')
 

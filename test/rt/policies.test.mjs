@@ -368,7 +368,7 @@ ties('a job without others of equal rank is not preempted at the end of its slic
 
 ties.run()
 
-// --- policies of the user
+// --- custom policies
 
 const custom = suite('custom policies')
 
@@ -553,9 +553,9 @@ levels('a job keeps its level and period when its task changes', () => {
 
 levels.run()
 
-// --- keys that are set
+// --- changes of keys
 
-const rekeying = suite('setting deadline or priority')
+const rekeying = suite('changes of deadline or priority')
 
 rekeying('a ready job moves in its queue', () => {
   const { host, spawn, trace } = world(fp)

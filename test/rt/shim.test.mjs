@@ -489,7 +489,7 @@ foreign('a job in a foreign await misses its deadline; abort throws at its next 
 
 foreign.run()
 
-// -------------------------------------------------------------------------------- several threads of one job
+// ------------------------------------------------------------------------------ concurrent yields of one job
 
 const concurrent = suite('several concurrent job.yield() calls')
 
@@ -917,7 +917,7 @@ yielding.run()
 // rt.yield()
 
 for (const [engine, Scheduler] of [['no engine', rt.Scheduler], ['AsyncContext', ContextualScheduler]]) {
-  const whose = suite(`whose rt.yield() it is, by ${engine}`)
+  const whose = suite(`the job of an rt.yield(), with ${engine}`)
   const settings = [1, 3, 100, 'auto'].map(budget => ({ Scheduler, budget }))
   const sleep = (host, ms) => new Promise(resolve => host.after(ms, resolve))
 

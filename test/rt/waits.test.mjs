@@ -392,7 +392,7 @@ thenables('the thenable of a cancelled wait has no effect when it settles', asyn
 
 thenables.run()
 
-const jobs = suite('other jobs')
+const jobs = suite('waits for jobs')
 
 jobs('a wait for a job that has ended returns its outcome immediately', async () => {
   const { host, scheduler, trace } = setup()
@@ -575,7 +575,7 @@ jobs('a job can wait for a job of another scheduler', async () => {
 
 jobs.run()
 
-const inheritance = suite('inheritance')
+const inheritance = suite('priority inheritance')
 
 for (const policy of [edf, fp]) {
   inheritance(`${policy.name}: a job inherits the rank of the job that waits for it`, () => {
@@ -975,7 +975,7 @@ economy('a job woken while the scheduler is paused waits for resume()', async ()
 
 economy.run()
 
-const waiting = suite('waiting')
+const waiting = suite('wake-ups')
 
 waiting('each wait of a job ends at most one round per turn of the event loop', async () => {
   const { host, scheduler } = world({ except: [] })

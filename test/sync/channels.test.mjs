@@ -476,7 +476,7 @@ closing('forEach runs generator functions and fails with their errors', async ()
 
 closing.run()
 
-// ----------------------------------------------------------------------------------- cancelling and timeouts
+// -------------------------------------------------------------------------------- cancellations and timeouts
 
 const leaving = suite('leaving channels')
 
@@ -618,9 +618,9 @@ leaving('a signal ends the wait to send or receive with its reason, without loss
 
 leaving.run()
 
-// -------------------------------------------------------------------------------------------------- the rest
+// --------------------------------------------------------------------------- arguments, order and schedulers
 
-const rest = suite('channels')
+const rest = suite('channels: arguments, order and schedulers')
 
 rest('Channel throws for invalid arguments', () => {
   const refuses = (make, kind, name) =>

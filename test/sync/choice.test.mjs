@@ -228,9 +228,9 @@ actions('actions of a choice outside jobs run in a new job', async () => {
 
 actions.run()
 
-// --------------------------------------------------------------------------------------------- which commits
+// --------------------------------------------------------------------------------------- the committed guard
 
-const commits = suite('choice')
+const commits = suite('the committed guard')
 
 /** How often a choice commits to each of two channels whose senders never stop. */
 function both(options, policy) {

@@ -162,9 +162,9 @@ const INTERNAL = ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal']
 /** @param {() => void} act @param {Function} type */
 const assertThrows = (act, type) => assert.instance(errorOf(act), type)
 
-// ------------------------------------------------------------------------------------------- wrong arguments
+// ----------------------------------------------------------------------------------------- invalid arguments
 
-const refusals = suite('wrong arguments')
+const refusals = suite('invalid arguments')
 
 parameterTests(refusals, PARAMETERS, world)
 
@@ -246,7 +246,7 @@ refusals('a rejected choice, par or race does not wait for its other waitables',
 
 refusals.run()
 
-// ----------------------------------------------------------------------------------------- at the wrong time
+// ----------------------------------------------------------------------------------- calls at the wrong time
 
 const late = suite('calls at the wrong time')
 

@@ -435,7 +435,7 @@ racing('race with a settled work returns its result, and later works do not star
 
 racing.run()
 
-// ------------------------------------------------------------------------------ cancelled at every moment
+// ---------------------------------------------------------------------------- cancellations of the caller
 
 const always = suite('cancellations of the caller of par and race')
 
