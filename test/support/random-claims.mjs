@@ -10,6 +10,7 @@
 import { inspect } from 'node:util'
 import { Scheduler, defaultHost } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
+import { switchesOf } from './switches.mjs'
 import { virtualHost } from './virtual-host.mjs'
 /** @import { Random } from './seeded.mjs' */
 
@@ -469,13 +470,7 @@ export async function runAsJobs(program, texts, { budget, slice, isVirtual, prio
   let time = 0
   const host = isVirtual ? virtualHost({ read: READ }) : { ...defaultHost(), now: () => (time += READ) }
   const scheduler = new Scheduler({ host, slice, round: plain >= 0 ? 0.05 : 1e6, budget })
-  let switches = 0
-  let last = null
-  scheduler.observe(({ type, job }) => {
-    if (type !== 'start' && type !== 'resume') return
-    if (last !== null && job !== last) switches++
-    last = job
-  })
+  const switches = switchesOf(scheduler)
   let cycles = 0
   const { warn } = console
   console.warn = text => { if (/each waits for the other/.test(text)) cycles++ }
@@ -493,8 +488,8 @@ export async function runAsJobs(program, texts, { budget, slice, isVirtual, prio
     const ended = Promise.all(waits)
     if (isVirtual) await host.drain()
     const isOver = await Promise.race([ended.then(() => true), new Promise(resolve => setTimeout(resolve, isVirtual ? 50 : 5000, false))])
-    if (!isOver) return { state: `jobs do not end: ${scheduler.jobs?.().map?.(job => job.state) ?? ''}`, cycles, switches }
-    return { state: stateOf(program, modules, [...outcomes, all]), cycles, switches }
+    if (!isOver) return { state: `jobs do not end: ${scheduler.jobs?.().map?.(job => job.state) ?? ''}`, cycles, switches: switches.count }
+    return { state: stateOf(program, modules, [...outcomes, all]), cycles, switches: switches.count }
   } finally {
     console.warn = warn
   }

@@ -10,6 +10,7 @@ import { standInOf } from '../../../addons/preemptify/helpers.mjs'
 import { takeExpected } from '../../../addons/preemptify/run.mjs'
 import { Mutex, Resource } from '../../../sync.mjs'
 import { rewrittenModule, written } from '../../support/modules.mjs'
+import { switchesOf } from '../../support/switches.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
 const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
@@ -35,18 +36,6 @@ export const position = () => at
 export function pure(n) { let total = 0; for (let i = 0; i < n; i++) total += i; return total }
 `
 const parser = await rewrittenModule(PARSER)
-
-/** The places where the processor goes from one job to the other. */
-function switchesOf(scheduler) {
-  let last = null
-  const found = { count: 0 }
-  scheduler.observe(({ type, job }) => {
-    if (type !== 'start' && type !== 'resume') return
-    if (last !== null && job !== last) found.count++
-    last = job
-  })
-  return found
-}
 
 const stays = suite('stays')
 
