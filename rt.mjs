@@ -1943,6 +1943,10 @@ class Counts {
   stay = null
   /** What rewritten text compares with the holder of a lock. @type {Stay | typeof NO_STAY | null} */
   s = null
+  /** How many stays hold claims of objects by identity. */
+  held = 0
+  /** The same while no job runs, else 0: plain calls from outside of jobs claim their arguments. */
+  i = 0
   /** Whether rewritten code has said that its next `yield` is a point of it. */
   isPoint = false
 
@@ -2496,6 +2500,7 @@ function setDispatching(core, job) {
   counts.job = job
   counts.stay = job === null ? null : job.extras.stay
   counts.s = job === null ? null : counts.stay ?? NO_STAY
+  counts.i = job === null ? counts.held : 0
 }
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0

@@ -116,6 +116,7 @@ function newLocation(kind, name, variable, node, unit) {
  *   openClaims  what it claims as soon as a later text makes the location contested
  *   changes     the arguments that it or its callees may change: `{ this: boolean, parameters: boolean[],
  *               others: boolean }`
+ *   isExposed   whether code that is not known can call it
  *   claimsAll   whether it claims the whole package exclusively
  *
  * @param {Unit[]} units all texts of one package that are known together
@@ -425,6 +426,7 @@ function claim(functions, state) {
     /** @type {Claim[]} */
     plan.openClaims = []
     plan.changes = changesOf(f)
+    plan.isExposed = !f.isLoading && f.site.hasLeft
     plan.claimsAll = !f.isLoading && claimsAll(f)
     const written = writers.get(f)
     claimed.forEach((/** @type {boolean} */ isWriter, /** @type {Location} */ location) => {

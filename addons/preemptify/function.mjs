@@ -27,7 +27,7 @@ import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import {
   access, asMethod, awaitedEntryOf, entryOf, generatorOf, isWhole, steps, wait, wayInto
 } from './run.mjs'
-import { runtime, twinOf } from './runtime.mjs'
+import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
 import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
 /** @import { CallSite, Draft } from './calls.mjs' */
@@ -351,7 +351,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true, lock: ''
+    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true, lock: '', identity: ''
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -943,11 +943,12 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin
  */
 function published(twin, fn) {
-  const generator = generatorOf(twin, fn)
-  if (generator[known]) return generator
+  if (twin.outer?.[known]) return twin.outer
+  const outer = outerTwinOf(twin, fn)
   const isBeside = isAsync(fn)
-  const whole = isBeside ? wrapping(generator, true, '', []) : generator
-  return twin.generator = publish(whole, fn, sourceOf(generator), isBeside, awaitedEntryOf(fn))
+  const whole = isBeside ? wrapping(outer, true, '', []) : outer
+  const source = sourceOf(generatorOf(twin, fn))
+  return twin.outer = publish(whole, fn, source, isBeside, awaitedEntryOf(fn))
 }
 
 /**
