@@ -21,7 +21,7 @@ const scheduler = (options = {}) =>
 
 async function settled(jobs, { host }) {
   const results = Promise.allSettled(jobs)
-  await host.run()
+  await host.drain()
   return (await results).map(({ value, reason }) => reason === undefined ? value : `${reason.name}: ${reason.message}`)
 }
 
@@ -417,6 +417,135 @@ starts('a short function waits for the holder of its claim', async () => {
 })
 
 starts.run()
+
+const identity = suite('claims of arguments')
+
+/** Functions that change an object, each with points between its read and its write. */
+const updates = await rewrittenModule(`
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export function add(o) { const before = o.x; pause(); pause(); o.x = before + 1; return o.x }
+  export function read(o) { const before = o.x; pause(); pause(); return before + o.x }
+  export function change(o) { o.x += 10; return o.x }
+  export const set = (o, x = 5) => { o.x = x }
+  export class Counter { x = 0; add() { const before = this.x; pause(); pause(); this.x = before + 1 } change() { this.x += 10 } }
+  export async function later(o) { await null; return add(o) }
+  export async function caught(o, wait) { try { await wait() } catch { return add(o) } }
+  export async function drain(o, list) { for await (const item of list) { const before = o.x; pause(); o.x = before + item } return o.x }
+  export function* steps(o, n) { for (let i = 0; i < n; i++) { yield; const before = o.x; pause(); o.x = before + 1 } return o.x }
+`)
+
+/** Runs a job until it is suspended in the middle of its update. */
+function suspended(own, work, ...args) {
+  const job = own.spawn(work, {}, ...args)
+  own.host.run({ turns: 4 })
+  assert.is(job.state, 'ready')
+  return job
+}
+
+for (const [name, call, result] of [
+  ['a plain call', o => updates.change(o), 11], ['a plain call of a long function', o => updates.add(o), 2],
+  ['a plain call of an arrow function', o => updates.set(o), 5]
+]) {
+  identity(`${name} outside of jobs finishes the holder of its argument`, async () => {
+    const own = scheduler({ round: 0.001 })
+    const object = { x: 0 }
+    const job = suspended(own, updates.add, object)
+    call(object)
+    assert.is(job.state, 'done')
+    assert.is(object.x, result)
+    assert.is(await job, 1)
+  })
+}
+
+identity('a plain call of a method outside of jobs finishes the holder of its object', async () => {
+  const own = scheduler({ round: 0.001 })
+  const counter = new updates.Counter()
+  const job = suspended(own, [counter, 'add'])
+  counter.change()
+  assert.is(job.state, 'done')
+  assert.is(counter.x, 11)
+})
+
+identity('a plain call outside of jobs leaves the holder of another object', async () => {
+  const own = scheduler({ round: 0.001 })
+  const job = suspended(own, updates.add, { x: 0 })
+  updates.change({ x: 0 })
+  assert.is(job.state, 'ready')
+  await settled([job], own)
+})
+
+identity('a plain call outside of jobs that reads leaves another reader', async () => {
+  const own = scheduler({ round: 0.001 })
+  const object = { x: 1 }
+  const job = suspended(own, updates.read, object)
+  assert.is(updates.read(object), 2)
+  assert.is(job.state, 'ready')
+  await settled([job], own)
+})
+
+identity('a step of a generator outside of jobs finishes the holder of its argument', async () => {
+  const own = scheduler({ round: 0.001 })
+  const object = { x: 0 }
+  const steps = updates.steps(object, 2)
+  steps.next()
+  const job = suspended(own, updates.add, object)
+  steps.next()
+  assert.is(job.state, 'done')
+  assert.is(object.x, 2)
+})
+
+identity('a short function that the scheduler starts waits for the holder of its argument', async () => {
+  const own = scheduler()
+  const object = { x: 0 }
+  const jobs = [own.spawn(updates.add, {}, object), own.spawn(updates.change, { priority: 1, release: own.now() + 0.1 }, object)]
+  assert.equal(await settled(jobs, own), [1, 11])
+})
+
+identity('twins that hand-written code calls claim their arguments', async () => {
+  const add = preemptify(updates.add)
+  const works = {
+    'yield*': function* (o) { return yield* add(o) }, yield: function* (o) { return yield add(o) },
+    generators: o => add(o)
+  }
+  for (const [name, work] of Object.entries(works)) {
+    const own = scheduler()
+    const object = { x: 0 }
+    assert.equal(await settled([own.spawn(work, {}, object), own.spawn(work, {}, object)], own), [1, 2], name)
+  }
+  const own = scheduler()
+  const object = { x: 0 }
+  assert.equal(await settled([own.spawn(add(object)), own.spawn(add(object))], own), [1, 2])
+})
+
+identity('a twin that hand-written code calls keeps its name, its length and its identity', () => {
+  const twin = preemptify(updates.add)
+  assert.equal([twin.name, twin.length, preemptify(twin), preemptify(updates.add)], ['add', 1, twin, twin])
+})
+
+for (const [name, args] of [['later', []], ['caught', [() => Promise.reject(new Error('no'))]]]) {
+  identity(`an async function claims its arguments again ${name === 'later' ? 'after an await' : 'in a handler'}`, async () => {
+    const own = scheduler()
+    const object = { x: 0 }
+    const jobs = [1, 2, 3].map(() => own.spawn(updates[name], {}, object, ...args))
+    assert.equal(await settled(jobs, own), [1, 2, 3])
+  })
+}
+
+identity('a `for await` loop claims its arguments again at each step', async () => {
+  const own = scheduler()
+  const object = { x: 0 }
+  await settled([own.spawn(updates.drain, {}, object, [1, 2]), own.spawn(updates.drain, {}, object, [3, 4])], own)
+  assert.is(object.x, 10)
+})
+
+identity('a generator that is a job claims its arguments again at each step', async () => {
+  const own = scheduler()
+  const object = { x: 0 }
+  await settled([own.spawn(updates.steps, {}, object, 3), own.spawn(updates.steps, {}, object, 4)], own)
+  assert.is(object.x, 7)
+})
+
+identity.run()
 
 const scripts = suite('scripts')
 
