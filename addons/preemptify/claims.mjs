@@ -30,10 +30,10 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  append, apply, assign, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm, setPrototypeOf, sort,
+  append, apply, assign, defineProperties, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm, setPrototypeOf, sort,
   split, takeLast
 } from './primordials.mjs'
-import { expect, isDriving, takeExpected, undriven } from './run.mjs'
+import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
 
 const { Waitable, WaitQueue, code } = extend
@@ -596,23 +596,23 @@ export class Arguments {
     this.changes = changes
     this.values = values
     /** The last stay that has claimed them. @type {any} */
-    this.s = null
+    this.stay = null
   }
 
   /** Claims them in code that cannot wait. */
   P() {
-    const { changes, values } = this
-    for (let i = 0; i < values.length; i++) claimObjectAtOnce(values[i], isChanged(changes, i))
-    this.s = counts.s
+    const { changes, values, stay } = this
+    if (counts.job === null ? counts.i === 0 : stay !== null && stay === counts.stay) return
+    claimArguments(changes, values)
+    this.stay = counts.stay
   }
 
-  /** Claims them. @returns {Generator<any, void, any>} */
+  /** Claims them. @returns {Generator<any, void, any>} a call for the scheduler */
   *X() {
     const { changes, values } = this
     for (let i = 0; i < values.length; i++) {
       if (mustWaitFor(values[i], isChanged(changes, i))) yield takeExpected()
     }
-    this.s = counts.s
   }
 }
 
@@ -627,12 +627,7 @@ export const argumentsOf = (changes, values) => new Arguments(changes, values)
 export const startingWith = (generatorFunction, changes) => /** @this {any} @param {any[]} args */ function (
   ...args
 ) {
-  if (mustWaitFor(this, isChanged(changes, 0))) return startLater(generatorFunction, this, args, changes, -1)
-  for (let i = 0; i < args.length; i++) {
-    if (mustWaitFor(args[i], isChanged(changes, i + 1))) {
-      return startLater(generatorFunction, this, args, changes, i)
-    }
-  }
+  if (mustWaitForAll(this, args, changes)) return startLater(generatorFunction, this, args, changes)
   return apply(generatorFunction, this, args)
 }
 
@@ -640,14 +635,11 @@ export const startingWith = (generatorFunction, changes) => /** @this {any} @par
  * Waits for the claim of an argument, claims those after it, and starts the twin.
  *
  * @param {any} generatorFunction @param {any} self @param {any[]} args @param {number} changes
- * @param {number} first the argument that is waited for; -1: `this`
  * @returns {Generator<any, any, any>}
  */
-function* startLater(generatorFunction, self, args, changes, first) {
-  yield takeExpected()
-  for (let i = first + 1; i < args.length; i++) {
-    if (mustWaitFor(args[i], isChanged(changes, i + 1))) yield takeExpected()
-  }
+function* startLater(generatorFunction, self, args, changes) {
+  do yield takeExpected()
+  while (mustWaitForAll(self, args, changes))
   return yield apply(generatorFunction, self, args)
 }
 
@@ -655,15 +647,34 @@ function* startLater(generatorFunction, self, args, changes, first) {
  * Returns a twin for code that is not rewritten: it claims `this` and the arguments when it is started.
  *
  * @param {any} generatorFunction @param {number} changes as of isChanged
+ * @param {boolean} isIterated whether code iterates what the twin returns
  */
-export const claimingTwin = (generatorFunction, changes) =>
+export const claimingTwin = (generatorFunction, changes, isIterated) =>
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
-    if (mustWaitFor(this, isChanged(changes, 0))) yield takeExpected()
-    for (let i = 0; i < args.length; i++) {
-      if (mustWaitFor(args[i], isChanged(changes, i + 1))) yield takeExpected()
-    }
-    return yield* apply(generatorFunction, this, args)
+    while (mustWaitForAll(this, args, changes)) yield takeExpected()
+    const generator = apply(generatorFunction, this, args)
+    return isIterated ? yield* defineProperties(generator, steps) : yield generator
   }
+
+/**
+ * Claims arguments until one of them must be waited for.
+ *
+ * @param {any} self @param {any[]} args @param {number} changes as of isChanged
+ * @returns {boolean} whether the job must wait
+ */
+function mustWaitForAll(self, args, changes) {
+  if (mustWaitFor(self, isChanged(changes, 0))) return true
+  for (let i = 0; i < args.length; i++) if (mustWaitFor(args[i], isChanged(changes, i + 1))) return true
+  return false
+}
+
+/**
+ * Returns a function that claims what a function without a twin uses, and its arguments.
+ *
+ * @param {() => boolean} claim @param {number} changes as of `whole`
+ * @returns {(self: any, args: any[]) => boolean} whether the job must wait
+ */
+export const claimingAll = (claim, changes) => (self, args) => mustWaitForAll(self, args, changes) || claim()
 
 /**
  * Returns what the scheduler calls to start a function without a twin: it claims first, and can wait.
@@ -671,11 +682,7 @@ export const claimingTwin = (generatorFunction, changes) =>
  * @param {any} fn @param {() => boolean} claim @param {number} changes as of `whole`
  */
 export const startingAfter = (fn, claim, changes) => {
-  const claimAll = (/** @type {any} */ self, /** @type {any[]} */ args) => {
-    if (mustWaitFor(self, isChanged(changes, 0))) return true
-    for (let i = 0; i < args.length; i++) if (mustWaitFor(args[i], isChanged(changes, i + 1))) return true
-    return claim()
-  }
+  const claimAll = claimingAll(claim, changes)
   return /** @this {any} @param {any[]} args */ function (...args) {
     return claimAll(this, args) ? callLater(fn, this, args, claimAll) : apply(fn, this, args)
   }

@@ -25,8 +25,9 @@ import {
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import {
-  access, asMethod, awaitedEntryOf, entryOf, generatorOf, isWhole, steps, wait, wayInto
+  access, asMethod, awaitedEntryOf, claimerOf, entryOf, generatorOf, isWhole, steps, takeExpected, wait, wayInto
 } from './run.mjs'
+import { Arguments, claimingAll } from './claims.mjs'
 import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
 import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
@@ -467,16 +468,28 @@ function resolveNames(draft, ownName, isNamed) {
     if (bindings.has(key) || live.has(key)) continue
     const callee = table.get(key)?.callee
     if (callee) bindings.set(key, originalOf(callee))
-    else if (isWhole(fn) && matches(CLAIM, key)) bindings.set(key, claimNothing)
+    else if (isWhole(fn) && matches(CLAIM, key)) bindings.set(key, unclaimed(key))
     else if (isUnknown(key)) append(lost, key)
   }
   return lost
 }
 
-/** The names of the functions by which rewritten text claims: see claimed.mjs. */
-const CLAIM = /^\$[\w$]*[PQ]\d+$/
-/** Another copy of a function claims nothing. */
-const claimNothing = () => false
+/** The names by which the text of a function without a twin claims: see claimed.mjs. */
+const CLAIM = /^\$[\w$]*(?:[PQ]\d+|[bIJKZ])$/
+
+/**
+ * Returns the value of a name in another copy of a function, which claims nothing.
+ *
+ * @param {string} key as of CLAIM @returns {any}
+ */
+function unclaimed(key) {
+  switch (key[key.length - 1]) {
+    case 'b': return { i: 0 }
+    case 'Z': return runtime.first
+    case 'K': return () => new Arguments(0, [])
+    default: return () => false
+  }
+}
 
 // Calls of preemptible functions
 
@@ -958,8 +971,11 @@ function published(twin, fn) {
  */
 function wrapped(fn) {
   const isIterated = isGeneratorFunction(fn)
+  const { claim, changes } = /** @type {any} */ (claimerOf(fn))
+  const mustWait = claimingAll(claim, changes)
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */
   const whole = function* (...args) {
+    while (mustWait(this, args)) yield takeExpected()
     const result = apply(fn, this, args)
     return isIterated ? yield* defineProperties(result, steps) : result
   }

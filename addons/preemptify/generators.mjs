@@ -14,6 +14,7 @@ import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations, pastDirectives,
   pastParentheses, range, replace, seek
 } from './edits.mjs'
+import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
 import { append, cut, emptySet, find, join, joined, keysOf, listOf, matches, pick } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
@@ -116,7 +117,7 @@ function planBeginning(draft, own, facts) {
   const names = listOf(variables)
   if (begin) append(names, begin)
   if (draft.lock) append(names, `${draft.lock}=${draft.helper('z')}()`)
-  if (hasStays(draft, facts)) append(names, `${draft.our}id=${draft.helper('K')}(${draft.identity})`)
+  if (hasStays(draft, facts)) append(names, `${draft.our}id=${draft.helper('K')}(${listed(draft.identity)})`)
   const declared = names.length ? ` let ${join(names, ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
     spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${called}` +
@@ -183,8 +184,7 @@ export function handlersAround({ awaits, yields, loops }, body) {
 const hasStays = ({ identity }, { isAsync, isGenerator }) => identity !== '' && (isAsync || isGenerator)
 
 /** @param {Draft} draft */
-const claimOfArguments = ({ our, budget, canWait }) =>
-  `${our}id.s!==${budget}.s&&${canWait ? `(yield*${our}id.X())` : `${our}id.P()`}`
+const claimOfArguments = ({ our, canWait }) => canWait ? `yield ${our}id.X()` : `${our}id.P()`
 
 /**
  * What is spread, or what a collection is made of.

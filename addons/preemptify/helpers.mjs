@@ -6,6 +6,7 @@
  */
 
 import { SITES_PER_SCRIPT, STAND_IN_SITES } from './claims.mjs'
+import { cut, holds, split } from './primordials.mjs'
 
 /**
  * Functions of the run-time support by their names in rewritten text, with the number of parameters that the
@@ -55,6 +56,27 @@ export const HELPERS = {
 }
 
 /**
+ * The helper by which a plain call claims its arguments, if it comes from outside of jobs: the arguments are
+ * `changes` as of claimArguments, `this` and up to MAX_CLAIMED arguments.
+ *
+ * @param {string} name of the helper @param {string} support an expression of the object with the budget
+ * @param {string} budget an expression of the budget
+ */
+export const claimingHelper = (name, support, budget) => `function ${name}(c,t,a,b,d,e,f,g,h,i)` +
+  `{${budget}.i&&${support}.runtime.claimArguments(c,[t,a,b,d,e,f,g,h,i])}`
+const MAX_CLAIMED = 8
+
+/** Whether this helper takes all arguments. @param {string} identity as of Plan */
+export const isShortList = identity => !holds(identity, '...') &&
+  split(identity, ',').length <= MAX_CLAIMED + 2
+
+/** Changes and a list of arguments. @param {string} identity as of Plan */
+export function listed(identity) {
+  const { 0: changes } = split(identity, ',')
+  return `${changes},[${cut(identity, changes.length + 1)}]`
+}
+
+/**
  * Parameters that a constructor may have whose body is to be skipped: the run-time support passes as many
  * values.
  */
@@ -82,7 +104,7 @@ export const standInOf = realm => `(G=>{const O=({}).constructor,` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},` +
   `enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
-  `names(){},locks:[],said:[],first:own,argumentsOf(){return{s:null,P(){},*X(){}}},` +
+  `names(){},locks:[],said:[],first:own,argumentsOf(){return{P(){}}},` +
   `sites(n){return this.said.push(n)*${SITES_PER_SCRIPT}+${STAND_IN_SITES - SITES_PER_SCRIPT}},` +
   `lockOf(names,isContested){const l={h:null,r:null,names,isContested};this.locks.push(l);return l},` +
   `ownLock(){return this.lockOf()},` +

@@ -17,7 +17,7 @@ import {
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
-import { HELPERS, standInOf } from './helpers.mjs'
+import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpers.mjs'
 import { claimsOf, overrideFor, packageOf } from './claimed.mjs'
 import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
@@ -75,8 +75,15 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const unit = { name, directory, exclusive: exclusive ?? overrideFor(directory) }
   // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its
   // beginning.
-  const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong, unit) ??
-    printModule(text, tree, runtime, kept, named, prologue, room, false, false, unit)) + epilogue
+  const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
+    printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
+  let result = printed(true, isLong) ?? printed(false, false) ?? ''
+  // In a dense text only jobs claim arguments.
+  if (result.length > room) {
+    if (kept) kept.length = named.length = 0
+    result = printed(false, false, false) ?? ''
+  }
+  result += epilogue
   return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
 }
 
@@ -94,7 +101,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {number} room the greatest length of the text
  * @param {boolean} says whether calls hand in their text for messages
  * @param {boolean} mustFit whether no text is to be shortened
- * @param {{ name: string, directory: string, exclusive: boolean | undefined }} unitOf as of claimsOf
+ * @param {{ name: string, directory: string, exclusive: boolean | undefined, claimsArguments: boolean }} unitOf
+ *   as of claimsOf; `claimsArguments`: whether plain calls claim their arguments
  * @returns {string | null} the text; null if it must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
@@ -172,7 +180,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** The texts by which functions claim. */
   const plainBudget = isScript ? `${global}p.budget` : budget
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
-  if (unitOf.exclusive !== false) pick(plans, plan => { plan.identity = identityOf(plan) })
+  /** The text by which a plain call claims its arguments. @param {string} identity as of Plan */
+  const claimingArguments = identity => isShortList(identity)
+    ? `${helper('I')}(${identity})`
+    : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
+  if (unitOf.claimsArguments && unitOf.exclusive !== false) pick(plans, plan => { plan.identity = identityOf(plan) })
   /** Functions whose twins can have either form. The first ones lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of them have generator form. */
@@ -431,6 +443,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
+      if (key === 'I') {
+        result += claimingHelper(`${global}I`, `${global}p`, isScript ? `${global}p.budget` : budget)
+        continue
+      }
       const { name, arity } = HELPERS[key]
       const list = cut('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
@@ -671,9 +687,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     let first = claims
     if (identity) {
       const given = `${our}id`
-      if (isLater && isBlock) declared += `var ${given}=${helper('K')}(${identity});`
-      const claim = isLater && isBlock ? `${given}.P()` : `${helper('I')}(${identity})`
-      first = `${plainBudget}.i&&${claim}${claims && `,${claims}`}`
+      if (isLater && isBlock) declared += `var ${given}=${helper('K')}(${listed(identity)});`
+      first = isLater && isBlock ? `${given}.P()` : claimingArguments(identity)
+      if (claims) first += `,${claims}`
       if (isLater) claims = first
     }
     if (isBlock) {
@@ -729,8 +745,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const all = isSimple ? `[${passed}]` : isArrow ? `[${rest}]`
       : target ? `[${target},...arguments]` : 'arguments'
     const own = usesThis && !isArrow && !facts.isConstructor ? 'this' : 0
-    const identity = isSimple ? plan.identity : `${changesOf(plan)},[${own},${isArrow ? rest : '...arguments'}]`
-    const claim = plan.identity ? `${plainBudget}.i&&${helper('I')}(${identity}),` : ''
+    const identity = isSimple ? plan.identity : `${changesOf(plan)},${own},${isArrow ? rest : '...arguments'}`
+    const claim = plan.identity && `${claimingArguments(identity)},`
     const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
       : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})` : `${helper('a')}(${twin},${self},${all})`})`
     return isArrow && !directive
@@ -780,6 +796,21 @@ function copyEffects(from, to) {
 }
 
 /**
+ * Whether a reference can use what an object holds: not as an operand of arithmetic, as a key, as a condition,
+ * as a callee or as the result of the function.
+ *
+ * @param {Node} reference
+ */
+function isUsedAsObject(reference) {
+  const { type, operator, property, callee, test, body } = reference.parent
+  if (reference.isWritten === true) return false
+  if (matches(/^(?:Update|Sequence|Template|Return|ExpressionSt)/, type)) return false
+  if (type === 'UnaryExpression') return false
+  if (type === 'BinaryExpression') return operator === 'in'
+  return property !== reference && callee !== reference && test !== reference && body !== reference
+}
+
+/**
  * The arguments of a helper that claims `this` and the arguments of a call by their identities; empty: code
  * that is not known cannot call the function, or the function has no argument.
  *
@@ -789,12 +820,14 @@ function identityOf(plan) {
   const { node: { params = [], type }, facts, isExposed } = plan
   if (!isExposed || type === 'StaticBlock' || type === 'PropertyDefinition') return ''
   const list = [facts.usesThis && !facts.isArrow && !facts.isConstructor ? 'this' : '0']
-  pick(params, (/** @type {Node} */ { type, name, left, argument }) => {
-    const id = type === 'AssignmentPattern' ? left : argument ?? null
-    append(list, name ?? (id?.type === 'Identifier' ? `${argument ? '...' : ''}${id.name}` : '0'))
+  pick(params, (/** @type {Node} */ param) => {
+    const { type, left, argument } = param
+    const id = type === 'AssignmentPattern' ? left : argument ?? param
+    const isName = id.type === 'Identifier' && find(id.variable.references, isUsedAsObject) !== undefined
+    append(list, isName ? `${argument ? '...' : ''}${id.name}` : '0')
   })
   while (list.length > 0 && list[list.length - 1] === '0') takeLast(list)
-  return list.length ? `${changesOf(plan)},[${join(list, ',')}]` : ''
+  return list.length ? `${changesOf(plan)},${join(list, ',')}` : ''
 }
 
 /** The constructor of functions. */
