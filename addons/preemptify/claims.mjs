@@ -30,8 +30,8 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  append, apply, assign, defineProperties, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm, setPrototypeOf, sort,
-  split, takeLast
+  append, apply, assign, defineProperties, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm,
+  setPrototypeOf, sort, split, takeLast
 } from './primordials.mjs'
 import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
@@ -704,14 +704,20 @@ function* callLater(fn, self, args, claim) {
 /** @type {Map<string, Lock>} */
 const locks = emptyMap()
 
+/** The name of the lock of what own code imports from texts that are not known. */
+export const IMPORTS = 'imported objects'
+
 /** Makes a lock of the object that a stand-in has given to a script. @param {any} lock */
 export function adoptLock(lock) {
-  const { names, isContested } = lock
+  const { names, isContested, isExporting } = lock
   assign(setPrototypeOf(lock, Lock.prototype), new Lock())
   lock.peers = [lock]
   lock.isIdle = !isContested
-  if (names !== undefined) lockOf(names, isContested).merge(lock)
+  if (names !== undefined) lockOf(names, isContested, isExporting).merge(lock)
 }
+
+/** Locks of own code that guard objects which other texts can import. @type {Lock[]} */
+const exporting = []
 
 /**
  * Returns the lock of a package, or of a group of locations. Two locks that get a name in common become one.
@@ -719,18 +725,26 @@ export function adoptLock(lock) {
  * @param {string} names one in a line
  * @param {boolean} [isContested] whether a function writes one of the locations. Otherwise claims are
  *   ignored, until another text contests the group
+ * @param {boolean} [isExporting] whether texts that are not known can import one of the objects
  * @returns {Lock}
  */
-export function lockOf(names, isContested = false) {
+export function lockOf(names, isContested = false, isExporting = false) {
   const list = split(names, '\n')
   const first = find(list, name => locks.has(name))
   const lock = first === undefined ? new Lock() : /** @type {Lock} */ (locks.get(first)).peers[0]
   if (first === undefined) lock.isIdle = true
-  pick(list, name => {
-    const other = locks.get(name)
+  const join = (/** @type {Lock | undefined} */ other) => {
     if (other !== undefined && other.peers !== lock.peers) lock.merge(other.peers[0])
+  }
+  pick(list, name => {
+    join(locks.get(name))
     locks.set(name, lock)
   })
+  if (isExporting) {
+    append(exporting, lock)
+    join(locks.get(IMPORTS))
+  }
+  if (find(list, name => name === IMPORTS)) pick(exporting, join)
   if (isContested) pick(lock.peers, peer => { peer.isIdle = false })
   return lock
 }

@@ -44,6 +44,7 @@ import { isFunctionNode } from './scopes.mjs'
  * @property {Plan | null} owner the function whose activation it belongs to; null: the module or script
  * @property {boolean} isContested
  * @property {boolean} isOpen whether a text that is compiled later can make it contested
+ * @property {boolean} isExported whether it is a variable that other texts can import
  * @property {boolean} isExempt a cache, a lazy variable or a counter, which no function needs to claim
  * @property {Location[]} aliases locations that can be the same object; all of them are contested together
  * @property {any} site the expression that makes the object, if that is known
@@ -99,8 +100,8 @@ export function newPackage(isOwn = false, program = newProgram()) {
 function newLocation(kind, name, variable, node, unit) {
   /** @type {Location} */
   const location = {
-    kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExempt: false,
-      aliases: [], site: null, group: null
+    kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExported: false,
+    isExempt: false,      aliases: [], site: null, group: null
   }
   append(location.aliases, location)
   return location
@@ -273,6 +274,7 @@ function locationOfVariable(holder, state) {
   const made = holder.location = newLocation('variable', name, variable, node, nameOfUnit(node))
   made.owner = ownerOf(place)
   made.isOpen = !variable || variable.isOpen
+  made.isExported = isExported
   if (isOpened) made.isContested = true
   append(state.locations, made)
   return made

@@ -25,7 +25,8 @@ import {
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import {
-  access, asMethod, awaitedEntryOf, claimerOf, entryOf, generatorOf, isWhole, steps, takeExpected, wait, wayInto
+  access, asMethod, awaitedEntryOf, claimerOf, entryOf, generatorOf, isWhole, steps, takeExpected, wait,
+  wayInto
 } from './run.mjs'
 import { Arguments, claimingAll } from './claims.mjs'
 import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
@@ -352,7 +353,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true, lock: '', identity: ''
+    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true,
+    lock: '', identity: ''
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)

@@ -47,7 +47,9 @@ export function planTwin(draft, { node, facts, calls }) {
     if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node, facts)
   }
   const resumed = statementOf(claimingAfter(draft, facts)[1])
-  if (resumed) pick(handlersAround(facts, body), ({ start }) => insert(draft, start + 1, -BODY_EDGE, start, resumed))
+  if (resumed) {
+    pick(handlersAround(facts, body), ({ start }) => insert(draft, start + 1, -BODY_EDGE, start, resumed))
+  }
   if (facts.isGenerator && (draft.claims.length || draft.identity)) {
     pick(facts.yields, ({ start, end }) => {
       const { 0: begin, 1: stop } = claimingAfter(draft, facts)
@@ -232,7 +234,8 @@ function planForAwait(draft, loop, facts) {
     [spell('{ '), initialized(draft, loop, iterator, iterated), spell(` let ${step}; try { `)],
     spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
       `finally { if (${step}) yield ${iterator}.return() } }`))
-  replace(draft, start, close + 1, spell(`for (; ${step} = ${begin}(yield ${iterator}.next())${stop}.value; ${step} = null)`))
+  const next = `${begin}(yield ${iterator}.next())${stop}`
+  replace(draft, start, close + 1, spell(`for (; ${step} = ${next}.value; ${step} = null)`))
   // An object pattern at the beginning of a statement would be a block.
   enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
     range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))

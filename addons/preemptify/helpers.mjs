@@ -106,11 +106,13 @@ export const standInOf = realm => `(G=>{const O=({}).constructor,` +
   `asMethod,enterMethod:asMethod,` +
   `names(){},locks:[],said:[],first:own,argumentsOf(){return{P(){}}},` +
   `sites(n){return this.said.push(n)*${SITES_PER_SCRIPT}+${STAND_IN_SITES - SITES_PER_SCRIPT}},` +
-  `lockOf(names,isContested){const l={h:null,r:null,names,isContested};this.locks.push(l);return l},` +
+  `lockOf(names,isContested,isExporting){const l={h:null,r:null,names,isContested,isExporting};` +
+  `this.locks.push(l);return l},` +
   `ownLock(){return this.lockOf()},` +
   `titledTwin(...l){return this.twin(...l)},` +
   `twin(f,generator,entry=null,self=null,changes=0){set(f,{generator:generator||void 0,entry,changes,` +
-  `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0,outer:null});return f},` +
+  `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0,` +
+  `outer:null});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `making:own,short(){return true},` +
   `plain:apply,wholes:[],whole(...l){this.wholes.push(l);return l[0]},` +

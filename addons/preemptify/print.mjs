@@ -101,8 +101,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {number} room the greatest length of the text
  * @param {boolean} says whether calls hand in their text for messages
  * @param {boolean} mustFit whether no text is to be shortened
- * @param {{ name: string, directory: string, exclusive: boolean | undefined, claimsArguments: boolean }} unitOf
- *   as of claimsOf; `claimsArguments`: whether plain calls claim their arguments
+ * @param {{ name: string, directory: string, exclusive: boolean | undefined,
+ *   claimsArguments: boolean }} unitOf as of claimsOf; `claimsArguments`: whether plain calls claim their arguments
  * @returns {string | null} the text; null if it must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
@@ -184,7 +184,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const claimingArguments = identity => isShortList(identity)
     ? `${helper('I')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
-  if (unitOf.claimsArguments && unitOf.exclusive !== false) pick(plans, plan => { plan.identity = identityOf(plan) })
+  if (unitOf.claimsArguments && unitOf.exclusive !== false) {
+    pick(plans, plan => { plan.identity = identityOf(plan) })
+  }
   /** Functions whose twins can have either form. The first ones lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of them have generator form. */
@@ -715,13 +717,16 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Facts} facts @param {Node} body @param {Edit[]} edits @param {string} claims a statement
    */
   function claimAfterSteps(facts, body, edits, claims) {
-    pick(handlersAround(facts, body), ({ start }) => insert({ edits }, start + 1, BODY_EDGE, Infinity, claims))
+    const begin = (/** @type {Node} */ { start }) =>
+      insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
+    pick(handlersAround(facts, body), begin)
     pick(facts.loops, loop => {
       if (!loop.await) return
       const { start, end, type } = loop.body
-      if (type === 'BlockStatement') insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
+      if (type === 'BlockStatement') begin(loop.body)
       else enclose({ edits }, start, end, BODY_EDGE, `{${claims}`, '}')
-      enclose({ edits }, labelsOf(/** @type {any} */ ({ our, source }), loop).start, loop.end, STATEMENT_EDGE, '{', `${claims}}`)
+      const { start: from } = labelsOf(/** @type {any} */ ({ our, source }), loop)
+      enclose({ edits }, from, loop.end, STATEMENT_EDGE, '{', `${claims}}`)
     })
   }
 
@@ -796,8 +801,8 @@ function copyEffects(from, to) {
 }
 
 /**
- * Whether a reference can use what an object holds: not as an operand of arithmetic, as a key, as a condition,
- * as a callee or as the result of the function.
+ * Whether a reference can use what an object holds: not as an operand of arithmetic, as a key, as a
+ * condition, as a callee or as the result of the function.
  *
  * @param {Node} reference
  */
@@ -936,7 +941,8 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const isUser = plan.isLong || plan.claims.length > 0 || isKeptWhole(plan) || plan.bound.length > 0
+    const isUser = plan.isLong || plan.claims.length > 0 || plan.openClaims.length > 0 ||
+      isKeptWhole(plan) || plan.bound.length > 0
     const count = usersIn(plan) + (isUser ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)

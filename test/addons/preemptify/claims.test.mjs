@@ -547,6 +547,97 @@ identity('a generator that is a job claims its arguments again at each step', as
 
 identity.run()
 
+const apart = suite('texts that are analysed apart')
+
+/** A module whose table other texts can import, with a reader and points between its reads. */
+const TABLE = `
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export const table = { x: 0 }
+  export const other = { x: 0 }
+  export let count = 0
+  export function read() { const before = table.x; pause(); pause(); return table.x === before }
+  export function increase() { const before = count; pause(); pause(); count = before + 1 }
+`
+const WRITER = `
+  import { table } from 'SPECIFIER'
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export function write() { for (let i = 0; i < 4; i++) { table.x++; pause() } }
+`
+const COUNTER = `
+  import * as all from 'SPECIFIER'
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export function isSteady() { const before = all.count; pause(); pause(); return all.count === before }
+`
+let places = 0
+
+/** Resolves to two modules at their places, of which the second one imports the first one. */
+async function twoModules([place, importer, specifier], first, second) {
+  const base = `file:///apart-${places++}/`
+  const textOf = (text, place) => preemptify.source(text, { runtime, url: base + place })
+  const one = written(textOf(first, place))
+  const other = textOf(second.replace('SPECIFIER', specifier), importer)
+  return [await import(one), await import(written(other.replace(`'${specifier}'`, JSON.stringify(`${one}`))))]
+}
+
+for (const [title, ...place] of [
+  ['one package', 'node_modules/p/a.mjs', 'node_modules/p/lib/b.mjs', '../a.mjs'],
+  ['two packages', 'node_modules/p/a.mjs', 'node_modules/q/b.mjs', 'p'],
+  ['two packages with scopes', 'npm/@s/p@1.2.0/a.mjs', 'npm/q@1/b.mjs', '@s/p/a.mjs'],
+  ['own code and a package', 'node_modules/p/a.mjs', 'b.mjs', './node_modules/p/a.mjs'], ['own code', 'a.mjs', 'b.mjs', './a.mjs']
+]) {
+  apart(`in ${title}, a reader claims an exported object that an importer writes`, async () => {
+    const [{ read, table }, { write }] = await twoModules(place, TABLE, WRITER)
+    const own = scheduler()
+    assert.equal(await settled([own.spawn(read), own.spawn(write), own.spawn(read)], own), [true, undefined, true])
+    assert.is(table.x, 4)
+  })
+
+  apart(`in ${title}, an importer claims a variable that the exporting module writes`, async () => {
+    const [{ increase }, { isSteady }] = await twoModules(place, TABLE, COUNTER)
+    const own = scheduler()
+    assert.equal(await settled([own.spawn(isSteady), own.spawn(increase), own.spawn(isSteady)], own), [true, undefined, true])
+  })
+}
+
+apart('readers of an exported object interleave while no importer writes', async () => {
+  const [{ read }] = await twoModules(['node_modules/readers/a.mjs', 'node_modules/other/b.mjs', 'readers'], TABLE, COUNTER)
+  const own = scheduler()
+  const blocks = []
+  own.observe(({ type }) => { if (type === 'block') blocks.push(type) })
+  const switches = switchesOf(own)
+  assert.equal(await settled([own.spawn(read), own.spawn(read)], own), [true, true])
+  assert.ok(switches.count > 5 && blocks.length === 0, `${switches.count} switches`)
+})
+
+for (const [title, place, importer, specifier] of [
+  ['two packages', 'node_modules/c/a.js', 'node_modules/d/b.js', 'c'], ['own code', 'a.js', 'b.js', './a.js']
+]) {
+  apart(`CommonJS files of ${title} that use one object exclude each other`, async () => {
+    const base = `file:///apart-${places++}/`
+    const load = (text, place) => {
+      const module = { exports: {} }
+      const script = `(function (exports, require) {${text}\n})`
+      ;(0, eval)(preemptify.source(script, { type: 'script', url: base + place }))(module.exports, () => files[0])
+      return module.exports
+    }
+    const files = []
+    files.push(load(`
+      function pause() { for (let i = 0; i < 4; i++); }
+      const table = exports.table = { x: 0 }
+      exports.add = function add() { const before = table.x; pause(); pause(); table.x = before + 1; return table.x }
+    `, place))
+    files.push(load(`
+      const { table } = require('${specifier}')
+      function pause() { for (let i = 0; i < 4; i++); }
+      exports.add = function add() { const before = table.x; pause(); pause(); table.x = before + 1; return table.x }
+    `, importer))
+    const own = scheduler()
+    assert.equal((await settled(files.map(({ add }) => own.spawn(add)), own)).sort(), [1, 2])
+  })
+}
+
+apart.run()
+
 const scripts = suite('scripts')
 
 /** Runs a rewritten script of a page. */
