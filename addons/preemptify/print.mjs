@@ -175,10 +175,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
   }
 
-  const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
-  if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
-  /** The texts by which functions claim. */
   const plainBudget = isScript ? `${global}p.budget` : budget
+  /** The texts by which functions claim. */
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
   /** The text by which a plain call claims its arguments. @param {string} identity as of Plan */
   const claimingArguments = identity => isShortList(identity)
@@ -187,6 +185,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
     pick(plans, plan => { plan.identity = identityOf(plan) })
   }
+  const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
+  if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
   /** Functions whose twins can have either form. The first ones lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of them have generator form. */

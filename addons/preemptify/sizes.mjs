@@ -36,7 +36,7 @@ const IDENTITY = 12
 function addedBy(plan, says, isFramed) {
   const { calls, facts: { loops } } = plan
   const { length } = calls
-  const isClaiming = plan.claims.length > 0
+  const isClaiming = plan.claimTexts.length > 0
   const said = (says ? MESSAGE * length : 0) + (isClaiming ? isFramed ? CLAIM.frame : CLAIM.generator : 0)
   if (!isFramed) return said + GENERATOR.twin + GENERATOR.call * length + GENERATOR.loop * loops.length
   if (isTailOnly(plan) && canClaimInTail(plan)) return said + TAIL.twin + TAIL.call * length
@@ -58,7 +58,7 @@ export function predictedLength(plans, says, keepers) {
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
     const { node, isLong, text, title, twin, copies: { 0: outside, 1: inside } } = plan
-    const own = ownSpan(plan) + (plan.claims.length > 0 ? CLAIM.plain : 0) +
+    const own = ownSpan(plan) + (plan.claimTexts.length > 0 ? CLAIM.plain : 0) +
       (plan.identity ? IDENTITY + plan.identity.length : 0)
     length += outside * (!isLong || isPrintedTwice(plan, false) ? own : STUB)
     length += inside * (!isLong || isPrintedTwice(plan, true) ? own : STUB)
