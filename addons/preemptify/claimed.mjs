@@ -80,7 +80,8 @@ const WHOLE = /** @type {any} */ ({
  */
 export function claimsOf(plans, { our, unit, budget, name, directory, exclusive }) {
   const isOwn = directory === '' && exclusive === undefined
-  const isShared = isOwn && plans[0].node.sourceType === 'script'
+  const isScript = plans[0].node.sourceType === 'script'
+  const isShared = isOwn && isScript
   const ownHome = directory && nameOfPackage(directory)
   const ownLock = directory && nameOfPackageLock(ownHome)
   /** The numbers of the groups. @type {Map<any, number>} */
@@ -137,7 +138,10 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
         names.add(`global ${variable?.name ?? name}`)
       }
     })
-    if (!isShared || names.size === 0) names.add(`${group.unit} ${group.name} ${group.node?.start ?? ''}`)
+    if (group.name === UNKNOWN) names.add(UNKNOWN)
+    if (names.size === 0 || !isShared && group.name !== UNKNOWN) {
+      names.add(`${group.unit} ${group.name} ${group.node?.start ?? ''}`)
+    }
     pick(named.get(group) ?? [], location => {
       if (location.aliases[0].name === UNKNOWN) names.add(UNKNOWN)
       if (isOwn && homeOfImport(location) === '') names.add(IMPORTS)
@@ -225,24 +229,28 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
         const field = letter === 'X' || letter === 'P' ? 'h' : 'r'
         const number = cut(key, 1)
         const lock = `${unit}L${number}`
-        // Modules that import each other call functions of modules that have not run: the first claim makes
-        // the lock.
         if (number === 'a') {
           text += `function ${unit}${key}(l,n){return l.${field}!==${budget}.s&&l.${letter}(${unit}U+n)}`
           return
         }
         const group = list[+number]
-        const known = `(${lock}??=${lockText(group)})`
         // No claim is needed before another text contests the group.
-        text += `function ${unit}${key}(n){return ${isIdle(group) ? `!${known}.isIdle&&${lock}` : known}` +
+        const known = isIdle(group) ? `!${unit}l${number}().isIdle&&${lock}` : `${unit}l${number}()`
+        text += `function ${unit}${key}(n){return ${known}` +
           `.${field}!==${budget}.s&&${lock}.${letter}(${unit}U+n)}`
       })
       // A text says at once what it contests and exports; a function of a module can be called before that.
       groups.forEach((number, group) => {
         const lock = `${unit}L${number}`
-        const mustSay = isShared || typeof group === 'string' && !isIdle(group) ||
-          holds(namesOfLock(group), IMPORTS)
-        text += `var ${lock}${mustSay ? `=${isShared ? '' : `${lock}??`}${lockText(group)}` : ''};`
+        if (isScript) { // the same script can run again
+          text += `var ${lock}=${lockText(group)};function ${unit}l${number}(){return ${lock}}`
+          return
+        }
+        const mustSay = typeof group === 'string' && !isIdle(group) || holds(namesOfLock(group), IMPORTS)
+        // Modules that import each other call functions of modules that have not run: the first claim makes
+        // the lock.
+        text += `var ${lock}${mustSay ? `=${unit}l${number}()` : ''};` +
+          `function ${unit}l${number}(){return ${lock}??=${lockText(group)}}`
       })
       function lockText(/** @type {any} */ group) {
         const flags = isExported(group) ? `,${isIdle(group) ? '!1' : '!0'},!0` : isIdle(group) ? '' : ',!0'
