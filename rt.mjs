@@ -1959,6 +1959,10 @@ class Counts {
    * @type {Stay | typeof NO_STAY | null}
    */
   s = null
+  /** The number of stays that hold claims of objects by identity. */
+  held = 0
+  /** The value of `held` while no job runs, otherwise 0: plain calls outside jobs claim their arguments. */
+  i = 0
   /** Whether the next `yield` is a preemption point that rewriting has inserted. */
   isPoint = false
 
@@ -2521,6 +2525,7 @@ function setDispatching(core, job) {
   counts.job = job
   counts.stay = job === null ? null : job.extras.stay
   counts.s = job === null ? null : counts.stay ?? NO_STAY
+  counts.i = job === null ? counts.held : 0
 }
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0
