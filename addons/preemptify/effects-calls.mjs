@@ -64,8 +64,8 @@ const resultOf = ({ parent }) => parent.type === 'ExpressionStatement' ? null : 
 
 /** @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by */
 function leave(args, rest, by) {
-  for (let i = 0; i < args.length; i++) touch(args[i], by, READ | WRITE | LEAVE | MATCH)
-  touch(rest, by, READ | WRITE | LEAVE | MATCH)
+  for (let i = 0; i < args.length; i++) touch(args[i], by, READ | LEAVE)
+  touch(rest, by, READ | LEAVE)
 }
 
 /**
@@ -355,8 +355,8 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
       append(others, holds(word, 's') ? storedBy(path, args[i], by) : args[i])
     }
     if (!isStatic && matches(/[nzj]$/, word)) {
-      for (let i = 0; i < args.length; i++) touch(args[i], by, holds(word, 'l') ? READ | WRITE | LEAVE : READ)
-      touch(rest, by, holds(word, 'l') ? READ | WRITE | LEAVE : READ)
+      for (let i = 0; i < args.length; i++) touch(args[i], by, holds(word, 'l') ? READ | LEAVE : READ)
+      touch(rest, by, holds(word, 'l') ? READ | LEAVE : READ)
       if (to) giveResult(word, null, null, newFlow(), args, rest, by, to, node, true)
     } else {
       const list = isStatic ? others : cutFirst(args)

@@ -11,7 +11,7 @@
  * by the caller, who claims the object before the call.
  */
 
-import { append, emptyMap, takeLast } from './primordials.mjs'
+import { append, emptyMap, emptySet, listOf, pick, takeLast } from './primordials.mjs'
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -49,7 +49,11 @@ export const MATCH = 8
 export const RESET = 16
 /** Code that is not followed stores an object in the object. */
 const PUT = 32
-const ALL = WRITE | LEAVE | MATCH | PUT
+/** A variable or an object keeps the object. Functions that reach it there have effects of their own. */
+const KEPT = 64
+const ALL = WRITE | LEAVE | MATCH | PUT | KEPT
+/** The effects on a parameter by which a call changes the argument. */
+export const CHANGE = WRITE | LEAVE | MATCH | PUT
 
 // Kinds of watchers.
 const EDGE = 0
@@ -66,6 +70,9 @@ const MAP = 10
 const HANDLER = 11
 const FUNCTIONS = 12
 const PUTS = 13
+const FUNCTIONS_ONLY = 14
+const LENDER = 15
+const LEND = 16
 
 /**
  * @typedef {object} Root
@@ -75,6 +82,8 @@ const PUTS = 13
  * @property {number} bits the effects on a parameter
  * @property {any[]} watchers the followers of a parameter: pairs of a passed flow and the Effects of the
  *   caller, or of a parameter and null
+ * @property {Flow | null} passed the functions that a parameter or an unknown object may be
+ * @property {Root[]} sources parameters of unknown functions that reach a parameter
  * @property {Flow | null} outer the contents of a shared object
  * @property {Root | null} base the parameter that holds an inner object
  * @property {Root | null} inner the objects inside a parameter
@@ -108,7 +117,8 @@ const PUTS = 13
  * @property {Variable | null} variable
  * @property {Node} node
  * @property {Root | null} held
- * @property {any} location
+ * @property {any} location the location of all unknown objects
+ * @property {any} own the location in the activation
  */
 /**
  * An expression that makes objects.
@@ -125,6 +135,7 @@ const PUTS = 13
  * @property {Effects[]} leavers the functions that the object leaves
  * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
  * @property {boolean} hasEscaped whether flows forgot it
+ * @property {boolean} isReached whether a closure that outlives the activation uses it
  * @property {boolean} isKept
  * @property {boolean} isFrozen
  * @property {boolean} isOpen whether other texts can reach it by an exported name
@@ -144,6 +155,8 @@ const PUTS = 13
  * @property {string[]} paths built-in functions
  * @property {boolean} isMethod whether built-in methods have the name too
  * @property {boolean} isNamed whether it holds all functions with one property name
+ * @property {Root | null} lent the objects that these functions return
+ * @property {any} lenders functions of the program that a call of an unknown function may reach
  * @property {Effects | null} effects null: a set of functions
  */
 /**
@@ -188,24 +201,28 @@ export const newFlow = () => ({
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
-const newRoot = (kind, of, index) => ({ kind, of, index, bits: 0, watchers: NONE, outer: null, place: null,
+const newRoot = (kind, of, index) => ({ kind, of, index, bits: 0, watchers: NONE, passed: null, sources: NONE, outer: null, place: null,
   base: null, inner: null, origin: null, forgotten: null })
 
+/** An object that may come from anywhere. */
 export const given = /* @__PURE__ */ newRoot(GIVEN, null, 0)
+/** An object that a function outside of the program returns. */
+export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 
 /**
  * @param {any} owner @param {string} name @param {Variable | null} variable @param {Node} node
  * @returns {Place}
  */
 export const newPlace = (owner, name, variable, node) =>
-  ({ owner, name, variable, node, held: null, location: null })
+  ({ owner, name, variable, node, held: null, location: null, own: null })
 
 /** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
 export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    leavers: NONE, stored: NONE, hasEscaped: false, isKept: false,
+    leavers: NONE, stored: NONE, hasEscaped: false, isReached: false,
+    isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
   }
   site.root = newRoot(SITE, site, 0)
@@ -216,7 +233,7 @@ export function newSite(kind, node, effects = null) {
 export const newCallee = () => ({
   parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
   calls: [], paths: [],
-  isMethod: false, isNamed: false, effects: null
+  isMethod: false, isNamed: false, lenders: null, lent: null, effects: null
 })
 
 /** @type {Map<string, Root>} */
@@ -329,7 +346,7 @@ function escape(site) {
   add(site.inside, given)
   keepSite(site)
   const { stored } = site
-  for (let i = 0; i < stored.length; i += 2) touch(stored[i], stored[i + 1], READ | WRITE | LEAVE)
+  for (let i = 0; i < stored.length; i += 2) touch(stored[i], stored[i + 1], READ | LEAVE)
 }
 
 /** Stores a value in a new object. @param {Site} site @param {Flow | null} value @param {Effects} f */
@@ -338,7 +355,7 @@ export function put(site, value, f) {
   watch(value, EDGE, null, site.inside, 0)
   if (site.stored === NONE) site.stored = [value, f]
   else append(site.stored, value, f)
-  if (site.hasEscaped) touch(value, f, READ | WRITE | LEAVE)
+  if (site.hasEscaped) touch(value, f, READ | LEAVE)
 }
 
 /** @param {Flow} flow @param {Effects} f @returns {Flow} all that the objects hold */
@@ -443,7 +460,7 @@ export const OWN = 2
 
 /** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number} how */
 export function store(object, value, f, how) {
-  if (!object) touch(value, f, READ | LEAVE | WRITE)
+  if (!object) touch(value, f, READ | LEAVE)
   else if (value) watch(object, STORE, f, value, how)
 }
 
@@ -525,7 +542,8 @@ export function parameterOf(callee, index) {
   const list = parameters === NONE ? callee.parameters = [] : parameters
   while (list.length < key - SPREAD) append(list, undefined)
   list[key - SPREAD] = parameter
-  if (callee.isUnknown) parameter.bits = ALL
+  if (callee.isUnknown) parameter.bits = LEAVE
+  if (callee.lenders !== null) pick(listOf(callee.lenders), one => one.result && addSource(parameter, one))
   if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
   else if (key === SPREAD) {
     for (let i = 0; i < effects.declared; i++) linkTo(parameter, parameterOf(callee, i))
@@ -539,8 +557,28 @@ const link = (parameter, target) => linkTo(parameter, parameterOf(target, parame
 
 /** @param {Root} parameter @param {any} follower a flow or a root @param {Effects | null} f */
 function follow(parameter, follower, f) {
+  if (parameter.passed !== null) join(parameter.passed, follower, f)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
   else append(parameter.watchers, follower, f)
+}
+
+/** @param {Root} parameter @returns {Flow} the functions that known callers pass */
+function passedTo(parameter) {
+  if (parameter.passed === null) {
+    const flow = parameter.passed = newFlow()
+    flow.isNamed = true
+    const { watchers } = parameter
+    for (let i = 0; i < watchers.length; i += 2) join(flow, watchers[i], watchers[i + 1])
+    const { sources } = parameter
+    for (let i = 0; i < sources.length; i++) edge(passedTo(sources[i]), flow)
+  }
+  return parameter.passed
+}
+
+/** @param {Flow} passed @param {any} follower as of follow @param {Effects | null} f */
+function join(passed, follower, f) {
+  if (f !== null) watch(follower, FUNCTIONS_ONLY, null, passed, 0)
+  else if (follower.kind === PARAMETER) watch(passedTo(follower), EDGE, null, passed, 0)
 }
 
 /** @param {Root} from @param {Root} to a parameter whose effects `from` has too */
@@ -575,8 +613,8 @@ function makeUnknown(callee) {
   callee.isUnknown = true
   const { parameters } = callee
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) flag(/** @type {Root} */ (parameters[i]),
-    ALL)
-  add(callee.result, given)
+    LEAVE)
+  add(callee.result, foreign)
 }
 
 /** Records that unknown code can call a function. @param {Site} site */
@@ -608,6 +646,46 @@ function keepSite(site) {
 /** @param {Place} place @returns {Root} */
 const heldIn = place => place.held ??= newRoot(HELD, place, 0)
 
+/**
+ * Whether an unknown object in a variable of an activation may be an object that other functions of the
+ * program reach as their own: an object of the module or of another activation.
+ *
+ * @param {Place} place @returns {boolean}
+ */
+export function mayBeShared({ held }) {
+  const seen = emptySet()
+  const list = [/** @type {Root} */ (held)]
+  const push = (/** @type {Flow | null} */ flow) => {
+    if (flow) for (let i = 0; i < flow.roots.length; i++) append(list, flow.roots[i])
+  }
+  while (list.length) {
+    const root = takeLast(list)
+    if (seen.has(root)) continue
+    seen.add(root)
+    const { kind, of, origin } = root
+    if (root === given) return true
+    if (kind === HELD) {
+      if (of.owner === null) return true
+      push(origin)
+    } else if ((kind === SITE || kind === SHARED) && of.kind !== 'function' && of.kind !== 'namespace') {
+      if (of.isReached) return true
+      for (let i = 0; i < of.shared.length; i++) if (of.shared[i].place?.owner === null) return true
+      push(of.inside)
+    } else if (kind === GIVEN) {
+      for (let i = 0; i < root.sources.length; i++) append(list, root.sources[i])
+    } else if (kind === PARAMETER || kind === INNER) {
+      const { watchers } = root.base ?? root
+      for (let i = 0; i < watchers.length; i += 2) {
+        if (watchers[i + 1] !== null) push(watchers[i])
+        else if (watchers[i].kind === PARAMETER) append(list, watchers[i])
+      }
+      const { sources } = root.base ?? root
+      for (let i = 0; i < sources.length; i++) append(list, sources[i])
+    }
+  }
+  return false
+}
+
 /** @param {Root} root of a shared object @returns {Flow} */
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
 
@@ -637,7 +715,8 @@ export function settle() {
   for (;;) {
     if (flagged.length) {
       const parameter = takeLast(flagged)
-      const { watchers, bits } = parameter
+      const { watchers, sources, bits } = parameter
+      if (bits & PUT) for (let i = 0; i < sources.length; i++) flag(sources[i], PUT)
       for (let i = 0; i < watchers.length; i += 2) {
         if (watchers[i + 1] === null) flag(watchers[i], bits)
         else touch(watchers[i], watchers[i + 1], bits)
@@ -693,6 +772,9 @@ function fire({ kind, f, to, more }, root) {
     case RESULT: return takeResult(root, f, to)
     case PUTS: return flag(to, PUT)
     case MAP: return mapResult(root, f, to)
+    case FUNCTIONS_ONLY: return passFunction(root, to)
+    case LENDER: return addLender(root, to)
+    case LEND: return lend(root, f, to)
     case HANDLER: return to(root)
   }
 }
@@ -701,7 +783,7 @@ function fire({ kind, f, to, more }, root) {
 function mapResult(root, target, callee) {
   const { kind, of, index } = root
   const isOwn = of === target && (kind === PARAMETER || kind === INNER)
-  if (!isOwn && callee.isNamed) return add(callee.result, given)
+  if (!isOwn && callee.isNamed) return lendTo(callee, root)
   const parameter = isOwn ? parameterOf(callee, index) : root
   add(callee.result, kind === INNER && isOwn ? innerOf(parameter) : parameter)
 }
@@ -756,23 +838,24 @@ function touchRoot(root, f, bits) {
   }
   if (kind === DOM) return note(f, root, bits)
   if (of.kind === 'function') {
-    if (bits & LEAVE) release(of)
+    if (bits & (LEAVE | KEPT)) release(of)
     else if (kind === SHARED && bits & (READ | WRITE)) note(f, root, bits)
     return
   }
   if (of.kind === 'regexp') {
-    if (bits & LEAVE) of.hasLeft = true
-    if (kind === SHARED) note(f, root, bits & ALL ? WRITE : READ)
+    if (bits & (LEAVE | KEPT)) of.hasLeft = true
+    if (kind === SHARED) note(f, root, bits & CHANGE ? WRITE : READ)
     return
   }
   if (kind === SHARED && of.kind !== 'namespace') note(f, root, of.isFrozen ? READ : bits)
-  else if (bits & WRITE) of.isWritten = true
+  else if (bits & (WRITE | LEAVE)) of.isWritten = true
+  if (bits & (LEAVE | KEPT)) of.hasLeft = true
   if (bits & LEAVE) {
-    of.hasLeft = true
     if (of.leavers === NONE) of.leavers = [f]
     else append(of.leavers, f)
   }
-  if (bits & (LEAVE | PUT)) add(of.inside, given)
+  if (bits & PUT) add(of.inside, given)
+  if (bits & LEAVE) add(of.inside, foreign)
   watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, bits)
 }
 
@@ -805,13 +888,13 @@ function storeIn(root, f, value, how) {
   if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, WRITE)
   const isOutside = kind === PARAMETER || kind === INNER || kind === HELD
   if (how !== OWN && isOutside) watch(value, PUTS, null, root.base ?? root, 0)
-  touch(value, f, READ | WRITE | LEAVE)
+  touch(value, f, READ | LEAVE)
 }
 
 /** @param {Root} root */
 function keepRoot(root) {
   const { kind, of } = root
-  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, LEAVE)
+  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, KEPT)
   else if (kind === SITE && of.kind === 'function') release(of)
   else if (kind === SITE) keepSite(of)
 }
@@ -824,9 +907,9 @@ function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
   const owner = kind === HELD ? of.owner : kind === SHARED ? root.place?.owner : undefined
   if (isUnknown) {
-    if (kind === SITE || owner) touchRoot(root, f, READ | WRITE | LEAVE)
+    if (kind === SITE || owner) touchRoot(root, f, READ | LEAVE)
   } else if (owner === null) {
-    touchRoot(root, f, READ | WRITE | LEAVE)
+    touchRoot(root, f, READ | LEAVE)
     add(f.result, root)
   } else if (kind === HELD) edge(root.origin ??= newFlow(), f.result)
   else if (kind === SHARED) add(f.result, of.root)
@@ -834,6 +917,16 @@ function returnRoot(root, f, isUnknown) {
     if (kind === SITE && of.kind === 'function') release(of)
     add(f.result, root)
   }
+}
+
+/** Adds the functions that an object stands for. @param {Root} root @param {Flow} to */
+function passFunction(root, to) {
+  const { kind, of } = root
+  if (kind === SITE || kind === SHARED) {
+    if (of.kind === 'function') add(to, of.root)
+  } else if (kind === PARAMETER) edge(passedTo(root), to)
+  else if (kind === HELD) edge(heldFunctions(root), to)
+  else if (kind === GIVEN && root.passed !== null) edge(root.passed, to)
 }
 
 /** @param {Root} root @param {Callee} callee @param {boolean} isCall */
@@ -845,7 +938,79 @@ function addCallee(root, callee, isCall) {
   } else if (kind === BUILT_IN) {
     append(callee.paths, of)
     for (let i = 0; i < callee.calls.length; i++) onBuiltIn(callee.calls[i], of)
-  } else if (isCall) makeUnknown(callee)
+  } else {
+    if (!isCall) return
+    makeUnknown(callee)
+    if (kind === PARAMETER) watch(passedTo(root), LENDER, null, callee, 0)
+    else if (kind === HELD) watch(heldFunctions(root), LENDER, null, callee, 0)
+    else if (kind === GIVEN && root.passed !== null) watch(root.passed, LENDER, null, callee, 0)
+  }
+}
+
+/** @param {Root} held @returns {Flow} the functions that an unknown object of a variable may be */
+function heldFunctions(held) {
+  if (held.passed === null) {
+    held.passed = newFlow()
+    held.passed.isNamed = true
+    watch(held.origin ??= newFlow(), FUNCTIONS_ONLY, null, held.passed, 0)
+  }
+  return held.passed
+}
+
+/**
+ * Follows a function of the program that a call of an unknown function may reach.
+ *
+ * @param {Root} root of the function @param {Callee} callee
+ */
+function addLender({ of: { effects: target } }, callee) {
+  const lenders = callee.lenders ??= emptySet()
+  if (target === callee || lenders.has(target)) return
+  lenders.add(target)
+  const { parameters } = callee
+  for (let i = 0; i < parameters.length; i++) if (parameters[i]) addSource(/** @type {Root} */ (parameters[i]),
+    target)
+  watch(target.result, LEND, target, callee, 0)
+}
+
+/** @param {Root} parameter of an unknown function @param {Callee} target a function that it may be */
+function addSource(parameter, target) {
+  const to = parameterOf(target, parameter.index)
+  if (to.sources === NONE) to.sources = [parameter]
+  else append(to.sources, parameter)
+  if (to.bits & PUT) flag(parameter, PUT)
+  if (to.passed !== null) edge(passedTo(parameter), to.passed)
+}
+
+/**
+ * Adds what a function may return to an unknown call: an object of its own is one that may come from anywhere.
+ *
+ * @param {Root} root @param {Callee} target @param {Callee} callee
+ */
+function lend(root, target, callee) {
+  const { kind, of, index } = root
+  if (of === target && (kind === PARAMETER || kind === INNER)) {
+    const parameter = parameterOf(callee, index)
+    return add(callee.result, kind === INNER ? innerOf(parameter) : parameter)
+  }
+  lendTo(callee, root)
+}
+
+/** @param {Callee} callee @param {Root} root that a function returns to calls of unknown functions */
+function lendTo(callee, root) {
+  if (root.kind === BUILT_IN || root === foreign) return add(callee.result, foreign)
+  if (callee.lent === null) {
+    callee.lent = newRoot(GIVEN, callee, 0)
+    callee.lent.sources = []
+    callee.lent.held = emptySet()
+    callee.lent.passed = newFlow()
+    callee.lent.passed.isNamed = true
+    add(callee.result, callee.lent)
+  }
+  const { held } = /** @type {any} */ (callee.lent)
+  if (root === callee.lent || held.has(root)) return
+  held.add(root)
+  passFunction(root, /** @type {Flow} */ (callee.lent.passed))
+  append(callee.lent.sources, root)
 }
 
 /** @param {Root} root @param {Call} call @param {Flow} to */

@@ -180,7 +180,7 @@ const visits = {
     defineMember(name, flow, null)
     if (isStatic) put(siteOfClass(parent), flow, now.f)
     else if (flow) {
-      touch(flow, node.plan.effects, READ | WRITE | LEAVE)
+      touch(flow, node.plan.effects, READ | LEAVE)
       if (name === '') edge(flow, instancesOf(parent))
       else nameInstances(parent, name)
     }
@@ -225,7 +225,7 @@ const visits = {
   },
   AwaitExpression: ({ argument }) => either(argument.flow, unknownFlow()),
   YieldExpression({ argument }) {
-    touch(argument?.flow ?? null, now.f, READ | WRITE | LEAVE)
+    touch(argument?.flow ?? null, now.f, READ | LEAVE)
     return unknownFlow()
   },
   CallExpression: callFlow,
@@ -256,7 +256,7 @@ const visits = {
     giveBack(argument?.flow ?? null, now.f)
   },
   ThrowStatement({ argument }) {
-    touch(argument.flow, now.f, READ | WRITE | LEAVE)
+    touch(argument.flow, now.f, READ | LEAVE)
   }
 }
 
@@ -329,7 +329,7 @@ function bindName(id, value, isDeclaration) {
   noteUse(holder, WRITE)
   if (holder.owner === now.f) return
   capture(holder)
-  if (holder.owner === null) touch(value, now.f, READ | WRITE | LEAVE)
+  if (holder.owner === null) touch(value, now.f, READ | LEAVE)
   else keep(value)
 }
 
@@ -342,7 +342,7 @@ function bindMember({ object, property, computed }, value) {
     const holder = globalOf(name, property)
     edge(value, holder.inner)
     noteUse(holder, WRITE)
-    touch(value, now.f, READ | WRITE | LEAVE)
+    touch(value, now.f, READ | LEAVE)
     return
   }
   use(object.flow, now.f, READ | WRITE)

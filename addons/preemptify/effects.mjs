@@ -19,8 +19,8 @@
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
 import {
-  DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler, settle,
-  takeChanged
+  CHANGE, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, mayBeShared,
+  setBuiltInHandler, settle, takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
@@ -228,6 +228,12 @@ function isCalledInPlace(node) {
  */
 function locate(functions, state) {
   for (let i = 0; i < functions.length; i++) {
+    const { uses } = functions[i]
+    if (uses !== null) uses.forEach((/** @type {number} */ _, /** @type {any} */ { kind, of, place }) => {
+      if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
+    })
+  }
+  for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
     f.known = f.parts = null
     if (f.uses === null) {
@@ -247,7 +253,7 @@ function locate(functions, state) {
       if (key.writes) return note(locationOfVariable(key, state), bits)
       if (key.kind === undefined) {
         if (bits & (MATCH | RESET)) note(state.patterns, bits & MATCH ? WRITE : READ)
-        return note(locationOfPlace(key, f, state), bits & (READ | WRITE | LEAVE))
+        return noteUnknown(key, f, bits, state, note)
       }
       note(locationOfRoot(key, f, state), bits)
     })
@@ -275,6 +281,30 @@ function locationOfVariable(holder, state) {
   if (isOpened) made.isContested = true
   append(state.locations, made)
   return made
+}
+
+/**
+ * Notes the use of an unknown object that a variable holds. A closure that lets an unknown object of its
+ * activation leave excludes other closures of the activation: code outside of the package that writes the
+ * object has its own claims. The package itself may use the same object elsewhere, so its own writes, and
+ * the objects that its module keeps, are locations of all unknown objects.
+ *
+ * @param {any} place @param {any} f @param {number} bits @param {PackageState} state
+ * @param {(location: Location, bits: number) => void} note
+ */
+function noteUnknown(place, f, bits, state, note) {
+  const owner = ownerOf(place)
+  if (owner === null || (place.isShared ??= mayBeShared(place))) {
+    return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE))
+  }
+  note(locationOfPlace(place, f, state), READ | bits & WRITE)
+  if (!place.own) {
+    const { name, variable, node } = place
+    const made = place.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
+    made.owner = owner
+    append(state.locations, made)
+  }
+  note(place.own, bits & (READ | WRITE | LEAVE))
 }
 
 /** @param {any} place of an unknown object @param {any} f @param {PackageState} state @returns {Location} */
@@ -581,7 +611,8 @@ function findWriters(functions) {
 
 /** @param {Effects} effects */
 function changesOf({ parameters, declared }) {
-  const isChanged = (/** @type {number} */ index) => (parameters[index - SPREAD]?.bits ?? 0) !== 0
+  const isChanged = (/** @type {number} */ index) =>
+    ((parameters[index - SPREAD]?.bits ?? 0) & CHANGE) !== 0
   /** @type {boolean[]} */
   const list = []
   for (let i = 0; i < declared; i++) append(list, isChanged(i))
