@@ -11,7 +11,7 @@
  * by the caller, who claims the object before the call.
  */
 
-import { append, emptyMap, emptySet, listOf, pick, takeLast } from './primordials.mjs'
+import { append, emptyMap, emptySet, find, listOf, pick, takeLast } from './primordials.mjs'
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -49,11 +49,18 @@ export const MATCH = 8
 export const RESET = 16
 /** Code that is not followed stores an object in the object. */
 const PUT = 32
+/** The function writes an object inside the parameter. */
+const DEEP = 128
+/**
+ * The function passes the object to a function that it got as a parameter. The caller knows that function, if
+ * the object is a parameter too.
+ */
+const OPEN = 256
 /** A variable or an object keeps the object. Functions that reach it there have effects of their own. */
 const KEPT = 64
-const ALL = WRITE | LEAVE | MATCH | PUT | KEPT
+const ALL = WRITE | DEEP | LEAVE | MATCH | PUT | KEPT
 /** The effects on a parameter by which a call changes the argument. */
-export const CHANGE = WRITE | LEAVE | MATCH | PUT
+export const CHANGE = WRITE | DEEP | LEAVE | MATCH | PUT | OPEN
 
 // Kinds of watchers.
 const EDGE = 0
@@ -155,9 +162,21 @@ const LEND = 16
  * @property {string[]} paths built-in functions
  * @property {boolean} isMethod whether built-in methods have the name too
  * @property {boolean} isNamed whether it holds all functions with one property name
+ * @property {Root[]} open the parameters of the caller that may be called
+ * @property {Map<string, Fact> | null} facts calls of its parameters with its parameters
+ * @property {any[]} users calls of the function, and sets of functions that hold it
  * @property {Root | null} lent the objects that these functions return
  * @property {any} lenders functions of the program that a call of an unknown function may reach
  * @property {Effects | null} effects null: a set of functions
+ */
+/**
+ * A function calls a parameter, and passes another parameter, or an object inside it.
+ *
+ * @typedef {object} Fact
+ * @property {number} called the position of the parameter that is called
+ * @property {number} at the position among the arguments of that call
+ * @property {number} passed the position of the parameter that is passed
+ * @property {boolean} isInner
  */
 /**
  * @typedef {object} Call
@@ -233,7 +252,7 @@ export function newSite(kind, node, effects = null) {
 export const newCallee = () => ({
   parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
   calls: [], paths: [],
-  isMethod: false, isNamed: false, lenders: null, lent: null, effects: null
+  isMethod: false, isNamed: false, open: NONE, facts: null, users: NONE, lenders: null, lent: null, effects: null
 })
 
 /** @type {Map<string, Root>} */
@@ -316,9 +335,11 @@ export function add(flow, root) {
  */
 function concerns({ kind, more }, root) {
   if (kind !== TOUCH && kind !== WRITES) return true
-  const { kind: of } = root
-  return of !== GIVEN && ((of !== PARAMETER && of !== INNER) ||
-    ((root.base ?? root).bits & more) !== (more & ALL))
+  const { kind: of, base } = root
+  if (of === GIVEN) return false
+  if (of !== PARAMETER && of !== INNER) return true
+  const bits = (base !== null && more & WRITE ? more & ~WRITE | DEEP : more) & (ALL | OPEN)
+  return ((base ?? root).bits & bits) !== bits
 }
 
 /** @param {Root} root @returns {Root} an unknown object in its place */
@@ -517,6 +538,8 @@ export function invoke(callee, self, args, rest, f, to) {
   for (let i = 0; i < args.length; i++) if (args[i]) pass(/** @type {Flow} */ (args[i]), callee, i, f)
   if (rest) pass(rest, callee, SPREAD, f)
   const call = { callee, self, args, rest, f, to }
+  if (find(callee.open, ({ of }) => of !== f) !== undefined) makeUnknown(callee)
+  addUser(callee, call)
   if (to !== null) watch(callee.result, RESULT, call, to, 0)
   if (callee.effects !== null) return
   append(callee.calls, call)
@@ -528,7 +551,92 @@ function pass(flow, callee, index, f) {
   touch(flow, f, READ)
   const parameter = parameterOf(callee, index)
   follow(parameter, flow, f)
-  if (parameter.bits) touch(flow, f, parameter.bits)
+  if (parameter.bits) affect(flow, f, parameter.bits)
+}
+
+/** @param {Callee} callee @param {any} user a call, or a set of functions that holds the callee */
+function addUser(callee, user) {
+  if (callee.users === NONE) callee.users = [user]
+  else append(callee.users, user)
+  callee.facts?.forEach(fact => useFact(user, fact))
+}
+
+/** @param {Callee} callee @param {Fact} fact */
+function addFact(callee, fact) {
+  const facts = callee.facts ??= emptyMap()
+  const { called, at, passed, isInner } = fact
+  const key = `${called} ${at} ${passed} ${isInner}`
+  if (facts.has(key)) return
+  facts.set(key, fact)
+  const { users } = callee
+  for (let i = 0; i < users.length; i++) useFact(users[i], fact)
+}
+
+/** @param {any} user as of addUser @param {Fact} fact */
+function useFact(user, fact) {
+  if (user.callee === undefined) return addFact(user, fact)
+  const { called, at, passed, isInner } = fact
+  const { f } = user
+  const objects = argumentsAt(user, passed)
+  const functions = argumentsAt(user, called)
+  for (let i = 0; i < functions.length; i++) {
+    const callee = calleeOf(functions[i])
+    append(callees, callee)
+    append(f.callees, callee)
+    for (let k = 0; k < objects.length; k++) {
+      const flow = isInner ? /** @type {Flow} */ (deepOf(objects[k], f)) : objects[k]
+      pass(flow, callee, at, f)
+      each(functions[i], ({ kind }) => { if (kind === BUILT_IN) touch(flow, f, LEAVE) })
+    }
+  }
+}
+
+/** @param {Call} call @param {number} index of a parameter @returns {Flow[]} */
+function argumentsAt({ self, args, rest }, index) {
+  /** @type {Flow[]} */
+  const list = []
+  if (index === SELF) {
+    if (self) append(list, self)
+    return list
+  }
+  for (let i = index < 0 ? 0 : index; i < args.length; i++) {
+    if (args[i]) append(list, /** @type {Flow} */ (args[i]))
+    if (index >= 0) return list
+  }
+  if (rest) append(list, rest)
+  return list
+}
+
+/**
+ * Records that a call reaches a function that the caller got as a parameter.
+ *
+ * @param {Callee} callee @param {Root} root the parameter
+ */
+function addOpen(callee, root) {
+  if (root.of.effects === null || find(callee.calls, ({ f }) => f !== root.of)) return makeUnknown(callee)
+  for (let i = 0; i < callee.open.length; i++) if (callee.open[i] === root) return
+  if (callee.open === NONE) callee.open = [root]
+  else append(callee.open, root)
+  add(callee.result, foreign)
+  const { parameters } = callee
+  for (let i = 0; i < parameters.length; i++) {
+    const parameter = parameters[i]
+    if (!parameter) continue
+    flag(parameter, OPEN)
+    const { watchers } = parameter
+    for (let k = 0; k < watchers.length; k += 2) if (watchers[k + 1] !== null) findFacts(watchers[k], root,
+      parameter)
+  }
+}
+
+/** @param {Flow} flow of an argument @param {Root} called @param {Root} parameter */
+function findFacts(flow, called, parameter) {
+  each(flow, root => {
+    const { kind, of, index } = root
+    if (kind !== PARAMETER && kind !== INNER) return
+    if (of !== called.of) flagBase(root, LEAVE)
+    else addFact(of, { called: called.index, at: parameter.index, passed: index, isInner: kind === INNER })
+  })
 }
 
 /** @param {Callee} callee @param {number} index @returns {Root} */
@@ -543,6 +651,7 @@ export function parameterOf(callee, index) {
   while (list.length < key - SPREAD) append(list, undefined)
   list[key - SPREAD] = parameter
   if (callee.isUnknown) parameter.bits = LEAVE
+  if (callee.open.length) parameter.bits |= OPEN
   if (callee.lenders !== null) pick(listOf(callee.lenders), one => one.result && addSource(parameter, one))
   if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
   else if (key === SPREAD) {
@@ -558,6 +667,8 @@ const link = (parameter, target) => linkTo(parameter, parameterOf(target, parame
 /** @param {Root} parameter @param {any} follower a flow or a root @param {Effects | null} f */
 function follow(parameter, follower, f) {
   if (parameter.passed !== null) join(parameter.passed, follower, f)
+  const { open = NONE } = parameter.of
+  if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
   else append(parameter.watchers, follower, f)
 }
@@ -589,10 +700,28 @@ function linkTo(from, to) {
 
 /** @param {Root} parameter @param {number} bits */
 export function flag(parameter, bits) {
-  bits &= ALL
+  bits &= ALL | OPEN
   if ((parameter.bits & bits) === bits) return
   parameter.bits |= bits
   append(flagged, parameter)
+}
+
+/** Records effects on a parameter, or on objects inside it. @param {Root} root @param {number} bits */
+function flagBase(root, bits) {
+  const { base } = root
+  if (base === null) flag(root, bits)
+  else flag(base, bits & WRITE ? bits & ~WRITE | DEEP : bits)
+}
+
+/**
+ * Records the effects of a parameter on the objects that are passed.
+ *
+ * @param {Flow} flow @param {Effects} f @param {number} bits
+ */
+function affect(flow, f, bits) {
+  if (bits & WRITE) use(flow, f, WRITE)
+  if (bits & DEEP) touch(load(flow, f), f, WRITE)
+  touch(flow, f, bits & ~(WRITE | DEEP))
 }
 
 /** @param {Callee} callee @param {Callee} target */
@@ -602,6 +731,7 @@ export function addTarget(callee, target) {
   append(targets, target)
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
     target)
+  addUser(target, callee)
   // The result is an object from an unknown call, so the function claims what it gives out.
   if (callee.isNamed && target.effects !== null) release(target.effects.site)
   watch(target.result, MAP, target, callee, 0)
@@ -719,7 +849,7 @@ export function settle() {
       if (bits & PUT) for (let i = 0; i < sources.length; i++) flag(sources[i], PUT)
       for (let i = 0; i < watchers.length; i += 2) {
         if (watchers[i + 1] === null) flag(watchers[i], bits)
-        else touch(watchers[i], watchers[i + 1], bits)
+        else affect(watchers[i], watchers[i + 1], bits)
       }
     } else if (queue.length) {
       const root = takeLast(queue)
@@ -740,7 +870,7 @@ function findUnresolved() {
   let isFound = false
   for (let i = 0; i < callees.length; i++) {
     const callee = callees[i]
-    if (callee.effects !== null || callee.isUnknown || callee.isMethod || callee.paths.length ||
+    if (callee.effects !== null || callee.isUnknown || callee.open.length || callee.isMethod || callee.paths.length ||
       hasTargets(callee)) continue
     makeUnknown(callee)
     isFound = true
@@ -826,14 +956,15 @@ function loadFrom(root, f, to) {
 function touchRoot(root, f, bits) {
   const { kind, of } = root
   if (kind === GIVEN || kind === BUILT_IN) return
-  if (kind === PARAMETER || kind === INNER) return bits & ALL ? flag(root.base ?? root, bits) : undefined
+  if (kind === PARAMETER || kind === INNER) return bits & (ALL | OPEN) ? flagBase(root, bits) : undefined
+  if (bits & OPEN) bits |= LEAVE
   const touched = f.touched ??= emptyMap()
   const before = touched.get(root) ?? 0
   if ((before & bits) === bits) return
   touched.set(root, before | bits)
   if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits)
+    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
     return
   }
   if (kind === DOM) return note(f, root, bits)
@@ -863,7 +994,7 @@ function touchRoot(root, f, bits) {
 function useRoot(root, f, bits) {
   const { kind, of } = root
   if (kind === PARAMETER || kind === INNER) {
-    if (bits & ALL) flag(root.base ?? root, bits)
+    if (bits & ALL) flagBase(root, bits)
   } else if (kind === SITE) {
     if (bits & WRITE) of.isWritten = true
   } else if (kind === SHARED) {
@@ -872,7 +1003,7 @@ function useRoot(root, f, bits) {
     else if (of.kind === 'regexp') note(f, root, WRITE)
   } else if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits)
+    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
   } else if (kind === DOM || (kind === BUILT_IN && bits & WRITE)) note(f, root, bits)
 }
 
@@ -885,7 +1016,7 @@ function storeIn(root, f, value, how) {
     if (how === COMPUTED) edge(value, of.unknownMembers ??= newFlow())
     return
   }
-  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, WRITE)
+  if (kind === PARAMETER || kind === INNER) flagBase(root, WRITE)
   const isOutside = kind === PARAMETER || kind === INNER || kind === HELD
   if (how !== OWN && isOutside) watch(value, PUTS, null, root.base ?? root, 0)
   touch(value, f, READ | LEAVE)
@@ -930,7 +1061,7 @@ function passFunction(root, to) {
 }
 
 /** @param {Root} root @param {Callee} callee @param {boolean} isCall */
-function addCallee(root, callee, isCall) {
+export function addCallee(root, callee, isCall) {
   const { kind, of } = root
   if (kind === SITE || kind === SHARED) {
     if (of.kind === 'function') addTarget(callee, of.effects)
@@ -940,7 +1071,8 @@ function addCallee(root, callee, isCall) {
     for (let i = 0; i < callee.calls.length; i++) onBuiltIn(callee.calls[i], of)
   } else {
     if (!isCall) return
-    makeUnknown(callee)
+    if (kind === PARAMETER) addOpen(callee, root)
+    else makeUnknown(callee)
     if (kind === PARAMETER) watch(passedTo(root), LENDER, null, callee, 0)
     else if (kind === HELD) watch(heldFunctions(root), LENDER, null, callee, 0)
     else if (kind === GIVEN && root.passed !== null) watch(root.passed, LENDER, null, callee, 0)

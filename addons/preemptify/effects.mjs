@@ -255,7 +255,7 @@ function locate(functions, state) {
         if (bits & (MATCH | RESET)) note(state.patterns, bits & MATCH ? WRITE : READ)
         return noteUnknown(key, f, bits, state, note)
       }
-      note(locationOfRoot(key, f, state), bits)
+      noteObject(key, f, bits, state, note)
     })
     f.located = found
   }
@@ -305,6 +305,34 @@ function noteUnknown(place, f, bits, state, note) {
     append(state.locations, made)
   }
   note(place.own, bits & (READ | WRITE | LEAVE))
+}
+
+/**
+ * Notes the use of a known object. An object of an activation that left it has two locations as well.
+ *
+ * @param {any} root @param {any} f @param {number} bits @param {PackageState} state
+ * @param {(location: Location, bits: number) => void} note
+ */
+function noteObject(root, f, bits, state, note) {
+  const location = locationOfRoot(root, f, state)
+  const { kind, of } = root
+  const owner = kind === SHARED && of.kind !== 'regexp' && of.hasLeft && !of.hasEscaped ? onlyOwnerOf(of) : null
+  if (owner === null) return note(location, bits)
+  note(location, READ | bits & WRITE)
+  if (!of.own) {
+    const made = of.own = newLocation('object', location.name, location.variable, location.node, location.unit)
+    made.owner = owner
+    made.site = of
+    append(state.locations, made)
+  }
+  note(of.own, bits)
+}
+
+/** @param {any} site @returns {Plan | null} the one activation that shares an object */
+function onlyOwnerOf({ shared }) {
+  const owner = ownerOf(shared[0].place)
+  for (let i = 1; i < shared.length; i++) if (ownerOf(shared[i].place) !== owner) return null
+  return owner
 }
 
 /** @param {any} place of an unknown object @param {any} f @param {PackageState} state @returns {Location} */
@@ -527,7 +555,7 @@ function hasWriter(f) {
 
 /** @param {any} f @returns {boolean} */
 function hasUnknownCall({ callees }) {
-  for (let i = 0; i < callees.length; i++) if (callees[i].isUnknown || (callees[i].isNamed &&
+  for (let i = 0; i < callees.length; i++) if (callees[i].isUnknown || callees[i].open.length || (callees[i].isNamed &&
     callees[i].targets.length > 1)) return true
   return false
 }
