@@ -141,6 +141,7 @@ const LEND = 16
  * @property {boolean} hasLeft
  * @property {Effects[]} leavers the functions that the object leaves
  * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
+ * @property {boolean} hasState whether a text writes properties of a function
  * @property {boolean} hasEscaped whether flows forgot it
  * @property {boolean} isReached whether a closure that outlives the activation uses it
  * @property {boolean} isKept
@@ -240,7 +241,7 @@ export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    leavers: NONE, stored: NONE, hasEscaped: false, isReached: false,
+    leavers: NONE, stored: NONE, hasState: false, hasEscaped: false, isReached: false,
     isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
   }
@@ -671,6 +672,20 @@ function follow(parameter, follower, f) {
   if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
   else append(parameter.watchers, follower, f)
+}
+
+/**
+ * Marks the functions among the objects of a flow as functions with state, because a text writes a property.
+ *
+ * @param {Flow | null} flow
+ */
+export function markState(flow) {
+  if (flow) each(flow, root => {
+    const { kind, of } = root
+    if (kind === SITE || kind === SHARED) of.hasState = true
+    else if (kind === PARAMETER) each(passedTo(root), ({ of }) => { of.hasState = true })
+    else if (kind === HELD) each(heldFunctions(root), ({ of }) => { of.hasState = true })
+  })
 }
 
 /** @param {Root} parameter @returns {Flow} the functions that known callers pass */

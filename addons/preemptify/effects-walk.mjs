@@ -10,7 +10,7 @@ import { isMember } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
   COMPUTED, LEAVE, MORE, NAMED, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
-  either, giveBack, given, keep, load, newCallee, newFlow, newSite, parameterOf, pathOf,
+  either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
   put, release, store, touch, use
 } from './effects-flow.mjs'
 import {
@@ -213,6 +213,7 @@ const visits = {
     const { type, expression, object } = argument
     const holder = type === 'ChainExpression' ? expression.object : object
     use(holder?.flow ?? null, now.f, READ | WRITE)
+    markState(holder?.flow ?? null)
   },
   BinaryExpression({ operator, left, right }) {
     // Arithmetic calls `valueOf` or `toString` of objects.
@@ -346,6 +347,7 @@ function bindMember({ object, property, computed }, value) {
     return
   }
   use(object.flow, now.f, READ | WRITE)
+  markState(object.flow)
   if (now.program.accessors.has(name)) invokeAccessor(object.flow, name, [value], null)
   if (!value) return void now.program.stored.set(name, true)
   const around = object.type === 'ThisExpression' ? classOfThis() : null

@@ -314,6 +314,7 @@ function noteUnknown(place, f, bits, state, note) {
  * @param {(location: Location, bits: number) => void} note
  */
 function noteObject(root, f, bits, state, note) {
+  if (root.kind === SHARED && root.of.kind === 'function' && !root.of.hasState) return
   const location = locationOfRoot(root, f, state)
   const { kind, of } = root
   const owner = kind === SHARED && of.kind !== 'regexp' && of.hasLeft && !of.hasEscaped ? onlyOwnerOf(of) : null
