@@ -92,6 +92,7 @@ const LEND = 16
  * @property {Flow | null} passed the functions that a parameter or an unknown object may be
  * @property {Root[]} sources parameters of unknown functions that reach a parameter
  * @property {Flow | null} outer the contents of a shared object
+ * @property {Map<string, Flow> | null} outers the same, by the names of properties
  * @property {Root | null} base the parameter that holds an inner object
  * @property {Root | null} inner the objects inside a parameter
  * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
@@ -141,6 +142,11 @@ const LEND = 16
  * @property {boolean} hasLeft
  * @property {Effects[]} leavers the functions that the object leaves
  * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
+ * @property {Map<string, Flow> | null} properties the values of an object literal or a function, by their names; null:
+ *   the names are not known
+ * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of the
+ *   function
+ * @property {Flow | null} others values under names that are not known
  * @property {boolean} hasState whether a text writes properties of a function
  * @property {boolean} hasEscaped whether flows forgot it
  * @property {boolean} isReached whether a closure that outlives the activation uses it
@@ -221,7 +227,7 @@ export const newFlow = () => ({
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
-const newRoot = (kind, of, index) => ({ kind, of, index, bits: 0, watchers: NONE, passed: null, sources: NONE, outer: null, place: null,
+const newRoot = (kind, of, index) => ({ kind, of, index, bits: 0, watchers: NONE, passed: null, sources: NONE, outer: null, outers: null, place: null,
   base: null, inner: null, origin: null, forgotten: null })
 
 /** An object that may come from anywhere. */
@@ -241,7 +247,7 @@ export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    leavers: NONE, stored: NONE, hasState: false, hasEscaped: false, isReached: false,
+    leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false, hasEscaped: false, isReached: false,
     isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
   }
@@ -365,19 +371,67 @@ function forget(root) {
 function escape(site) {
   if (site.hasEscaped) return
   site.hasEscaped = site.hasLeft = true
-  add(site.inside, given)
+  addInside(site, given)
   keepSite(site)
   const { stored } = site
   for (let i = 0; i < stored.length; i += 2) touch(stored[i], stored[i + 1], READ | LEAVE)
 }
 
-/** Stores a value in a new object. @param {Site} site @param {Flow | null} value @param {Effects} f */
-export function put(site, value, f) {
+/**
+ * Stores a value in a new object.
+ *
+ * @param {Site} site @param {Flow | null} value @param {Effects} f
+ * @param {string} [name] of the property; empty: not known
+ */
+export function put(site, value, f, name = '') {
   if (!value) return
   watch(value, EDGE, null, site.inside, 0)
+  if (site.properties !== null) watch(value, EDGE, null, name === '' ? othersOf(site) : fieldOf(site, name), 0)
   if (site.stored === NONE) site.stored = [value, f]
   else append(site.stored, value, f)
   if (site.hasEscaped) touch(value, f, READ | LEAVE)
+}
+
+/**
+ * Copies the properties of objects to an object literal.
+ *
+ * @param {Site} site @param {Flow | null} flow of the objects @param {Effects} f
+ */
+export function spreadInto(site, flow, f) {
+  if (!flow) return
+  const { properties } = site
+  site.properties = null
+  put(site, load(flow, f), f)
+  site.properties = properties
+  if (site.spreads === NONE) site.spreads = [flow, f]
+  else append(site.spreads, flow, f)
+  properties?.forEach((to, name) => edge(loadField(flow, f, name), to))
+}
+
+/** Stores an object under a name that is not known. @param {Site} site @param {Root} root */
+function addInside(site, root) {
+  add(site.inside, root)
+  if (site.properties !== null) add(othersOf(site), root)
+}
+
+/** @param {Site} site @returns {Flow} */
+const othersOf = site => site.others ??= newFlow()
+
+/** @param {any} site @param {string} name @returns {Flow} the values of a property */
+function fieldOf({ properties, spreads }, name) {
+  let flow = properties.get(name)
+  if (!flow) {
+    properties.set(name, flow = newFlow())
+    for (let i = 0; i < spreads.length; i += 2) edge(loadField(spreads[i], spreads[i + 1], name), flow)
+  }
+  return flow
+}
+
+/** @param {Site} site @param {string} name empty: all properties @param {(flow: Flow) => void} to */
+function eachField(site, name, to) {
+  if (site.properties === null || name === '') return to(site.inside)
+  to(fieldOf(site, name))
+  to(othersOf(site))
 }
 
 /** @param {Flow} flow @param {Effects} f @returns {Flow} all that the objects hold */
@@ -385,7 +439,7 @@ function deepOf(flow, f) {
   if (flow.deep === null) {
     const deep = flow.deep = newFlow()
     edge(load(flow, f), deep)
-    watch(deep, LOAD, f, deep, 0)
+    watch(deep, LOAD, f, deep, '')
   }
   return flow.deep
 }
@@ -441,7 +495,17 @@ export function load(flow, f) {
   const to = newFlow()
   flow.loadedBy = f
   flow.loaded = to
-  watch(flow, LOAD, f, to, 0)
+  watch(flow, LOAD, f, to, '')
+  return to
+}
+
+/**
+ * @param {Flow} flow @param {Effects} f @param {string} name
+ * @returns {Flow} the values of one property of the objects
+ */
+export function loadField(flow, f, name) {
+  const to = newFlow()
+  watch(flow, LOAD, f, to, name)
   return to
 }
 
@@ -475,12 +539,14 @@ export function use(flow, f, bits) {
   watch(flow, WRITES, f, null, bits)
 }
 
-/** A value under a name that is known; under a computed name; in `this` of a method of a class. */
+/**
+ * A value under a name that is known, or that name; under a computed name; in `this` of a method of a class.
+ */
 export const NAMED = 0
 export const COMPUTED = 1
 export const OWN = 2
 
-/** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number} how */
+/** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number | string} how */
 export function store(object, value, f, how) {
   if (!object) touch(value, f, READ | LEAVE)
   else if (value) watch(object, STORE, f, value, how)
@@ -906,7 +972,7 @@ function fire({ kind, f, to, more }, root) {
   switch (kind) {
     case EDGE: return add(to, root)
     case OUTER: return moveOut(root, to, more)
-    case LOAD: return loadFrom(root, f, to)
+    case LOAD: return loadFrom(root, f, to, more)
     case TOUCH: return touchRoot(root, f, more)
     case WRITES: return useRoot(root, f, more)
     case STORE: return storeIn(root, f, to, more)
@@ -951,13 +1017,23 @@ function moveOut(root, to, place) {
   if (kind !== GIVEN) linkTo(root.base ?? root, held)
 }
 
-/** @param {Root} root @param {Effects} f @param {Flow} to */
-function loadFrom(root, f, to) {
+/** @param {Root} root @param {Effects} f @param {Flow} to @param {string} name */
+function loadFrom(root, f, to, name) {
   const { kind, of } = root
-  if (kind === SITE) edge(of.inside, to)
+  if (kind === SITE) eachField(of, name, flow => edge(flow, to))
   else if (kind === SHARED) {
     if (of.kind !== 'namespace') note(f, root, READ)
-    edge(contentsOf(root), to)
+    if (of.properties === null || name === '') edge(contentsOf(root), to)
+    else {
+      const outers = root.outers ??= emptyMap()
+      let outer = outers.get(name)
+      if (!outer) {
+        outers.set(name, outer = newFlow())
+        const { place } = root
+        eachField(of, name, flow => watch(flow, OUTER, null, outer, place))
+      }
+      edge(outer, to)
+    }
   } else if (kind === BUILT_IN) add(to, given)
   else if (kind === PARAMETER) add(to, innerOf(root))
   else {
@@ -1000,8 +1076,8 @@ function touchRoot(root, f, bits) {
     if (of.leavers === NONE) of.leavers = [f]
     else append(of.leavers, f)
   }
-  if (bits & PUT) add(of.inside, given)
-  if (bits & LEAVE) add(of.inside, foreign)
+  if (bits & PUT) addInside(of, given)
+  if (bits & LEAVE) addInside(of, foreign)
   watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, bits)
 }
 
@@ -1022,11 +1098,11 @@ function useRoot(root, f, bits) {
   } else if (kind === DOM || (kind === BUILT_IN && bits & WRITE)) note(f, root, bits)
 }
 
-/** @param {Root} root @param {Effects} f @param {Flow} value @param {number} how */
+/** @param {Root} root @param {Effects} f @param {Flow} value @param {number | string} how */
 function storeIn(root, f, value, how) {
   const { kind, of } = root
   if (kind === SITE || kind === SHARED) {
-    put(of, value, f)
+    put(of, value, f, typeof how === 'string' ? how : '')
     if (kind === SHARED) keepSite(of)
     if (how === COMPUTED) edge(value, of.unknownMembers ??= newFlow())
     return

@@ -8,7 +8,7 @@
 import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, WRITE, add, addTarget, builtIn, calleeOf, domNode,
-  each, edge, either, foreign, functionsIn, given, invoke, keep, load, newCallee, newFlow, newPlace, newSite,
+  each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newFlow, newPlace, newSite,
   note, outerFlow, parameterOf, pathOf, put, release, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
@@ -541,7 +541,7 @@ export function propertyOf(object, name) {
     use(object, now.f, READ)
     return null
   }
-  const flow = load(object, now.f)
+  const flow = name === '' ? load(object, now.f) : loadField(object, now.f, name)
   if (!now.program.accessors.has(name)) return flow
   const result = newFlow()
   invokeAccessor(object, name, [], result)

@@ -9,9 +9,9 @@
 import { isMember } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
-  COMPUTED, LEAVE, MORE, NAMED, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
+  COMPUTED, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
   either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
-  put, release, store, touch, use
+  put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
@@ -19,7 +19,7 @@ import {
   holderOf, initialized, instancesOf, invokeAccessor, iterated, made, memberOfBuiltIn, nameInstances,
   nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow, siteOf, siteOfClass, unknownFlow, visitUnit
 } from './effects-names.mjs'
-import { append, codeAt, cut, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
+import { append, codeAt, cut, emptyMap, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
 import { fieldsOf } from './scopes.mjs'
 /** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -37,6 +37,7 @@ function newEffects(plan) {
   effects.effects = effects
   effects.plan = plan
   effects.site = newSite('function', node, effects)
+  if (node.parent?.kind !== 'constructor') effects.site.properties = emptyMap()
   effects.uses = null
   effects.touched = null
   effects.captures = []
@@ -150,20 +151,20 @@ const visits = {
     for (let i = 0; i < elements.length; i++) if (elements[i]) put(siteOf(flow), elements[i].flow, now.f)
     return flow
   },
-  SpreadElement: ({ argument, parent }) => parent.type === 'ObjectExpression' ? load(argument.flow, now.f)
-    : iterated(argument.flow),
+  SpreadElement: ({ argument, parent }) => parent.type === 'ObjectExpression' ? null : iterated(argument.flow),
   ObjectExpression(node) {
     const flow = made('object', node)
     const site = siteOf(flow)
+    site.properties = emptyMap()
     const { properties } = node
     for (let i = 0; i < properties.length; i++) {
-      const { type, key, value, computed, kind, method, flow: spread } = properties[i]
-      if (type === 'SpreadElement') put(site, spread, now.f)
+      const { type, key, value, computed, kind, method, argument } = properties[i]
+      if (type === 'SpreadElement') spreadInto(site, argument.flow ?? null, now.f)
       else {
         if (kind !== 'init' || method) release(value.plan.effects.site)
         if (kind === 'init') defineMember(nameOfKey(key, computed), value.flow, site)
         else defineMember(`${nameOfKey(key, computed)}()`, value.flow, null)
-        put(site, value.flow, now.f)
+        put(site, value.flow, now.f, nameOfKey(key, computed))
       }
     }
     return flow
@@ -355,7 +356,7 @@ function bindMember({ object, property, computed }, value) {
     if (name === '') edge(value, instancesOf(around))
     else nameInstances(around, name)
   }
-  store(object.flow, value, now.f, around ? OWN : name === '' ? COMPUTED : NAMED)
+  store(object.flow, value, now.f, around ? OWN : name === '' ? COMPUTED : name)
   defineMember(name, value, null)
 }
 
