@@ -127,6 +127,7 @@ const LEND = 16
  * @property {Root | null} held
  * @property {any} location the location of all unknown objects
  * @property {any} own the location in the activation
+ * @property {Root[] | null} origins see originsOf
  */
 /**
  * An expression that makes objects.
@@ -148,7 +149,10 @@ const LEND = 16
  *   function
  * @property {Flow | null} others values under names that are not known
  * @property {boolean} hasState whether a text writes properties of a function
+ * @property {boolean} mayHaveState whether a function that gets the function as an argument writes properties
+ * @property {boolean} isRead whether a text reads a property of a function by its name
  * @property {boolean} hasEscaped whether flows forgot it
+ * @property {boolean} isChanged whether a closure that has it as an unknown object writes it
  * @property {boolean} isReached whether a closure that outlives the activation uses it
  * @property {boolean} isKept
  * @property {boolean} isFrozen
@@ -240,14 +244,14 @@ export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
  * @returns {Place}
  */
 export const newPlace = (owner, name, variable, node) =>
-  ({ owner, name, variable, node, held: null, location: null, own: null })
+  ({ owner, name, variable, node, held: null, location: null, own: null, origins: null })
 
 /** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
 export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false, hasEscaped: false, isReached: false,
+    leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false, mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false, isReached: false,
     isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
   }
@@ -749,8 +753,8 @@ export function markState(flow) {
   if (flow) each(flow, root => {
     const { kind, of } = root
     if (kind === SITE || kind === SHARED) of.hasState = true
-    else if (kind === PARAMETER) each(passedTo(root), ({ of }) => { of.hasState = true })
-    else if (kind === HELD) each(heldFunctions(root), ({ of }) => { of.hasState = true })
+    else if (kind === PARAMETER) each(passedTo(root), ({ of }) => { of.mayHaveState = true })
+    else if (kind === HELD) each(heldFunctions(root), ({ of }) => { of.mayHaveState = true })
   })
 }
 
@@ -858,44 +862,70 @@ function keepSite(site) {
 const heldIn = place => place.held ??= newRoot(HELD, place, 0)
 
 /**
+ * The roots of all objects that an unknown object in a variable of an activation may be, as far as the program
+ * is known. A parameter of a function that unknown code calls may be any object of that code too.
+ *
+ * @param {Place} place @returns {Root[]}
+ */
+export function originsOf(place) {
+  if (place.origins !== null) return place.origins
+  const seen = emptySet()
+  /** @type {Root[]} */
+  const list = place.origins = []
+  const push = (/** @type {Root} */ root) => {
+    if (seen.has(root)) return
+    seen.add(root)
+    append(list, root)
+  }
+  const pushAll = (/** @type {Flow | null} */ flow) => {
+    if (flow) for (let i = 0; i < flow.roots.length; i++) push(flow.roots[i])
+  }
+  push(/** @type {Root} */ (place.held))
+  for (let i = 0; i < list.length; i++) {
+    const { kind, of, origin, base, sources } = list[i]
+    for (let k = 0; k < sources.length; k++) push(sources[k])
+    if (kind === HELD) pushAll(origin)
+    else if (kind === INNER) push(/** @type {Root} */ (base))
+    else if ((kind === SITE || kind === SHARED) && !isOther(of.kind)) pushAll(of.inside)
+    else if (kind === PARAMETER) {
+      const { watchers } = list[i]
+      for (let k = 0; k < watchers.length; k += 2) {
+        if (watchers[k + 1] !== null) pushAll(watchers[k])
+        else if (watchers[k].kind === PARAMETER) push(watchers[k])
+      }
+    }
+  }
+  return list
+}
+
+/** @param {string} kind of a site @returns {boolean} whether it is no object with contents */
+const isOther = kind => kind === 'function' || kind === 'namespace'
+
+/**
  * Whether an unknown object in a variable of an activation may be an object that other functions of the
  * program reach as their own: an object of the module or of another activation.
  *
  * @param {Place} place @returns {boolean}
  */
-export function mayBeShared({ held }) {
-  const seen = emptySet()
-  const list = [/** @type {Root} */ (held)]
-  const push = (/** @type {Flow | null} */ flow) => {
-    if (flow) for (let i = 0; i < flow.roots.length; i++) append(list, flow.roots[i])
-  }
-  while (list.length) {
-    const root = takeLast(list)
-    if (seen.has(root)) continue
-    seen.add(root)
-    const { kind, of, origin } = root
-    if (root === given) return true
-    if (kind === HELD) {
-      if (of.owner === null) return true
-      push(origin)
-    } else if ((kind === SITE || kind === SHARED) && of.kind !== 'function' && of.kind !== 'namespace') {
-      if (of.isReached) return true
-      for (let i = 0; i < of.shared.length; i++) if (of.shared[i].place?.owner === null) return true
-      push(of.inside)
-    } else if (kind === GIVEN) {
-      for (let i = 0; i < root.sources.length; i++) append(list, root.sources[i])
-    } else if (kind === PARAMETER || kind === INNER) {
-      const { watchers } = root.base ?? root
-      for (let i = 0; i < watchers.length; i += 2) {
-        if (watchers[i + 1] !== null) push(watchers[i])
-        else if (watchers[i].kind === PARAMETER) append(list, watchers[i])
-      }
-      const { sources } = root.base ?? root
-      for (let i = 0; i < sources.length; i++) append(list, sources[i])
-    }
-  }
-  return false
+export const mayBeShared = place => find(originsOf(place), isState) !== undefined
+
+/** @param {Root} root @returns {boolean} */
+function isState(root) {
+  const { kind, of } = root
+  if (root === given) return true
+  if (kind === HELD) return of.owner === null
+  if ((kind !== SITE && kind !== SHARED) || isOther(of.kind)) return false
+  return of.isReached || find(of.shared, ({ place }) => place?.owner === null) !== undefined
 }
+
+/** Notes that a closure writes an unknown object. @param {Place} place */
+export function markWritten(place) {
+  pick(originsOf(place), ({ kind, of }) => { if (kind === SITE || kind === SHARED) of.isChanged = true })
+}
+
+/** @param {Place} place @returns {boolean} whether another closure may write the object as an unknown object */
+export const mayBeChanged = place => find(originsOf(place), ({ kind, of }) =>
+  (kind === SITE || kind === SHARED) && of.isChanged) !== undefined
 
 /** @param {Root} root of a shared object @returns {Flow} */
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
@@ -1020,6 +1050,7 @@ function moveOut(root, to, place) {
 /** @param {Root} root @param {Effects} f @param {Flow} to @param {string} name */
 function loadFrom(root, f, to, name) {
   const { kind, of } = root
+  if ((kind === SITE || kind === SHARED) && name !== '') of.isRead = true
   if (kind === SITE) eachField(of, name, flow => edge(flow, to))
   else if (kind === SHARED) {
     if (of.kind !== 'namespace') note(f, root, READ)

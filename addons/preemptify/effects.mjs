@@ -19,8 +19,8 @@
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
 import {
-  CHANGE, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, mayBeShared,
-  setBuiltInHandler, settle, takeChanged
+  CHANGE, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, markWritten, mayBeChanged,
+  mayBeShared, setBuiltInHandler, settle, takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
@@ -229,8 +229,10 @@ function isCalledInPlace(node) {
 function locate(functions, state) {
   for (let i = 0; i < functions.length; i++) {
     const { uses } = functions[i]
-    if (uses !== null) uses.forEach((/** @type {number} */ _, /** @type {any} */ { kind, of, place }) => {
+    if (uses !== null) uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
+      const { kind, of, place, owner, writes } = key
       if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
+      if (kind === undefined && !writes && owner && bits & WRITE) markWritten(key)
     })
   }
   for (let i = 0; i < functions.length; i++) {
@@ -299,7 +301,7 @@ function noteUnknown(place, f, bits, state, note) {
   if (owner === null || (place.isShared ??= mayBeShared(place))) {
     return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE))
   }
-  note(locationOfPlace(place, f, state), READ | bits & WRITE)
+  if (bits & WRITE || mayBeChanged(place)) note(locationOfPlace(place, f, state), READ | bits & WRITE)
   if (!place.own) {
     const { name, variable, node } = place
     const made = place.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
@@ -316,7 +318,7 @@ function noteUnknown(place, f, bits, state, note) {
  * @param {(location: Location, bits: number) => void} note
  */
 function noteObject(root, f, bits, state, note) {
-  if (root.kind === SHARED && root.of.kind === 'function' && !root.of.hasState) return
+  if (root.kind === SHARED && root.of.kind === 'function' && !hasState(root.of)) return
   const location = locationOfRoot(root, f, state)
   const { kind, of } = root
   const owner = kind === SHARED && of.kind !== 'regexp' && of.hasLeft && !of.hasEscaped ? onlyOwnerOf(of) : null
@@ -330,6 +332,9 @@ function noteObject(root, f, bits, state, note) {
   }
   note(of.own, bits)
 }
+
+/** @param {any} site of a function @returns {boolean} */
+const hasState = ({ hasState, mayHaveState, isRead }) => hasState || (mayHaveState && isRead)
 
 /** @param {any} site @returns {Plan | null} the one activation that shares an object */
 function onlyOwnerOf({ shared }) {
