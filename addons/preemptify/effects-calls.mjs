@@ -4,9 +4,9 @@
 
 import { isMember, targetOf } from './calls.mjs'
 import {
-  BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, calleeOf, domNode, each, edge,
-  either, foreign, given, invoke, keep, load, newCallee, newFlow, newSite, pathOf, put, release, selectorOf,
-  store, touch, use
+  BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, calleeOf, domNode, each,
+  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newSite, pathOf, put, release,
+  selectorOf, store, touch, use
 } from './effects-flow.mjs'
 import {
   calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace,

@@ -17,7 +17,7 @@ import { append, emptyMap, emptySet, find, listOf, pick, takeLast } from './prim
 
 // Kinds of roots.
 /** An object from an unknown call. */
-const GIVEN = 0
+export const GIVEN = 0
 /** An object that this function made, or a function that it called; `of` is a Site. */
 export const SITE = 1
 /** An object from a variable of an outer function; `of` is a Site. */
@@ -25,7 +25,7 @@ export const SHARED = 2
 /** An unknown object in a variable of an outer function, or in a shared object; `of` is a Place. */
 export const HELD = 3
 /** A parameter; `of` is a Callee, and `index` its position: SELF for `this`, MORE for all others. */
-const PARAMETER = 4
+export const PARAMETER = 4
 /** An object inside a parameter; `base` is the root of the parameter. */
 export const INNER = 7
 /** A built-in value; `of` is its path. */
@@ -127,7 +127,6 @@ const LEND = 16
  * @property {Root | null} held
  * @property {any} location the location of all unknown objects
  * @property {any} own the location in the activation
- * @property {Root[] | null} origins see originsOf
  */
 /**
  * An expression that makes objects.
@@ -143,10 +142,10 @@ const LEND = 16
  * @property {boolean} hasLeft
  * @property {Effects[]} leavers the functions that the object leaves
  * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
- * @property {Map<string, Flow> | null} properties the values of an object literal or a function, by their names; null:
- *   the names are not known
- * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of the
- *   function
+ * @property {Map<string, Flow> | null} properties the values of an object literal or a function, by their
+ *   names; null: the names are not known
+ * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of
+ *   the function
  * @property {Flow | null} others values under names that are not known
  * @property {boolean} hasState whether a text writes properties of a function
  * @property {boolean} mayHaveState whether a function that gets the function as an argument writes properties
@@ -177,6 +176,7 @@ const LEND = 16
  * @property {Map<string, Fact> | null} facts calls of its parameters with its parameters
  * @property {any[]} users calls of the function, and sets of functions that hold it
  * @property {Root | null} lent the objects that these functions return
+ * @property {any} isLent the set of these objects
  * @property {any} lenders functions of the program that a call of an unknown function may reach
  * @property {Effects | null} effects null: a set of functions
  */
@@ -231,8 +231,11 @@ export const newFlow = () => ({
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
-const newRoot = (kind, of, index) => ({ kind, of, index, bits: 0, watchers: NONE, passed: null, sources: NONE, outer: null, outers: null, place: null,
-  base: null, inner: null, origin: null, forgotten: null })
+const newRoot = (kind, of, index) => ({
+  kind, of, index, bits: 0, watchers: NONE, passed: null, sources: NONE, outer: null, outers: null,
+  place: null,
+  base: null, inner: null, origin: null, forgotten: null
+})
 
 /** An object that may come from anywhere. */
 export const given = /* @__PURE__ */ newRoot(GIVEN, null, 0)
@@ -244,14 +247,15 @@ export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
  * @returns {Place}
  */
 export const newPlace = (owner, name, variable, node) =>
-  ({ owner, name, variable, node, held: null, location: null, own: null, origins: null })
+  ({ owner, name, variable, node, held: null, location: null, own: null })
 
 /** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
 export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false, mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false, isReached: false,
+    leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false,
+    mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false, isReached: false,
     isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
   }
@@ -263,7 +267,8 @@ export function newSite(kind, node, effects = null) {
 export const newCallee = () => ({
   parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
   calls: [], paths: [],
-  isMethod: false, isNamed: false, open: NONE, facts: null, users: NONE, lenders: null, lent: null, effects: null
+  isMethod: false, isNamed: false, open: NONE, facts: null, users: NONE, lenders: null, lent: null,
+  isLent: null, effects: null
 })
 
 /** @type {Map<string, Root>} */
@@ -390,7 +395,7 @@ function escape(site) {
 export function put(site, value, f, name = '') {
   if (!value) return
   watch(value, EDGE, null, site.inside, 0)
-  if (site.properties !== null) watch(value, EDGE, null, name === '' ? othersOf(site) : fieldOf(site, name), 0)
+  if (site.properties !== null) edge(value, name === '' ? othersOf(site) : fieldOf(site, name))
   if (site.stored === NONE) site.stored = [value, f]
   else append(site.stored, value, f)
   if (site.hasEscaped) touch(value, f, READ | LEAVE)
@@ -861,72 +866,6 @@ function keepSite(site) {
 /** @param {Place} place @returns {Root} */
 const heldIn = place => place.held ??= newRoot(HELD, place, 0)
 
-/**
- * The roots of all objects that an unknown object in a variable of an activation may be, as far as the program
- * is known. A parameter of a function that unknown code calls may be any object of that code too.
- *
- * @param {Place} place @returns {Root[]}
- */
-export function originsOf(place) {
-  if (place.origins !== null) return place.origins
-  const seen = emptySet()
-  /** @type {Root[]} */
-  const list = place.origins = []
-  const push = (/** @type {Root} */ root) => {
-    if (seen.has(root)) return
-    seen.add(root)
-    append(list, root)
-  }
-  const pushAll = (/** @type {Flow | null} */ flow) => {
-    if (flow) for (let i = 0; i < flow.roots.length; i++) push(flow.roots[i])
-  }
-  push(/** @type {Root} */ (place.held))
-  for (let i = 0; i < list.length; i++) {
-    const { kind, of, origin, base, sources } = list[i]
-    for (let k = 0; k < sources.length; k++) push(sources[k])
-    if (kind === HELD) pushAll(origin)
-    else if (kind === INNER) push(/** @type {Root} */ (base))
-    else if ((kind === SITE || kind === SHARED) && !isOther(of.kind)) pushAll(of.inside)
-    else if (kind === PARAMETER) {
-      const { watchers } = list[i]
-      for (let k = 0; k < watchers.length; k += 2) {
-        if (watchers[k + 1] !== null) pushAll(watchers[k])
-        else if (watchers[k].kind === PARAMETER) push(watchers[k])
-      }
-    }
-  }
-  return list
-}
-
-/** @param {string} kind of a site @returns {boolean} whether it is no object with contents */
-const isOther = kind => kind === 'function' || kind === 'namespace'
-
-/**
- * Whether an unknown object in a variable of an activation may be an object that other functions of the
- * program reach as their own: an object of the module or of another activation.
- *
- * @param {Place} place @returns {boolean}
- */
-export const mayBeShared = place => find(originsOf(place), isState) !== undefined
-
-/** @param {Root} root @returns {boolean} */
-function isState(root) {
-  const { kind, of } = root
-  if (root === given) return true
-  if (kind === HELD) return of.owner === null
-  if ((kind !== SITE && kind !== SHARED) || isOther(of.kind)) return false
-  return of.isReached || find(of.shared, ({ place }) => place?.owner === null) !== undefined
-}
-
-/** Notes that a closure writes an unknown object. @param {Place} place */
-export function markWritten(place) {
-  pick(originsOf(place), ({ kind, of }) => { if (kind === SITE || kind === SHARED) of.isChanged = true })
-}
-
-/** @param {Place} place @returns {boolean} whether another closure may write the object as an unknown object */
-export const mayBeChanged = place => find(originsOf(place), ({ kind, of }) =>
-  (kind === SITE || kind === SHARED) && of.isChanged) !== undefined
-
 /** @param {Root} root of a shared object @returns {Flow} */
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
 
@@ -981,8 +920,9 @@ function findUnresolved() {
   let isFound = false
   for (let i = 0; i < callees.length; i++) {
     const callee = callees[i]
-    if (callee.effects !== null || callee.isUnknown || callee.open.length || callee.isMethod || callee.paths.length ||
-      hasTargets(callee)) continue
+    const { effects, isUnknown, open, isMethod, paths } = callee
+    if (effects !== null || isUnknown || isMethod || open.length || paths.length) continue
+    if (hasTargets(callee)) continue
     makeUnknown(callee)
     isFound = true
   }
@@ -1221,8 +1161,7 @@ function addLender({ of: { effects: target } }, callee) {
   if (target === callee || lenders.has(target)) return
   lenders.add(target)
   const { parameters } = callee
-  for (let i = 0; i < parameters.length; i++) if (parameters[i]) addSource(/** @type {Root} */ (parameters[i]),
-    target)
+  pick(parameters, parameter => { if (parameter) addSource(parameter, target) })
   watch(target.result, LEND, target, callee, 0)
 }
 
@@ -1236,7 +1175,7 @@ function addSource(parameter, target) {
 }
 
 /**
- * Adds what a function may return to an unknown call: an object of its own is one that may come from anywhere.
+ * Adds a result of a function to the results of a call of an unknown function.
  *
  * @param {Root} root @param {Callee} target @param {Callee} callee
  */
@@ -1255,16 +1194,16 @@ function lendTo(callee, root) {
   if (callee.lent === null) {
     callee.lent = newRoot(GIVEN, callee, 0)
     callee.lent.sources = []
-    callee.lent.held = emptySet()
     callee.lent.passed = newFlow()
     callee.lent.passed.isNamed = true
+    callee.isLent = emptySet()
     add(callee.result, callee.lent)
   }
-  const { held } = /** @type {any} */ (callee.lent)
-  if (root === callee.lent || held.has(root)) return
-  held.add(root)
-  passFunction(root, /** @type {Flow} */ (callee.lent.passed))
-  append(callee.lent.sources, root)
+  const { lent, isLent } = callee
+  if (root === lent || isLent.has(root)) return
+  isLent.add(root)
+  passFunction(root, /** @type {Flow} */ (lent.passed))
+  append(lent.sources, root)
 }
 
 /** @param {Root} root @param {Call} call @param {Flow} to */

@@ -7,9 +7,9 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, WRITE, add, addTarget, builtIn, calleeOf, domNode,
-  each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newFlow, newPlace, newSite,
-  note, outerFlow, parameterOf, pathOf, put, release, touch, use
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addTarget, builtIn, calleeOf, domNode, each,
+  edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newFlow, newPlace,
+  newSite, note, outerFlow, parameterOf, pathOf, put, release, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, matches, pick } from './primordials.mjs'

@@ -151,7 +151,8 @@ const visits = {
     for (let i = 0; i < elements.length; i++) if (elements[i]) put(siteOf(flow), elements[i].flow, now.f)
     return flow
   },
-  SpreadElement: ({ argument, parent }) => parent.type === 'ObjectExpression' ? null : iterated(argument.flow),
+  SpreadElement: ({ argument, parent }) =>
+    parent.type === 'ObjectExpression' ? null : iterated(argument.flow),
   ObjectExpression(node) {
     const flow = made('object', node)
     const site = siteOf(flow)

@@ -11,6 +11,7 @@
  *
  *   effects-tables.mjs  the effects of built-in functions
  *   effects-flow.mjs    the objects that values may be, and the worklist
+ *   effects-origins.mjs the objects that unknown objects may be
  *   effects-names.mjs   the objects of variables and properties
  *   effects-calls.mjs   the effects of calls
  *   effects-walk.mjs    one walk over each text
@@ -19,10 +20,11 @@
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
 import {
-  CHANGE, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, markWritten, mayBeChanged,
-  mayBeShared, setBuiltInHandler, settle, takeChanged
+  CHANGE, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler, settle,
+  takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
+import { markWritten, mayBeChanged, mayBeShared, resetOrigins } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
 import { append, emptyMap, emptySet, matches, pick, takeLast } from './primordials.mjs'
@@ -227,6 +229,7 @@ function isCalledInPlace(node) {
  * @param {Effects[]} functions @param {PackageState} state
  */
 function locate(functions, state) {
+  resetOrigins()
   for (let i = 0; i < functions.length; i++) {
     const { uses } = functions[i]
     if (uses !== null) uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
@@ -298,7 +301,7 @@ function noteUnknown(place, f, bits, state, note) {
   // Code of the other package claims the state of an unknown import.
   if (place.variable?.kind === 'import' && !(bits & (WRITE | LEAVE))) return
   const owner = ownerOf(place)
-  if (owner === null || (place.isShared ??= mayBeShared(place))) {
+  if (owner === null || mayBeShared(place)) {
     return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE))
   }
   if (bits & WRITE || mayBeChanged(place)) note(locationOfPlace(place, f, state), READ | bits & WRITE)
@@ -321,11 +324,13 @@ function noteObject(root, f, bits, state, note) {
   if (root.kind === SHARED && root.of.kind === 'function' && !hasState(root.of)) return
   const location = locationOfRoot(root, f, state)
   const { kind, of } = root
-  const owner = kind === SHARED && of.kind !== 'regexp' && of.hasLeft && !of.hasEscaped ? onlyOwnerOf(of) : null
+  const isUnknown = kind === SHARED && of.kind !== 'regexp' && of.hasLeft && !of.hasEscaped
+  const owner = isUnknown ? onlyOwnerOf(of) : null
   if (owner === null) return note(location, bits)
   note(location, READ | bits & WRITE)
   if (!of.own) {
-    const made = of.own = newLocation('object', location.name, location.variable, location.node, location.unit)
+    const { name, variable, node, unit } = location
+    const made = of.own = newLocation('object', name, variable, node, unit)
     made.owner = owner
     made.site = of
     append(state.locations, made)
@@ -387,7 +392,8 @@ function locationOfRoot(root, f, state) {
   if (of.hasLeft && of.kind !== 'function') {
     location.owner = null
     location.isOpen = true
-    unite(of.kind === 'regexp' ? state.patterns : state.unknown, location)
+    unite(state.unknown, location)
+    if (of.kind === 'regexp') unite(state.unknown, state.patterns)
   }
   return location
 }
@@ -516,7 +522,8 @@ function claimedBy(f) {
     const part = parts[k]
     part.located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
       const { owner } = location
-      if (owner !== null && isInsider(part, owner) && !(owner === f.plan && f.isDeferred)) return
+      // The stay in which an activation begins needs no claim. A deferred body can run in another stay.
+      if (owner === f.plan ? !f.isDeferred : owner !== null && isInsider(part, owner)) return
       found ??= emptyMap()
       found?.set(location, found.get(location) || (bits & (WRITE | LEAVE)) !== 0)
     })
@@ -563,8 +570,10 @@ function hasWriter(f) {
 
 /** @param {any} f @returns {boolean} */
 function hasUnknownCall({ callees }) {
-  for (let i = 0; i < callees.length; i++) if (callees[i].isUnknown || callees[i].open.length || (callees[i].isNamed &&
-    callees[i].targets.length > 1)) return true
+  for (let i = 0; i < callees.length; i++) {
+    const { isUnknown, open, isNamed, targets } = callees[i]
+    if (isUnknown || open.length || (isNamed && targets.length > 1)) return true
+  }
   return false
 }
 
