@@ -301,8 +301,6 @@ function locationOfVariable(holder, state) {
  * @param {(location: Location, bits: number) => void} note
  */
 function noteUnknown(place, f, bits, state, note) {
-  // Code of the other package claims the state of an unknown import.
-  if (place.variable?.kind === 'import' && !(bits & (WRITE | LEAVE))) return
   const owner = ownerOf(place)
   if (owner === null || mayBeShared(place)) {
     return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE))
