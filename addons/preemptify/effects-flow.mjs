@@ -60,7 +60,7 @@ const OPEN = 256
 const KEPT = 64
 const ALL = WRITE | DEEP | LEAVE | MATCH | PUT | KEPT
 /** The effects on a parameter by which a call changes the argument. */
-export const CHANGE = WRITE | DEEP | LEAVE | MATCH | PUT | OPEN
+export const CHANGE = WRITE | DEEP | LEAVE | MATCH | PUT
 
 // Kinds of watchers.
 const EDGE = 0
@@ -87,6 +87,7 @@ const LEND = 16
  * @property {any} of
  * @property {number} index
  * @property {number} bits the effects on a parameter
+ * @property {boolean} isPassed whether a function passes a parameter to a function that is a parameter too
  * @property {any[]} watchers the followers of a parameter: pairs of a passed flow and the Effects of the
  *   caller, or of a parameter and null
  * @property {Flow | null} passed the functions that a parameter or an unknown object may be
@@ -232,8 +233,8 @@ export const newFlow = () => ({
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
 const newRoot = (kind, of, index) => ({
-  kind, of, index, bits: 0, watchers: NONE, passed: null, sources: NONE, outer: null, outers: null,
-  place: null,
+  kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, sources: NONE, outer: null,
+  outers: null, place: null,
   base: null, inner: null, origin: null, forgotten: null
 })
 
@@ -1018,7 +1019,11 @@ function loadFrom(root, f, to, name) {
 function touchRoot(root, f, bits) {
   const { kind, of } = root
   if (kind === GIVEN || kind === BUILT_IN) return
-  if (kind === PARAMETER || kind === INNER) return bits & (ALL | OPEN) ? flagBase(root, bits) : undefined
+  if (kind === PARAMETER || kind === INNER) {
+    // The facts of the function tell each caller which of its functions gets the object.
+    if (bits & OPEN) (root.base ?? root).isPassed = true
+    return bits & ALL ? flagBase(root, bits & ~OPEN) : undefined
+  }
   if (bits & OPEN) bits |= LEAVE
   const touched = f.touched ??= emptyMap()
   const before = touched.get(root) ?? 0

@@ -658,8 +658,10 @@ function findWriters(functions) {
 
 /** @param {Effects} effects */
 function changesOf({ parameters, declared }) {
-  const isChanged = (/** @type {number} */ index) =>
-    ((parameters[index - SPREAD]?.bits ?? 0) & CHANGE) !== 0
+  const isChanged = (/** @type {number} */ index) => {
+    const parameter = parameters[index - SPREAD]
+    return parameter !== undefined && (parameter.isPassed || (parameter.bits & CHANGE) !== 0)
+  }
   /** @type {boolean[]} */
   const list = []
   for (let i = 0; i < declared; i++) append(list, isChanged(i))
