@@ -669,7 +669,7 @@ function mustWaitForAll(self, args, changes) {
 }
 
 /**
- * Returns a function that claims what a function without a twin uses, and its arguments.
+ * Returns a function that makes the claims of a function without a twin: contested locations and arguments.
  *
  * @param {() => boolean} claim @param {number} changes as of `whole`
  * @returns {(self: any, args: any[]) => boolean} whether the job must wait

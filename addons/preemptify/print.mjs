@@ -102,7 +102,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {boolean} says whether calls hand in their text for messages
  * @param {boolean} mustFit whether no text is to be shortened
  * @param {{ name: string, directory: string, exclusive: boolean | undefined,
- *   claimsArguments: boolean }} unitOf as of claimsOf; `claimsArguments`: whether plain calls claim their arguments
+ *   claimsArguments: boolean }} unitOf as of claimsOf; `claimsArguments`: whether plain calls claim arguments
  * @returns {string | null} the text; null if it must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
