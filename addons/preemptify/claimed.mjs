@@ -157,8 +157,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
 
   /**
    * Returns the claims of a function, and claims of two more kinds of locations: exported objects that a later
-   * text can contest, and objects that the function imports from an unknown text. The functions of an unknown
-   * text claim a contested object by the lock of the package, and another exported object by the lock of the
+   * text can contest, and objects that the function imports from an unknown text. The functions of an
+   * unknown text claim a contested object by the lock of the package, and another exported object by the lock of the
    * exports. So an importer claims both locks.
    *
    * @param {Plan} plan @returns {Claim[]}
