@@ -156,10 +156,10 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     !find(named.get(group) ?? [], ({ isContested }) => isContested)
 
   /**
-   * Returns the claims of a function, and claims of two more kinds of locations: exported objects that a later
-   * text can contest, and objects that the function imports from an unknown text. The functions of an
-   * unknown text claim a contested object by the lock of the package, and another exported object by the lock of the
-   * exports. So an importer claims both locks.
+   * Returns the claims of a function, and claims of two more kinds of locations: exported objects that a
+   * later text can contest, and objects that the function imports from an unknown text. The functions of an
+   * unknown text claim a contested object by the lock of the package, and another exported object by the
+   * lock of the exports. So an importer claims both locks.
    *
    * @param {Plan} plan @returns {Claim[]}
    */
