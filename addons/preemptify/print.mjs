@@ -180,7 +180,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
   /** The text by which a plain call claims its arguments. @param {string} identity as of Plan */
   const claimingArguments = identity => isShortList(identity)
-    ? `${helper('I')}(${identity})`
+    ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
     pick(plans, plan => { plan.identity = identityOf(plan) })
@@ -445,8 +445,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      if (key === 'I') {
-        result += claimingHelper(`${global}I`, `${global}p`, isScript ? `${global}p.budget` : budget)
+      if (key === 'J') {
+        result += claimingHelper(`${global}J`, `${global}p`, isScript ? `${global}p.budget` : budget)
         continue
       }
       const { name, arity } = HELPERS[key]
@@ -689,7 +689,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     let first = claims
     if (identity) {
       const given = `${our}id`
-      if (isLater && isBlock) declared += `var ${given}=${helper('K')}(${listed(identity)});`
+      if (isLater && isBlock) declared += `var ${given}=${helper('F')}(${listed(identity)});`
       first = isLater && isBlock ? `${given}.P()` : claimingArguments(identity)
       if (claims) first += `,${claims}`
       if (isLater) claims = first
