@@ -79,7 +79,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
     printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
   let result = printed(true, isLong) ?? printed(false, false) ?? ''
   // In a dense text only jobs claim arguments.
-  if (result.length > room) {
+  if (isLong && result.length > room) {
     if (kept) kept.length = named.length = 0
     result = printed(false, false, false) ?? ''
   }
