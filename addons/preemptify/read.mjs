@@ -10,25 +10,29 @@ import {
   resume, split, startsWith, takeLast
 } from './primordials.mjs'
 
-/** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
+/** An operator or any other character. `?.` before a digit is not an operator: `a?.5:b` is a conditional. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
 /** @param {RegExp[]} patterns */
 const anyOf = (...patterns) => new RegExp(patterns.map(({ source }) => source).join('|'), 'y')
 export const IDENTIFIER = /^(?!\d)[^\s!-#%-/:-@[\]^`{-~]+$/
 const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
-const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next
-const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
+const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // the text of a template up to its next hole, or to its end
+// White space and comments. Scripts also have HTML-like comments (ECMA-262, Annex B.1.1).
+const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y
 const LINE_END = /\r\n?|[\n\u2028\u2029]/
 
-// The tree is ESTree's, of source that is valid: whether a slash divides, a brace opens a block, or a line
-// ends a statement follows from where it stands, and nothing is guessed. The grammar is read by generators
-// that yield those of its parts, and what an expression has begun and not ended stands on a stack, so that
-// nesting is bounded by memory. Each begins at the first token of its part and ends at the first after it. A
-// node is written in the order of the source: a field is read where it stands.
+// The source is assumed to be valid. The grammar then decides whether a slash divides, whether a brace opens
+// a block, and whether a line break ends a statement, so the reader never guesses.
 //
-// What ESTree has and this tree has not: `raw`, `regex`, `prefix`, the text of templates, whether a body is
-// an expression, and values other than those of strings. Patterns with defaults keep the operator of an
-// assignment, import attributes are those of an object, and `using of = a` is no declaration.
+// One generator reads each part of the grammar, and yields the generators of inner parts. Unfinished
+// expressions are on another stack. A generator starts at the first token of its part, and ends at the first
+// token after the part. A node literal has its properties in the order of the source, because evaluating a
+// property reads the tokens of that property.
+//
+// The tree is an ESTree, with these differences. It has no `raw`, `regex` and `prefix`, no texts of
+// templates, no flag for bodies that are expressions, and values only for strings. A pattern with a default
+// keeps the `operator` of an assignment. Import attributes are the properties of an object. `using of = a` is
+// not read as a declaration.
 
 const NUMERAL = /0(?:[xXoObB]\w+|[0-7]+(?!\d))|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?[\d_]+|n)?/
 const NAME_OR_KEY = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/
@@ -38,17 +42,17 @@ const SPACE_OF_MODULE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/)*/y
 const ESCAPES = /\\(?:u\{0*([\da-fA-F]+)\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|([0-3]?[0-7]{1,2})|(\r\n|[^]))/g
 /** @type {any} */
 const CONTROLS = { __proto__: null, b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
-/** What follows a modifier of a member; otherwise that is its name. */
+/** A modifier of a member, with the next character. In other places the same word is the member's name. */
 const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 
-// How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all
-// in it.
-const WHOLE = -1 // the stack's: all of an expression, with the statement that it ends
+// Levels of precedence. An operator completes the entries on top of the stack that have at least its level. A
+// closing bracket completes all entries above its opening bracket.
+const WHOLE = -1 // on the stack only: a complete expression, with the statement that ends with it
 const BRACKET = 0
-const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
+const ASSIGNMENT = 2 // on the stack only; an assignment token has level 3, so it associates to the right
 const CONDITIONAL = 4
 const CONJUNCTION = 6
-const POWER = 15 // the stack's: it associates to the right, too
+const POWER = 15 // on the stack only; the token `**` has level 16, so it associates to the right
 const UNARY = 17
 const NEW = 18
 const SUFFIX = 19
@@ -57,13 +61,17 @@ const TAG = 20
 /**
  * @typedef {object} Token
  * @property {string} text
- * @property {number} [level] how tight it binds; 0 for what does not go on with an expression; none for
- *   operands
- * @property {boolean} isName whether it may be that of a variable
- * @property {string} name without escapes
+ * @property {number} [level] the precedence of an operator; 0 if the token cannot continue an expression;
+ *   undefined for operands
+ * @property {boolean} isName whether the token can be the name of a variable
+ * @property {string} name the text of a name without escapes
  */
 
-/** All tokens, the end among them, but literals and names. @type {Map<string, Token>} */
+/**
+ * All tokens except literals and names. The empty text is the end of the source.
+ *
+ * @type {Map<string, Token>}
+ */
 const SIGNS = /* @__PURE__ */ tokensOf([
   ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
     'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
@@ -78,7 +86,11 @@ const SIGNS = /* @__PURE__ */ tokensOf([
   '( [ ` . ?. ++ --'
 ])
 
-/** Those that no other begins with, by their characters. @type {(Token | undefined)[]} */
+/**
+ * Single-character tokens that do not start a longer token, by character code.
+ *
+ * @type {(Token | undefined)[]}
+ */
 const SINGLES = /* @__PURE__ */ singlesOf('()[]{},;:~`')
 
 /** @param {string} characters */
@@ -90,7 +102,7 @@ function singlesOf(characters) {
   return singles
 }
 
-/** @param {string[]} rows by level */
+/** @param {string[]} rows the texts of the tokens of each level, separated by spaces */
 function tokensOf(rows) {
   const tokens = emptyMap()
   for (let level = rows.length; level--;) {
@@ -101,16 +113,16 @@ function tokensOf(rows) {
   return tokens
 }
 
-// What an expression ends at, besides what cannot go on with it.
+// Flags: where an expression ends before a token that could continue the expression.
 const COMMA = 1
 const IN = 2
-const OPERAND = 4 // its first operand, without what follows
+const OPERAND = 4 // after the first operand
 
-// What operators there are.
+// Flags: whether `await` and `yield` are operators.
 const AWAITS = 1
 const YIELDS = 2
 
-/** @param {string} text @returns {string} what it stands for, in a string or a name */
+/** Replaces the escape sequences of a string or a name. @param {string} text @returns {string} */
 export function withoutEscapes(text) {
   if (!holds(text, '\\')) return text
   let result = ''
@@ -125,7 +137,12 @@ export function withoutEscapes(text) {
   return result + cut(text, from)
 }
 
-/** After what matches a sticky pattern. @param {RegExp} pattern @param {string} source @param {number} at */
+/**
+ * Matches a sticky pattern at an offset.
+ *
+ * @param {RegExp} pattern @param {string} source @param {number} at
+ * @returns {number} the end of the match, or 0 if nothing matches
+ */
 function past(pattern, source, at) {
   pattern.lastIndex = at
   matches(pattern, source)
@@ -133,14 +150,18 @@ function past(pattern, source, at) {
 }
 
 /**
- * Whether a character is certainly the first one of a token: neither white space nor the beginning of a
- * comment.
+ * Whether a character is certainly the first character of a token, not white space or the start of a comment.
  *
  * @param {number} code
  */
 const isSign = code => code > 32 && code < 127 && code !== 47/*/*/ && code !== 60/*<*/ && code !== 45/*-*/
 
-/** After white space and comments. @param {string} source @param {number} from @param {string} [type] */
+/**
+ * Returns the offset of the next token: skips white space and comments.
+ *
+ * @param {string} source @param {number} from
+ * @param {string} [type] the kind of source; a module has no HTML-like comments
+ */
 export function pastSpace(source, from, type) {
   if (isSign(codeAt(source, from))) return from
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
@@ -151,23 +172,23 @@ export function pastSpace(source, from, type) {
   return at
 }
 
-/** @param {string} source @param {number} at @returns {string} counted from 1, as editors do */
+/** Returns the line and the column of an offset, counted from 1. @param {string} source @param {number} at */
 export function placeOf(source, at) {
   const starts = linesOf(source)
   const line = lineAt(starts, at)
   return `line ${line + 1}, column ${at - starts[line] + 1}`
 }
 
-/** What a target is called. @type {any} */
+/** The pattern that each type of expression becomes as the target of an assignment. @type {any} */
 const PATTERNS = {
   __proto__: null,
   ArrayExpression: 'ArrayPattern',
   ObjectExpression: 'ObjectPattern',
-  AssignmentExpression: 'AssignmentPattern', // what it assigns to is a pattern already
+  AssignmentExpression: 'AssignmentPattern', // its target is already a pattern
   SpreadElement: 'RestElement'
 }
 
-/** Makes a pattern of what has been read as an expression. @param {any} target */
+/** Turns a node that was read as an expression into a pattern. @param {any} target */
 function patternOf(target) {
   const left = [target]
   while (left.length) {
@@ -180,15 +201,19 @@ function patternOf(target) {
   return target
 }
 
-/** A reader, whose functions are made once: engines compile what calls functions that stay the same once. */
+/** Makes the reader. Its closures exist once, so that engines compile the code that calls them only once. */
 function reader() {
-  const parent = null // until names are resolved
+  const parent = null // scopes.mjs sets the parents of nodes
   let source = ''
   let type = ''
-  /** By their texts, so that those of names are the same strings. @type {Map<string, Token>} */
+  /**
+   * Tokens by text. The map also keeps names, so that equal names share one string.
+   *
+   * @type {Map<string, Token>}
+   */
   let tokens
 
-  // The token that the reading has come to.
+  // The current token.
   let value = /** @type {any} */ ('')
   let start = 0
   let end = 0
@@ -196,30 +221,30 @@ function reader() {
   let level = 0
   let isName = false
   let name = ''
-  /** Where the token before it ended. */
+  /** The end of the previous token. */
   let before = 0
 
-  /** Whether `await` and `yield` are operators. */
+  /** AWAITS and YIELDS of the current function. */
   let mode = 0
 
-  /** What expressions have begun and not ended, the innermost on top. @type {any} */
+  /** The stack of unfinished parts of expressions, as a linked list from the innermost part. @type {any} */
   let top = null
-  /** What ends an expression, besides what cannot go on with it. */
+  /** COMMA, IN and OPERAND of the current expression. */
   let extent = 0
-  /** The operand that the reading has come to. @type {any} */
+  /** The operand that was read last. @type {any} */
   let operand
-  /** Where it starts, with its parentheses. */
+  /** The start of the operand, including its parentheses. */
   let from = 0
-  let isChain = false // has `?.`
-  let isClosed = false // takes no operators
+  let isChain = false // whether the operand has `?.`
+  let isClosed = false // whether no operator can follow the operand
 
-  /** Parts of lists that have begun and not ended, the innermost last. @type {any[]} */
+  /** The parts of unfinished lists, the innermost list last. @type {any[]} */
   let parts = []
   let size = 0
 
   /**
-   * In one piece: engines do not put what is as long as this into all that calls it, where to compile it took
-   * as long as all else.
+   * Reads the next token. The function is long on purpose, because engines do not inline long functions. When
+   * `next` was inlined into all callers, its compilation took as long as all other work.
    */
   function next() {
     before = end
@@ -241,7 +266,7 @@ function reader() {
       ;({ text: value, level, isName, name } = token)
       return
     }
-    // A literal, or a name, which is kept for the next time.
+    // The token is a literal or a new name. The map keeps the name.
     isName = code > 64/*@*/ || code === 36/*$*/
     const isLiteral = value.length > 1 || (code > 47 && code < 58)
     level = isName || isLiteral ? undefined : 0
@@ -251,7 +276,7 @@ function reader() {
 
   const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
 
-  /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
+  /** Calls `look` with the next token as the current one. @template T @param {() => T} look @returns {T} */
   function peek(look) {
     const here = before
     next()
@@ -268,19 +293,24 @@ function reader() {
     if (!skips(token)) throw unexpected()
   }
 
-  /** @param {string} token @returns {boolean} whether it was there */
+  /** Skips the current token if it is `token`. @param {string} token @returns {boolean} `true` if it was */
   function skips(token) {
     if (value !== token) return false
     next()
     return true
   }
 
-  /** With what it will mean. @param {number} first @param {string} name */
+  /**
+   * Makes an identifier, with the properties that scopes.mjs sets.
+   *
+   * @param {number} first
+   * @param {string} name
+   */
   const identifier = (first, name) => ({
     type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined, isWritten: undefined, isDynamic: false
   })
 
-  /** A name, a literal, or a key. */
+  /** Reads a name, a literal, or a key. */
   function leaf() {
     const first = start
     const text = value
@@ -298,7 +328,7 @@ function reader() {
 
   // -------------------------------------------------------------------------------------------- expressions
 
-  /** @param {any} part of the innermost list */
+  /** @param {any} part the next part of the innermost list */
   function put(part) {
     parts[size++] = part
   }
@@ -306,7 +336,8 @@ function reader() {
   /**
    * Ends the innermost list.
    *
-   * @param {number} first where it begins @returns {any[]} exactly as long as it has to be
+   * @param {number} first the index of its first part in `parts`
+   * @returns {any[]} an array without spare capacity
    */
   function listFrom(first) {
     const list = new List(size - first)
@@ -316,6 +347,8 @@ function reader() {
   }
 
   /**
+   * Pushes an unfinished node onto the stack.
+   *
    * @param {number} level @param {any} node
    * @param {string} field the property for the last part of the node, or the closing bracket
    */
@@ -327,12 +360,12 @@ function reader() {
     }
   }
 
-  /** Ends what is on top of the stack. */
+  /** Pops the top of the stack. */
   function close() {
     ;({ mode, extent, isChain, outer: top } = top)
   }
 
-  /** The operand is the last part of what is on top of the stack. */
+  /** Completes the top of the stack: the operand is the last part of its node. */
   function complete() {
     const { node, field } = top
     close()
@@ -342,19 +375,23 @@ function reader() {
     from = node.start
   }
 
-  /** @returns {any[]} what commas part in a bracket */
+  /** Returns the parts of a bracket, which commas separate. @returns {any[]} */
   function items() {
     if (operand) put(operand)
     return listFrom(top.first)
   }
 
-  /** What is in a bracket. */
+  /** Returns the expression in a bracket. */
   function whole() {
     return size === top.first ? operand
       : { type: 'SequenceExpression', start: top.from, end: before, parent, expressions: items() }
   }
 
-  /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
+  /**
+   * Reads the text of a template to its end, or to its next hole, and opens the hole.
+   *
+   * @param {any} node @returns {boolean} `true` at the end of the template
+   */
   function quasi(node) {
     end = past(TEMPLATE, source, end)
     if (end === 0) throw unexpected()
@@ -365,7 +402,7 @@ function reader() {
     return tail
   }
 
-  /** Parameters, read as an expression. @param {any} list */
+  /** Returns parameters as patterns. @param {any} list the expression that was read in their place */
   function parametersOf(list) {
     const params = !list ? [] : list.expressions ?? list.arguments ?? [list]
     for (let i = 0; i < params.length; i++) patternOf(params[i])
@@ -373,10 +410,10 @@ function reader() {
   }
 
   /**
-   * Reads an operand, or the beginning of what an operand is to end: an operator before it, or a bracket.
+   * Reads an operand, a prefix operator, or an opening bracket.
    *
-   * @returns {Generator<any, any, any> | null | undefined | void} what is to read the operand; null if it has
-   *   been read; undefined if it is yet to come
+   * @returns {Generator<any, any, any> | null | undefined | void} a generator that reads the operand; null if
+   *   the operand was read; undefined if the operand follows a prefix or a bracket
    */
   function begin() {
     from = start
@@ -455,9 +492,9 @@ function reader() {
   }
 
   /**
-   * Reads a member, a call or the like of the operand.
+   * Reads a suffix of the operand: a member, the bracket of a call, a template, `++` or `--`.
    *
-   * @returns {boolean} whether an operand is to come in it
+   * @returns {boolean} `true` if another operand must follow, for example in the bracket
    */
   function suffix() {
     const optional = value === '?.'
@@ -494,9 +531,10 @@ function reader() {
   }
 
   /**
-   * Completes what binds as tight as what comes, and begins that, if it is an operator.
+   * Completes the entries of the stack that bind at least as tightly as the current token. If the token is a
+   * binary operator, an assignment or a `?`, pushes its node.
    *
-   * @returns {boolean} whether it is
+   * @returns {boolean} `true` if a node was pushed
    */
   function operate() {
     const operator = value
@@ -518,7 +556,7 @@ function reader() {
     return true
   }
 
-  /** Closes a bracket. @returns {boolean} whether an operand is to come in what it was opened for */
+  /** Closes a bracket. @returns {boolean} `true` if its node needs another operand */
   function closes() {
     const { node, field } = top
     if (value !== field) throw unexpected()
@@ -556,7 +594,7 @@ function reader() {
     return true
   }
 
-  /** Goes on after an operand. @returns {boolean} whether another is to come */
+  /** Continues an expression after an operand. @returns {boolean} `true` if another operand must follow */
   function goesOn() {
     for (;;) {
       while (top.level === TAG) complete()
@@ -591,9 +629,9 @@ function reader() {
   }
 
   /**
-   * An expression, as far as it can be read at once.
+   * Reads an expression up to its end, or up to a part that needs a generator.
    *
-   * @returns {Generator<any, any, any> | undefined} what has to be read first, if it has not ended
+   * @returns {Generator<any, any, any> | undefined} the generator of that part, or undefined at the end
    */
   function advance() {
     for (;;) {
@@ -604,10 +642,13 @@ function reader() {
   }
 
   /**
-   * @param {number} [until] what ends it @param {any} [node] a statement that it ends
-   * @param {string} [field] what it is there
-   * @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand, or
-   *   the statement is
+   * Reads an expression. The result is `operand`: the expression, or the statement that ends with it.
+   *
+   * @param {number} [until] flags: where the expression ends
+   * @param {any} [node] the statement that ends with the expression
+   * @param {string} [field] the property of the statement for the expression
+   * @returns {Generator<any, any, any> | undefined} a generator that reads the rest, or undefined if the
+   *   expression was read
    */
   function expression(until = 0, node = null, field = '') {
     open(WHOLE, node, field)
@@ -638,9 +679,15 @@ function reader() {
     return operand
   }
 
-  // ------------------------------------------------------------------------------------ functions and classes
+  // ----------------------------------------------------------------------------------- functions and classes
 
-  /** A function, from that word on. @param {string} type @param {number} first @param {boolean} async */
+  /**
+   * Reads a function from `function` on.
+   *
+   * @param {string} type
+   * @param {number} first
+   * @param {boolean} async
+   */
   function routine(type, first, async) {
     next()
     const generator = skips('*')
@@ -648,10 +695,10 @@ function reader() {
   }
 
   /**
-   * A function, from its parameters on.
+   * Reads a function from its parameters on.
    *
-   * @param {string} type @param {number} first where it starts @param {any} id @param {boolean} async
-   * @param {boolean} generator @returns {Generator<any, any, any>}
+   * @param {string} type @param {number} first the start of the function @param {any} id
+   * @param {boolean} async @param {boolean} generator @returns {Generator<any, any, any>}
    */
   function* method(type, first, id, async, generator) {
     const outer = mode
@@ -663,7 +710,7 @@ function reader() {
   }
 
   /**
-   * A class, from that word on.
+   * Reads a class from `class` on.
    *
    * @param {string} type @param {number} first @returns {Generator<any, any, any>}
    */
@@ -676,7 +723,7 @@ function reader() {
   }
 
   /**
-   * An object or the body of a class, from its brace on.
+   * Reads an object or the body of a class from its brace on.
    *
    * @param {boolean} isInClass @returns {Generator<any, any, any>}
    */
@@ -695,7 +742,7 @@ function reader() {
         put(yield expression(COMMA))
         continue
       }
-      // V8 left out the name of a static method that is called static.
+      // V8 used to omit the name of a static method named `static`. The key then stays null.
       /** @type {any} */
       let key = null
       let computed = false
@@ -747,13 +794,13 @@ function reader() {
 
   // --------------------------------------------------------------------------------------------- statements
 
-  /** @returns {number} where the statement ends */
+  /** Skips a semicolon. @returns {number} the end of the statement */
   function endOf() {
     skips(';')
     return before
   }
 
-  /** @param {boolean} isList whether any declaration may stand there */
+  /** @param {boolean} isList whether the statement is in a list, where any declaration is allowed */
   const isDeclaring = isList => value === 'var' || value === 'const' || isUsing() ||
     (value === 'let' && peek(() => value === '[' || (isList && (isName || value === '{'))))
 
@@ -762,9 +809,9 @@ function reader() {
     : value === 'await' && (mode & AWAITS) > 0 && peek(() => value === 'using' && !isOnNewLine() && isUsing())
 
   /**
-   * Statements in braces, or all of them.
+   * Reads statements in braces.
    *
-   * @param {boolean} isBody whether they may begin with directives
+   * @param {boolean} isBody whether the block is the body of a function, which can start with directives
    * @returns {Generator<any, any, any>}
    */
   function* block(isBody) {
@@ -791,9 +838,9 @@ function reader() {
   }
 
   /**
-   * Variables.
+   * Reads a declaration of variables.
    *
-   * @param {number} first @param {number} [until] what ends it in the head of a loop
+   * @param {number} first @param {number} [until] IN in the head of a loop
    * @returns {Generator<any, any, any>}
    */
   function* declaration(first, until = 0) {
@@ -812,7 +859,7 @@ function reader() {
   }
 
   /**
-   * Statements by their first words, from there on.
+   * Readers of statements by first token.
    *
    * @type {Record<string, (first: number) => Generator<any, any, any> | undefined>}
    */
@@ -875,7 +922,8 @@ function reader() {
   }
 
   /**
-   * @param {string} type @param {number} first @param {string} field what is in its parentheses
+   * @param {string} type @param {number} first
+   * @param {string} field the property for the expression in parentheses
    * @returns {Generator<any, any, any>}
    */
   function* headed(type, first, field) {
@@ -894,8 +942,8 @@ function reader() {
     expression(0, { type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined }, 'expression')
 
   /**
-   * @param {boolean} isList whether declarations may stand there
-   * @returns {Generator<any, any, any> | undefined} as of expression
+   * @param {boolean} isList whether the statement is in a list, where declarations are allowed
+   * @returns {Generator<any, any, any> | undefined} as for `expression`
    */
   function statement(isList) {
     const first = start
@@ -960,7 +1008,11 @@ function reader() {
 
   // ------------------------------------------------------------------------------------------------ modules
 
-  /** What is in braces. @param {(start: number, name: any, other: any) => any} node */
+  /**
+   * Reads the names in the braces of an import or export.
+   *
+   * @param {(start: number, name: any, other: any) => any} node
+   */
   function specifiers(node) {
     expect('{')
     while (!skips('}')) {
@@ -1028,7 +1080,7 @@ function reader() {
       const isExpression = matches(/^(?:function|\()$/, value) || peek(() => value === '=>') ||
         (value === 'class' && peek(() => value !== '(')) || (value === 'async' && peek(() => value !== '*'))
       if (isExpression) body = [yield expression(COMMA)]
-      if (value !== '') { // it was the name of a method, or nothing
+      if (value !== '') { // the text is a member; an expression that was read is only its name
         end = 0
         body = (yield members(false)).properties
       }
@@ -1042,11 +1094,12 @@ function reader() {
   }
 
   /**
+   * Parses source text.
+   *
    * @param {string} text
-   * @param {'module' | 'script' | 'function'} kind `function`: what Function.prototype.toString returns
-   * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a
-   *   Property
-   * @throws {SyntaxError} at what cannot be read; but that source is valid is taken for granted
+   * @param {'module' | 'script' | 'function'} kind `function` for a result of Function.prototype.toString
+   * @returns {any} a Program node; for a function, its body is one function, class or Property
+   * @throws {SyntaxError} if the text cannot be read; not every invalid text is detected
    */
   function read(text, kind) {
     checkPatterns()
@@ -1061,17 +1114,17 @@ function reader() {
     isChain = false
     size = 0
     next()
-    // The generators on the way to where the reading stands.
+    // The active generators; each waits for the one after it.
     const stack = [program()]
     /** @type {any} */
     let result
     for (let depth = 0; depth >= 0;) {
-      const step = resume(stack[depth], result) // one that begins takes no notice of the result
+      const step = resume(stack[depth], result) // a generator that starts ignores the result
       if (step.done) depth--
       else if (step.value) stack[++depth] = step.value
       result = step.done ? step.value : operand
     }
-    // Nothing of it is kept.
+    // Release the text and the tree.
     tokens.clear()
     parts = []
     source = ''
@@ -1084,7 +1137,7 @@ function reader() {
 
 export const read = /* @__PURE__ */ reader()
 
-/** Where lines begin. @param {string} text */
+/** Returns the offsets at which the lines of a text start. @param {string} text */
 export function linesOf(text) {
   const starts = [0]
   const end = /\r\n?|[\n\u2028\u2029]/g
@@ -1092,5 +1145,10 @@ export function linesOf(text) {
   return starts
 }
 
-/** @param {number[]} starts of lines @param {number} place @returns {number} */
+/**
+ * Returns the index of the line of an offset.
+ *
+ * @param {number[]} starts the offsets of the lines
+ * @param {number} place
+ */
 export const lineAt = (starts, place) => firstOf(starts, start => start > place) - 1
