@@ -131,8 +131,9 @@ export function withoutEscapes(text) {
   for (let match; (match = exec(ESCAPES, text)); from = ESCAPES.lastIndex) {
     const { 1: point, 2: unit, 3: byte, 4: octal, 5: other } = match
     const hex = point ?? unit ?? byte
-    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`) : octal ? fromCodePoint(+`0o${octal}`)
-      : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
+    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`)
+      : octal ? fromCodePoint(+`0o${octal}`)
+        : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
   }
   return result + cut(text, from)
 }
@@ -166,7 +167,8 @@ export function pastSpace(source, from, type) {
   if (isSign(codeAt(source, from))) return from
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
   let at = past(space, source, from)
-  while (space === SPACE && startsWith(source, '-->', at) && (from === 0 || matches(LINE_END, cut(source, from, at)))) {
+  while (space === SPACE && startsWith(source, '-->', at) &&
+    (from === 0 || matches(LINE_END, cut(source, from, at)))) {
     at = past(SPACE, source, past(/.*/y, source, at))
   }
   return at
@@ -307,7 +309,8 @@ function reader() {
    * @param {string} name
    */
   const identifier = (first, name) => ({
-    type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined, isWritten: undefined, isDynamic: false
+    type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined,
+    isWritten: undefined, isDynamic: false
   })
 
   /** Reads a name, a literal, or a key. */
@@ -320,10 +323,15 @@ function reader() {
     next()
     if (key !== '') return identifier(first, key)
     if (code === 35/*#*/) {
-      return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
+      return {
+        type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1))
+      }
     }
     const isString = code === 34/*"*/ || code === 39/*'*/
-    return { type: 'Literal', start: first, end: before, parent, value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined }
+    return {
+      type: 'Literal', start: first, end: before, parent,
+      value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined
+    }
   }
 
   // -------------------------------------------------------------------------------------------- expressions
@@ -436,7 +444,9 @@ function reader() {
       if (word !== 'async' || isOnNewLine()) return null
       if (value === 'function') return routine('FunctionExpression', from, true)
       // `async x =>` is read as `async(x) =>`.
-      if (isName && startsWith(source, '=>', pastSpace(source, end, type))) operand = { type: 'CallExpression', arguments: [leaf()] }
+      if (isName && startsWith(source, '=>', pastSpace(source, end, type))) operand = {
+        type: 'CallExpression', arguments: [leaf()]
+      }
       return null
     }
     switch (word) {
@@ -449,7 +459,8 @@ function reader() {
       case '...':
         open(ASSIGNMENT, { type: 'SpreadElement', start, end, parent, argument: null }, 'argument')
         return next()
-      case '+': case '-': case '!': case '~': case '++': case '--': case 'typeof': case 'void': case 'delete': {
+      case '+': case '-': case '!': case '~': case '++': case '--':
+      case 'typeof': case 'void': case 'delete': {
         const type = level === SUFFIX ? 'UpdateExpression' : 'UnaryExpression'
         open(UNARY, { type, start, end, parent, operator: word, argument: null }, 'argument')
         return next()
@@ -461,9 +472,13 @@ function reader() {
           return null
         }
         if (word === 'new') {
-          return open(NEW, { type: 'NewExpression', start: from, end, parent, callee: null, arguments: [] }, 'callee')
+          return open(NEW, {
+            type: 'NewExpression', start: from, end, parent, callee: null, arguments: []
+          }, 'callee')
         }
-        open(BRACKET, { type: 'ImportExpression', start: from, end, parent, source: null, options: null }, ')')
+        open(BRACKET, {
+          type: 'ImportExpression', start: from, end, parent, source: null, options: null
+        }, ')')
         return expect('(')
       }
       case '`':
@@ -505,18 +520,23 @@ function reader() {
     switch (value) {
       case '(':
         if (top.level === NEW) complete()
-        else operand = { type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional }
+        else operand = {
+          type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional
+        }
         open(BRACKET, operand, ')')
         next()
         return true
       case '[':
         open(BRACKET, {
-          type: 'MemberExpression', start: from, end, parent, object: operand, property: null, computed: true, optional
+          type: 'MemberExpression', start: from, end, parent, object: operand, property: null, computed: true,
+          optional
         }, ']')
         next()
         return true
       case '`':
-        open(TAG, { type: 'TaggedTemplateExpression', start: from, end, parent, tag: operand, quasi: null }, 'quasi')
+        open(TAG, {
+          type: 'TaggedTemplateExpression', start: from, end, parent, tag: operand, quasi: null
+        }, 'quasi')
         return true
       case '++': case '--':
         operand = { type: 'UpdateExpression', start: from, end, parent, operator: value, argument: operand }
@@ -525,7 +545,8 @@ function reader() {
     }
     if (!optional) next()
     operand = {
-      type: 'MemberExpression', start: from, object: operand, property: leaf(), end: before, parent, computed: false, optional
+      type: 'MemberExpression', start: from, object: operand, property: leaf(), end: before, parent,
+      computed: false, optional
     }
     return false
   }
@@ -538,19 +559,25 @@ function reader() {
    */
   function operate() {
     const operator = value
-    const rank = isClosed || level === undefined || level === SUFFIX || (extent & IN && operator === 'in') ? 0 : level
+    const rank = isClosed || level === undefined || level === SUFFIX || (extent & IN && operator === 'in') ? 0
+      : level
     while (top.level >= (rank || ASSIGNMENT)) complete()
     if (rank <= ASSIGNMENT) return false
     if (rank < CONDITIONAL) {
       const left = operator === '=' ? patternOf(operand) : operand
-      open(ASSIGNMENT, { type: 'AssignmentExpression', start: from, end, parent, operator, left, right: null }, 'right')
+      open(ASSIGNMENT, {
+        type: 'AssignmentExpression', start: from, end, parent, operator, left, right: null
+      }, 'right')
     } else if (rank === CONDITIONAL) {
       open(BRACKET, {
-        type: 'ConditionalExpression', start: from, end, parent, test: operand, consequent: null, alternate: null
+        type: 'ConditionalExpression', start: from, end, parent, test: operand, consequent: null,
+        alternate: null
       }, ':')
     } else {
       const type = rank > CONJUNCTION ? 'BinaryExpression' : 'LogicalExpression'
-      open(rank > POWER ? POWER : rank, { type, start: from, end, parent, left: operand, operator, right: null }, 'right')
+      open(rank > POWER ? POWER : rank, {
+        type, start: from, end, parent, left: operand, operator, right: null
+      }, 'right')
     }
     next()
     return true
@@ -602,7 +629,8 @@ function reader() {
       if (value === '=>') {
         const async = operand?.type === 'CallExpression'
         open(ASSIGNMENT, {
-          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, generator: false, async, params: parametersOf(operand), body: null
+          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, generator: false, async,
+          params: parametersOf(operand), body: null
         }, 'body')
         mode = async ? AWAITS : 0
         next()
@@ -764,26 +792,35 @@ function reader() {
       const isMethod = value === '('
       let part = isMethod ? yield method('FunctionExpression', start, null, async, generator)
         : skips(isInClass ? '=' : ':') ? yield expression(COMMA) : null
-      const isConstructor = isMethod && isInClass && !isStatic && !computed && key.type !== 'PrivateIdentifier' &&
-        (key.name ?? key.value) === 'constructor'
+      const isConstructor = isMethod && isInClass && !isStatic && !computed &&
+        key.type !== 'PrivateIdentifier' && (key.name ?? key.value) === 'constructor'
       if (isConstructor) kind = 'constructor'
       if (isInClass) {
         if (!isMethod) skips(';')
         put(isMethod
-          ? { type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind, value: part }
-          : { type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key, value: part })
+          ? {
+            type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key,
+            kind, value: part
+          }
+          : {
+            type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key,
+            value: part
+          })
         continue
       }
       const shorthand = part === null
       if (shorthand) {
         part = identifier(first, key.name)
         if (skips('=')) {
-          part = { type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA), end: before, parent }
+          part = {
+            type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA),
+            end: before, parent
+          }
         }
       }
       put({
-        type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand, computed, key,
-        kind, value: part
+        type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand,
+        computed, key, kind, value: part
       })
     }
     next()
@@ -855,7 +892,10 @@ function reader() {
       const init = part ? yield part : isGiven ? operand : null
       put({ type: 'VariableDeclarator', start: at, end: before, parent, id, init })
     } while (value === ',')
-    return { type: 'VariableDeclaration', start: first, end: until ? before : endOf(), parent, kind, declarations: listFrom(base) }
+    return {
+      type: 'VariableDeclaration', start: first, end: until ? before : endOf(), parent, kind,
+      declarations: listFrom(base)
+    }
   }
 
   /**
@@ -875,7 +915,8 @@ function reader() {
     * if(first) {
       next()
       return {
-        type: 'IfStatement', start: first, test: yield expression(OPERAND), consequent: yield statement(false),
+        type: 'IfStatement', start: first, test: yield expression(OPERAND),
+        consequent: yield statement(false),
         alternate: skips('else') ? yield statement(false) : null, end: before, parent
       }
     },
@@ -895,7 +936,8 @@ function reader() {
       return {
         type: 'TryStatement', start: first, block: yield block(false),
         handler: value !== 'catch' ? null : {
-          type: 'CatchClause', start, param: (next(), value === '(') ? patternOf(yield expression(OPERAND)) : null,
+          type: 'CatchClause', start,
+          param: (next(), value === '(') ? patternOf(yield expression(OPERAND)) : null,
           body: yield block(false), end: before, parent
         },
         finalizer: skips('finally') ? yield block(false) : null, end: before, parent
@@ -910,14 +952,17 @@ function reader() {
     },
     throw(first) {
       next()
-      return expression(0, { type: 'ThrowStatement', start: first, end: 0, parent, argument: null }, 'argument')
+      return expression(0, {
+        type: 'ThrowStatement', start: first, end: 0, parent, argument: null
+      }, 'argument')
     },
     break: first => jump('BreakStatement', first),
     continue: first => jump('ContinueStatement', first),
     debugger: first => jump('DebuggerStatement', first),
     function: first => routine('FunctionDeclaration', first, false),
     class: first => classOf('ClassDeclaration', first),
-    import: first => peek(() => value === '(' || value === '.') ? expressionStatement(first) : importDeclaration(first),
+    import: first => peek(() => value === '(' || value === '.')
+      ? expressionStatement(first) : importDeclaration(first),
     export: exportDeclaration
   }
 
@@ -928,7 +973,10 @@ function reader() {
    */
   function* headed(type, first, field) {
     next()
-    return { type, start: first, [field]: yield expression(OPERAND), body: yield statement(false), end: before, parent }
+    return {
+      type, start: first, [field]: yield expression(OPERAND), body: yield statement(false),
+      end: before, parent
+    }
   }
 
   /** @param {string} type @param {number} first @returns {undefined} */
@@ -939,7 +987,9 @@ function reader() {
 
   /** @param {number} first */
   const expressionStatement = first =>
-    expression(0, { type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined }, 'expression')
+    expression(0, {
+      type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined
+    }, 'expression')
 
   /**
    * @param {boolean} isList whether the statement is in a list, where declarations are allowed
@@ -954,14 +1004,17 @@ function reader() {
       next()
       return routine('FunctionDeclaration', first, true)
     }
-    return isName && source[pastSpace(source, end, type)] === ':' ? labeled(first) : expressionStatement(first)
+    return isName && source[pastSpace(source, end, type)] === ':'
+      ? labeled(first) : expressionStatement(first)
   }
 
   /** @param {number} first @returns {Generator<any, any, any>} */
   function* labeled(first) {
     const label = leaf()
     next()
-    return { type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent }
+    return {
+      type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent
+    }
   }
 
   const isAsyncFunction = () => value === 'async' && peek(() => value === 'function' && !isOnNewLine())
@@ -985,7 +1038,10 @@ function reader() {
     expect(';')
     const update = value === ')' ? null : yield expression()
     expect(')')
-    return { type: 'ForStatement', start: first, init: left, test, update, body: yield statement(false), end: before, parent }
+    return {
+      type: 'ForStatement', start: first, init: left, test, update, body: yield statement(false),
+      end: before, parent
+    }
   }
 
   /** @param {number} first @returns {Generator<any, any, any>} */
@@ -1053,7 +1109,10 @@ function reader() {
     if (skips('default')) {
       const isDeclared = value === 'function' || value === 'class' || isAsyncFunction()
       const declaration = yield isDeclared ? statement(true) : expression(COMMA)
-      return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
+      return {
+        type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent,
+        declaration
+      }
     }
     const base = size
     const isAll = skips('*')
@@ -1061,13 +1120,16 @@ function reader() {
     const exported = isAll && skips('as') ? leaf() : null
     const declaration = isAll || isList ? null : yield statement(true)
     if (isList) {
-      specifiers((start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
+      specifiers((start, local, exported) => ({
+        type: 'ExportSpecifier', start, end: before, parent, local, exported
+      }))
     }
     const isFrom = isAll || (isList && value === 'from')
     if (isFrom) expect('from')
     return {
-      type: isAll ? 'ExportAllDeclaration' : 'ExportNamedDeclaration', start: first, exported, declaration, specifiers: listFrom(base),
-      source: isFrom ? leaf() : null, attributes: isFrom && skips('with') ? (yield members(false)).properties : [],
+      type: isAll ? 'ExportAllDeclaration' : 'ExportNamedDeclaration', start: first, exported, declaration,
+      specifiers: listFrom(base), source: isFrom ? leaf() : null,
+      attributes: isFrom && skips('with') ? (yield members(false)).properties : [],
       end: declaration ? before : endOf(), parent
     }
   }
