@@ -73,8 +73,9 @@ const TAG = 20
  * @type {Map<string, Token>}
  */
 const SIGNS = /* @__PURE__ */ tokensOf([
-  ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
-    'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
+  ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum ' +
+    'export extends false finally for function if import new null return super switch this throw true try ' +
+    'typeof var void while with', '',
   ',',
   '= += -= *= /= %= **= <<= >>= >>>= &= ^= |= &&= ||= ??=',
   '?', '?? ||', '&&', '|', '^', '&',
@@ -444,8 +445,8 @@ function reader() {
       if (word !== 'async' || isOnNewLine()) return null
       if (value === 'function') return routine('FunctionExpression', from, true)
       // `async x =>` is read as `async(x) =>`.
-      if (isName && startsWith(source, '=>', pastSpace(source, end, type))) operand = {
-        type: 'CallExpression', arguments: [leaf()]
+      if (isName && startsWith(source, '=>', pastSpace(source, end, type))) {
+        operand = { type: 'CallExpression', arguments: [leaf()] }
       }
       return null
     }
@@ -519,9 +520,12 @@ function reader() {
     }
     switch (value) {
       case '(':
-        if (top.level === NEW) complete()
-        else operand = {
-          type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional
+        if (top.level === NEW) {
+          complete()
+        } else {
+          operand = {
+            type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional
+          }
         }
         open(BRACKET, operand, ')')
         next()
@@ -797,15 +801,13 @@ function reader() {
       if (isConstructor) kind = 'constructor'
       if (isInClass) {
         if (!isMethod) skips(';')
-        put(isMethod
-          ? {
-            type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key,
-            kind, value: part
-          }
-          : {
-            type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key,
-            value: part
-          })
+        put(isMethod ? {
+          type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind,
+          value: part
+        } : {
+          type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key,
+          value: part
+        })
         continue
       }
       const shorthand = part === null
