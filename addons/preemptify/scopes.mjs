@@ -124,7 +124,10 @@ function fieldsIn(node) {
   pick(keysOf(node), key => {
     if (typeof node[key] !== 'object' || key === 'parent') return
     const place = `${node.type}.${key}`
-    append(fields, { key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined, isLabel: matches(LABELS, place) })
+    append(fields, {
+      key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined,
+      isLabel: matches(LABELS, place)
+    })
   })
   return fields
 }
@@ -161,7 +164,8 @@ const COLLECTED = [
 ]
 
 /** @param {Node} node */
-export const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
+export const isDirectEval = ({ type, callee, optional }) =>
+  type === 'CallExpression' && callee.name === 'eval' && !optional
 
 /** Whether 'use strict' is among the directives of a body. @param {any} body */
 export function isStrictBody(body) {
