@@ -368,7 +368,11 @@ function namer() {
    * @param {'usesThis' | 'usesArguments' | 'usesSuper' | 'usesNewTarget' | 'usesEval'} key
    */
   function use(key) {
-    for (let user = /** @type {Facts | null} */ (scope.facts); user && !user[key]; user = user.isArrow ? user.parent : null) user[key] = true
+    let user = /** @type {Facts | null} */ (scope.facts)
+    while (user && !user[key]) {
+      user[key] = true
+      user = user.isArrow ? user.parent : null
+    }
   }
 
   /**
@@ -434,7 +438,8 @@ function namer() {
     CallExpression(node) {
       if (!isDirectEval(node)) return
       use('usesEval')
-      for (let around = /** @type {Scope | null} */ (scope); around && !around.hasEval; around = around.parent) around.hasEval = true
+      let around = /** @type {Scope | null} */ (scope)
+      for (; around && !around.hasEval; around = around.parent) around.hasEval = true
       if (!scope.isStrict) scope.facts.scope.isDynamic = true
     },
     ForInStatement: opening('write'),
