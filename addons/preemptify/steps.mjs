@@ -347,7 +347,8 @@ export function each(iterable, text = '', asker = twinItself, outer = null) {
 export function iterated(iterable, method, asker = twinItself, outer = null) {
   const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
-  const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext && iterator.throw === throwInNext
+  const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext &&
+    iterator.throw === throwInNext
   if (isOwn && outer === null) return new StepsWalk(steps, asker)
   if (isOwn && outer) steps.root = outer.root
   return { [symbolIterator]: () => iterator }
@@ -366,7 +367,8 @@ function notIterable(text) {
  */
 export function walk(given, text) {
   const method = given?.[symbolIterator]
-  if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement && !('return' in engine.elements)) {
+  if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement &&
+    !('return' in engine.elements)) {
     return new Walk(given, null, null)
   }
   if (typeof method !== 'function') return text ? notIterable(text) : given
