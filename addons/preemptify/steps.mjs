@@ -222,7 +222,10 @@ function hold(steps) {
 function release(steps) {
   steps.isPending = false
   const { generator } = steps
-  for (let i = 3; i-- > 0;) if (getOwnPropertyDescriptor(generator, METHODS[i])?.value === runsAlready) delete generator[METHODS[i]]
+  for (let i = 3; i-- > 0;) {
+    const isHeld = getOwnPropertyDescriptor(generator, METHODS[i])?.value === runsAlready
+    if (isHeld) delete generator[METHODS[i]]
+  }
 }
 
 /**
