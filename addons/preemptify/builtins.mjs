@@ -63,7 +63,8 @@ const LONG_TEXT = 100_000
  * @param {any} list @returns {boolean} `false` if the list is not an array with the built-in prototype
  */
 export function isShort(list) {
-  if (!isArray(list) || list.length > LONG_LIST || getPrototypeOf(list) !== engine.Array.prototype) return false
+  if (!isArray(list) || list.length > LONG_LIST ||
+    getPrototypeOf(list) !== engine.Array.prototype) return false
   if (list.length > 0) budget.left -= list.length
   return true
 }
@@ -73,7 +74,8 @@ export function isShort(list) {
  *
  * @param {any} list @returns {number | undefined}
  */
-const sizeOf = list => isArray(list) ? list.length : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
+const sizeOf = list => isArray(list) ? list.length
+  : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
 
 /**
  * Returns the value of a property; undefined for an accessor. Only a proxy can run code of the page here.
@@ -105,7 +107,8 @@ export const put = (/** @type {any} */ object, /** @type {PropertyKey} */ key, /
 function arrayFor(object, length) {
   let Class = /** @type {any} */ (isArray(object) ? object.constructor : undefined)
   if (isObject(Class)) Class = Class[symbolSpecies] ?? undefined
-  return Class === undefined || Class === engine.Array ? [new engine.Array(length), add] : [new Class(length), put]
+  return Class === undefined || Class === engine.Array ? [new engine.Array(length), add]
+    : [new Class(length), put]
 }
 
 /** The result of a method if no element decides it. @type {Record<string, any>} */
@@ -175,8 +178,9 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     like = alike(object)
   }
   const visit = {
-    name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
-    isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined, answer: undefined
+    name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like,
+    result, isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined,
+    answer: undefined
   }
   if (counts.room <= 0 || budget.left <= 1) {
     append(pending, goOn(visit, ENDED))
@@ -244,7 +248,9 @@ function visitOn(visit) {
   const { like, count, result } = visit
   if (like === undefined) return ENDED
   // TypedArraySpeciesCreate for the elements that were kept.
-  visit.result = apply(engine.filter, like, [(/** @type {any} */ _, /** @type {number} */ index) => index < count])
+  visit.result = apply(engine.filter, like, [
+    (/** @type {any} */ _, /** @type {number} */ index) => index < count
+  ])
   apply(engine.fill, visit.result, [result])
   return ENDED
 }
@@ -398,7 +404,8 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
 /** Whether only built-in code matches a pattern. @param {any} pattern @returns {boolean} */
 function isUntouched(pattern) {
   if (typeof pattern === 'string') return !(symbolReplace in engine.String.prototype)
-  const own = (/** @type {any} */ object, /** @type {PropertyKey} */ key) => getOwnPropertyDescriptor(object, key)?.value
+  const own = (/** @type {any} */ object, /** @type {PropertyKey} */ key) =>
+    getOwnPropertyDescriptor(object, key)?.value
   try {
     apply(engine.source, pattern, NO_ARGUMENTS) // throws for a proxy
     return getPrototypeOf(pattern) === engine.pattern && own(engine.pattern, 'exec') === patternExec &&
@@ -517,7 +524,8 @@ export function stampEngine() {
   const giveCalling = (holder, name, at, size, begin, isTwin = () => false) => {
     give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
       const callback = bare(args)[at]
-      const count = recordOf(callback) || isTwin(args) ? Infinity : typeof callback === 'function' ? size(this, args) : 0
+      const count = recordOf(callback) || isTwin(args) ? Infinity
+        : typeof callback === 'function' ? size(this, args) : 0
       if (count > LONG_LIST) return begin(this, args, own)
       if (count > 0) budget.left -= count
       return apply(own, this, args)
@@ -535,33 +543,39 @@ export function stampEngine() {
     })
     pick(['sort', 'toSorted'], name => {
       const isCopy = name === 'toSorted'
-      giveCalling(holder, name, 0, list => 8 * length(list), (list, args) => run(sortBy(list, args, isCopy, isTyped)))
+      giveCalling(holder, name, 0, list => 8 * length(list),
+        (list, args) => run(sortBy(list, args, isCopy, isTyped)))
     })
-    giveCalling(prototype, 'forEach', 0, list => apply(size, list, NO_ARGUMENTS), (list, args) => run(visitEntries(list, args, collections[i])))
+    giveCalling(prototype, 'forEach', 0, list => apply(size, list, NO_ARGUMENTS),
+      (list, args) => run(visitEntries(list, args, collections[i])))
   }
   giveCalling(Array.prototype, 'flatMap', 0, sizeOf, (list, args) => run(visitFlat(list, args)))
-  giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items), (Class, args) => run(arrayFrom(Class, args)), ({ 0: items, 1: callback }) =>
-    callback === undefined && isObject(items) && !isArray(items) &&
-    (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
-  pick(['replace', 'replaceAll'], name =>
-    giveCalling(String.prototype, name, 1, () => 0, (text, args, replace) => run(replaceEach(text, args, replace))))
+  giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items),
+    (Class, args) => run(arrayFrom(Class, args)),
+    ({ 0: items, 1: callback }) => callback === undefined && isObject(items) && !isArray(items) &&
+      (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
+  pick(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
+    (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
-  const giveLong = (holder, name) => give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
-    const result = apply(own, this, args)
-    const { 0: given } = bare(args)
-    const text = typeof given === 'string' ? given : result
-    if (typeof text === 'string' && text.length > LONG_TEXT) interrupt()
-    return result
-  })
+  const giveLong = (holder, name) => give(holder, name, own =>
+    /** @this {any} @param {any[]} args */ function (...args) {
+      const result = apply(own, this, args)
+      const { 0: given } = bare(args)
+      const text = typeof given === 'string' ? given : result
+      if (typeof text === 'string' && text.length > LONG_TEXT) interrupt()
+      return result
+    })
   giveLong(JSON, 'stringify')
   giveLong(JSON, 'parse')
   giveLong(TextEncoder?.prototype ?? JSON, 'encode')
-  give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
-    return apply(entryOf(this), self, args)
-  })
-  give(engine.Function.prototype, 'apply', () => /** @this {any} @param {any} self @param {any} args */ function (self, args) {
-    return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
-  })
+  give(engine.Function.prototype, 'call', () =>
+    /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
+      return apply(entryOf(this), self, args)
+    })
+  give(engine.Function.prototype, 'apply', () =>
+    /** @this {any} @param {any} self @param {any} args */ function (self, args) {
+      return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
+    })
   give(engine.Function.prototype, 'bind', () => /** @this {any} @param {any[]} args */ function (...args) {
     return bindTwin(this, args)
   })
@@ -580,8 +594,11 @@ export function stampEngine() {
   give(Reflect, 'construct', own => (/** @type {any[]} */ ...args) => {
     const { 0: F, 1: given, 2: target } = bare(args)
     return recordOf(F) && isConstructor(F) && isConstructor(args.length > 2 ? target : F)
-      ? construct(F, apply((/** @type {any[]} */ ...list) => list, undefined, given), target) : apply(own, Reflect, args)
+      ? construct(F, apply((/** @type {any[]} */ ...list) => list, undefined, given), target)
+      : apply(own, Reflect, args)
   })
 }
-const VISITING = ['forEach', 'map', 'filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex', 'reduce',
-  'reduceRight']
+const VISITING = [
+  'forEach', 'map', 'filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex', 'reduce',
+  'reduceRight'
+]
