@@ -337,7 +337,9 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
       write(result, count, answer)
     }
   } else {
-    if (typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
+    if (typeof iterate !== 'function') {
+      throw new TypeError('Symbol.iterator of what is converted is no function')
+    }
     result = isOurs ? [] : new Class()
     for (const value of iterated(items, iterate)) {
       if (value === budget) {
