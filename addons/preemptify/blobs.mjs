@@ -30,7 +30,10 @@ export function moduleHost() {
     async get(url) {
       const response = await fetch(url, { credentials: 'same-origin' })
       const { ok, status, headers } = response
-      return { ok, status, type: headers.get('content-type') ?? '', url: response.url || url, text: await response.text() }
+      return {
+        ok, status, type: headers.get('content-type') ?? '', url: response.url || url,
+        text: await response.text()
+      }
     },
     /** Imports a module. @param {string} address @returns {Promise<any>} the namespace of the module */
     bring: address => import(/* webpackIgnore: true */ address),
@@ -124,7 +127,8 @@ export const blobs = /* @__PURE__ */ emptyMap()
  * Returns the URL of a blob from which other blobs import `budget` and the run-time support. They cannot
  * import rt.mjs and runtime.mjs instead, because these modules have no URL in a bundle.
  */
-export const door = () => doorway ||= moduleHost().name('export let budget, support; export const give = (b, s) => { budget = b; support = s }')
+export const door = () => doorway ||= moduleHost().name(
+  'export let budget, support; export const give = (b, s) => { budget = b; support = s }')
 let doorway = ''
 
 /** @param {Need} need @returns {Loaded} the imported module */
