@@ -16,8 +16,8 @@ import { cycle, explained, linkCycle } from './cycles.mjs'
 import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, cut, emptyMap, emptySet, exec, find, holds, listOf, indexOf, keysOf, matches, min, pick,
-  shielded, splice, startsWith, stringify
+  adopt, allOf, append, assign, cut, emptyMap, emptySet, exec, find, holds, listOf, indexOf, keysOf, matches,
+  min, pick, shielded, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -82,7 +82,8 @@ export function resolved(specifier, base) {
 
 /** Whether a text can only be a module. @param {string} text */
 export function isModule(text) {
-  return some(read(text, 'module'), ({ type, meta }) => meta?.name === 'import' || matches(/^(?:Ex|Im)port\w+Declaration$/, type))
+  return some(read(text, 'module'), ({ type, meta }) =>
+    meta?.name === 'import' || matches(/^(?:Ex|Im)port\w+Declaration$/, type))
 }
 
 /** Gives an `import.meta` the values for the original URL. @param {any} meta @param {string} url */
@@ -133,11 +134,13 @@ function hook({ node }) {
 export async function resolveMarked(specifier, context, next) {
   const { parentURL = '' } = context
   if (!holds(specifier, MARK) && !holds(parentURL, MARK)) return next(specifier, context)
-  const mark = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length) : unmarked(parentURL)
+  const mark = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length)
+    : unmarked(parentURL)
   const { 1: rule, 2: base } = exec(/^(?:!(.*?)!)?(.*)$/, mark)
   const found = await next(unmarked(specifier), { ...context, parentURL: base })
   if (rule) override(JSON.parse(decodeURIComponent(rule)), found.url)
-  return startsWith(found.url, 'node:') || isOwnModule(found.url) ? found : { ...found, url: found.url + MARK }
+  return startsWith(found.url, 'node:') || isOwnModule(found.url) ? found
+    : { ...found, url: found.url + MARK }
 }
 
 /**
@@ -318,7 +321,8 @@ function moduleAt(url, attributes = '') {
   if (known) return known
   /** @type {Loaded} */
   const module = {
-    url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(), stars: [], loaded: adopt(), blob: ''
+    url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(),
+    stars: [], loaded: adopt(), blob: ''
   }
   modules.set(key, module)
   module.loaded = attributes ? loadOther(module) : isOwnModule(url) ? loadOwn(module) : load(module)
