@@ -60,7 +60,9 @@ export async function importModule(url, options = {}) {
 
 /** @param {string} name @param {any} value */
 function address(name, value) {
-  if (typeof value !== 'string' && typeof value?.href !== 'string') throw wrongType(name, 'a string or a URL', value)
+  if (typeof value !== 'string' && typeof value?.href !== 'string') {
+    throw wrongType(name, 'a string or a URL', value)
+  }
 }
 
 /**
@@ -76,7 +78,8 @@ export function resolved(specifier, base) {
     const address = isBare ? specifier : absolute(specifier, base)
     return node ? address : import.meta.resolve?.(address) ?? absolute(address)
   } catch (error) {
-    throw importError(`'${specifier}' in ${base} leads to no module: ${/** @type {any} */ (error).message}`, error)
+    const { message } = /** @type {any} */ (error)
+    throw importError(`'${specifier}' in ${base} leads to no module: ${message}`, error)
   }
 }
 
@@ -98,7 +101,8 @@ function keepMeta(meta, url) {
 function importer(base) {
   return async (/** @type {any} */ specifier, /** @type {any} */ options) => {
     const type = options?.with?.type
-    return importAt(resolved(`${specifier}`, base), type === undefined ? '' : ` with { type: ${stringify(`${type}`)} }`)
+    const url = resolved(`${specifier}`, base)
+    return importAt(url, type === undefined ? '' : ` with { type: ${stringify(`${type}`)} }`)
   }
 }
 
@@ -352,7 +356,9 @@ async function load(module) {
   const { url } = module
   const { ok, status, type, url: base, text } = await services.get(url)
   if (!ok) throw importError(`${url} could not be fetched: status ${status}`)
-  if (!matches(/^\s*\w+\/(?:x-)?(?:java|ecma)script\b/i, type)) throw importError(`${url} is no JavaScript but ${type || 'of no type'}`)
+  if (!matches(/^\s*\w+\/(?:x-)?(?:java|ecma)script\b/i, type)) {
+    throw importError(`${url} is no JavaScript but ${type || 'of no type'}`)
+  }
   module.base = base
   module.text = text
   module.tree = readModule(text, url)
