@@ -85,7 +85,8 @@ export function linkCycle(component, made) {
   const members = []
   let all = begin
   pick(component, module => {
-    const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`, `\n;${our}.done(${places.get(module)})`)
+    const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`,
+      `\n;${our}.done(${places.get(module)})`)
     append(members, blob)
     all += `import ${stringify(blob)}; `
   })
@@ -149,8 +150,10 @@ function cyclic(module, places, our) {
     variable.isDynamic = true
     pick(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
       if (parent.type === 'ExportSpecifier') return
-      const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start // a call without `this`
-      replace(facts, start, end, parent.shorthand ? `${name}: ${value}` : isFunction ? `${our}.bare(${value})` : value)
+      // A called name must not become a call of a method of the cell.
+      const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start
+      replace(facts, start, end, parent.shorthand ? `${name}: ${value}`
+        : isFunction ? `${our}.bare(${value})` : value)
     })
   })
   pick(body, ({ type, source, specifiers, declaration, start, end }) => {
@@ -169,7 +172,8 @@ function cyclic(module, places, our) {
       }
       if (declaration.type === 'ClassDeclaration') declaration.type = 'ClassExpression'
       const stop = text[end - 1] === ';' ? end - 1 : end
-      replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
+      replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length,
+        `const ${our}0 = { default:`)
       insert(facts, stop, -BODY_EDGE, start, ` }.default; export { ${our}0 as default };`, end)
     }
   })
@@ -209,8 +213,10 @@ export async function explained(error) {
   try {
     await bring(probe)
   } catch (cause) {
-    return new EvalError('preemptify.import: the Content-Security-Policy of this page has no blob: in its script-src; ' +
-      'the service worker of examples/service-worker does without, it rewrites scripts as they are fetched', { cause })
+    return new EvalError(
+      'preemptify.import: the Content-Security-Policy of this page has no blob: in its script-src; ' +
+      'the service worker of examples/service-worker does without, it rewrites scripts as they are fetched',
+      { cause })
   } finally {
     forget(probe)
   }
