@@ -94,7 +94,8 @@ export function linkCycle(component, made) {
     let text = all
     pick(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
       const as = quotedName(exportedName)
-      const from = `from ${stringify(name === '' ? module.blob : members[places.get(module)] ?? module.blob)}; `
+      const origin = name === '' ? module.blob : members[places.get(module)] ?? module.blob
+      const from = `from ${stringify(origin)}; `
       if (name !== '') text += `export { ${quotedName(name)} as ${as} } ${from}`
       else if (module.blob) text += `export * as ${as} ${from}`
       else {
@@ -136,7 +137,8 @@ function cyclic(module, places, our) {
 
   pick(exportsOf(module), ({ 0: name, 1: target }) => {
     const local = target.module === module && exports.get(target.name)?.local
-    getters += `get ${quotedName(name)}() { return ${local ? local === 'default' ? `${our}0` : local : access(target)} }, `
+    const value = !local ? access(target) : local === 'default' ? `${our}0` : local
+    getters += `get ${quotedName(name)}() { return ${value} }, `
   })
   pick(needs, need => {
     const { type, start, end } = need.node
