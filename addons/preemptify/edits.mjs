@@ -177,7 +177,8 @@ export function terse(text) {
  *
  * @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text
  */
-export const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, { at, rank, other, text, to })
+export const insert = ({ edits }, at, rank, other, text, to = at) =>
+  append(edits, { at, rank, other, text, to })
 /**
  * Adds a pair of edits around a part of the source.
  *
@@ -284,7 +285,8 @@ export function pastDirectives(body, at) {
  * @param {Draft} draft @param {Node} param @returns {string}
  */
 export const parameterOf = ({ our, source }, { type, argument, start, end }) =>
-  type === 'Identifier' ? cut(source, start, end) : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
+  type === 'Identifier' ? cut(source, start, end)
+    : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
 
 /** Whether a node or any node in it is wanted. @param {Node} node @param {(node: Node) => any} isWanted */
 export function some(node, isWanted) {
