@@ -291,7 +291,9 @@ class Permits extends Watch {
     for (let at = HEADER; at < this.words.length; at += KIND) {
       const permit = Atomics.load(this.words, at)
       const next = owner << 1 | (isAbandoned ?? permit & 1)
-      if (mayChange(permit >> 1) && Atomics.compareExchange(this.words, at, permit, next) === permit) return true
+      const isChanged = mayChange(permit >> 1) &&
+        Atomics.compareExchange(this.words, at, permit, next) === permit
+      if (isChanged) return true
       if (permit === 0 && mayChange !== isNone) return false // else another thread has added that one
     }
     return false
@@ -304,7 +306,8 @@ class Permits extends Watch {
 
   /** @param {boolean} isAbandoned @throws {RangeError} */
   release(isAbandoned) {
-    const isFree = [isOurs, isTaken, isNone].some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
+    const isFree = [isOurs, isTaken, isNone]
+      .some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
     if (!isFree) throw new RangeError(`permits must be at most ${this.most}`)
     // What this thread's have waited for they get at once, unless others wait.
     if (!this.tell()) while (this.serve());
@@ -383,7 +386,8 @@ export class Latest {
    */
   constructor(initial, options = {}) {
     const store = this.#store = storeOf(LATEST, 4, options, initial)
-    this.#supply = supplyOf(store, WRITES, () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0, () => this.read())
+    const isNew = () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0
+    this.#supply = supplyOf(store, WRITES, isNew, () => this.read())
     if (store.isMade) this.#put(/** @type {T} */ (initial), 0)
   }
 
@@ -598,7 +602,8 @@ class Store extends Memory {
     } else {
       const bytes = joined(encoded([value]))
       if (bytes.length > this.bytes) {
-        throw new RangeError(`value must take at most ${this.bytes} bytes (see options.bytes), got ${bytes.length}`)
+        const limit = `at most ${this.bytes} bytes (see options.bytes)`
+        throw new RangeError(`value must take ${limit}, got ${bytes.length}`)
       }
       this.octets.set(bytes, (at + KIND) * 4)
       this.words[at] = bytes.length
@@ -669,10 +674,11 @@ function sharedMemory(layout, bytes) {
  * @returns {Store | Local}
  */
 function storeOf(layout, count, options, first) {
-  const { shared = false, bytes = 1024, buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } =
-    check.options(options, SHARED)
+  const { shared = false, bytes = 1024, buffer: given } = check.options(options, SHARED)
+  const buffer = given ?? (shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined)
   if (buffer === undefined) valueCount('n', count)
-  return shared || buffer !== undefined ? new Store(layout, count, bytes, buffer) : new Local(layout === LATEST ? 1 : count)
+  if (shared || buffer !== undefined) return new Store(layout, count, bytes, buffer)
+  return new Local(layout === LATEST ? 1 : count)
 }
 
 /**
@@ -697,7 +703,8 @@ function supplyOf(store, word, hasNext, read) {
  */
 
 /** @param {number} least */
-const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`, value => isCount(value) && value >= least && value <= 2 ** 28)
+const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`,
+  value => isCount(value) && value >= least && value <= 2 ** 28)
 const valueCount = /* @__PURE__ */ sizeFrom(1)
 /** @param {string} name @param {unknown} value */
 function sharedBuffer(name, value) {

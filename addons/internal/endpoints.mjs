@@ -51,7 +51,8 @@ export class Transport {
      * Whether the platform reports nothing when the peer ends, so that a lock must. Locks of another process
      * are invisible.
      */
-    this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
+    this.isSilent = SILENT.includes(this.kind) && !has('unref') && !this.isProcess &&
+      globalThis.navigator?.locks !== undefined
   }
 
   /**
@@ -80,15 +81,15 @@ export class Transport {
   /** @param {string} type @param {(event: any) => unknown} listener */
   add(type, listener) {
     const { endpoint } = this
-    const [add, ...removals] = this.isEventTarget ? ['addEventListener', 'removeEventListener'] : ['on', 'off', 'removeListener']
+    const { add, removals } = this.isEventTarget ? EVENT_TARGET : EMITTER
     const remove = removals.find(name => endpoint[name])
     extend.markInternal(listener)
     endpoint[add](type, listener)
-    this.#endings.push(() => remove && endpoint[remove](type, listener))
+    this.#endings.push(() => { if (remove !== undefined) endpoint[remove](type, listener) })
   }
 
   unlisten() {
-    for (const end of this.#endings.splice(0)) end()
+    this.#endings.splice(0).forEach(end => { end() })
     if (this.kind === 'MessagePort') drain(this.endpoint)
   }
 
@@ -101,6 +102,10 @@ export class Transport {
     else endpoint[/** @type {string} */ (this.way)](message)
   }
 }
+
+// The method that adds a listener, and the methods that can remove the listener.
+const EVENT_TARGET = { add: 'addEventListener', removals: ['removeEventListener'] }
+const EMITTER = { add: 'on', removals: ['off', 'removeListener'] }
 
 /**
  * Drops the frames that are on their way when a link ends. A port of Node without a listener keeps such
@@ -127,9 +132,7 @@ function closedWith(code) {
 }
 
 /** Endpoints whose other side can die without an event here, in browsers. */
-const SILENT = /* @__PURE__ */ new Set([
-  'Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope'
-])
+const SILENT = ['Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope']
 
 /** Objects of Node say more by their constructors. @param {any} object @returns {string} */
 export function platformKindOf(object) {
@@ -162,11 +165,12 @@ export function transferring(values, given, act) {
  */
 export function transferablesIn(values, found) {
   const all = found ?? []
-  for (const value of values) {
+  values.forEach(value => {
     const own = transferableIn(value)
     if (own !== null && !all.includes(own)) all.push(own)
-    else if (found === undefined && HAVE_PARTS.has(kindOf(value))) transferablesIn(Object.values(value), all)
-  }
+    if (own !== null || found !== undefined || !HAVE_PARTS.includes(kindOf(value))) return
+    transferablesIn(Object.values(value), all)
+  })
   return all
 }
 
@@ -174,23 +178,24 @@ export function transferablesIn(values, found) {
 function transferableIn(value) {
   if (typeof value !== 'object' || value === null) return null
   // A sender of a part of a buffer keeps the rest.
-  const whole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength ? value.buffer : value
+  const isWhole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength
+  const whole = isWhole ? value.buffer : value
   const kind = platformKindOf(whole)
   if (kind === 'ArrayBuffer') return whole.byteLength >= LARGE ? whole : null
-  return ALWAYS_TRANSFERRED.has(kind) ? whole : null
+  return ALWAYS_TRANSFERRED.includes(kind) ? whole : null
 }
 
 /** Buffers of this size and more are transferred rather than copied, bytes. */
 const LARGE = 2 ** 16
 
 /** Kinds of objects that are useless in the thread of their sender. */
-const ALWAYS_TRANSFERRED = /* @__PURE__ */ new Set([
+const ALWAYS_TRANSFERRED = [
   'MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream', 'WritableStream', 'TransformStream',
   'RTCDataChannel', 'MediaStreamTrack'
-])
+]
 
 /** Kinds of values whose elements or properties can be transferred. */
-const HAVE_PARTS = /* @__PURE__ */ new Set(['Array', 'Object'])
+const HAVE_PARTS = ['Array', 'Object']
 
 /** Kinds of objects that can be transferred or cloned. */
 export const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']

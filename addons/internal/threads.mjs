@@ -69,9 +69,11 @@ const vitals = []
 export async function identified() {
   const { threadId = 0, postMessageToThread } = threads() ?? {}
   if (postMessageToThread !== undefined) { // asked first: a thread of Node that is terminated keeps its locks
-    if (thread === 0) /** @type {any} */ (globalThis).process.on('workerMessage', (/** @type {any} */ message) => {
+    const { process } = /** @type {any} */ (globalThis)
+    const take = (/** @type {any} */ message) => {
       if (message?.[PROTOCOL] !== undefined) vitals.push(message[PROTOCOL])
-    })
+    }
+    if (thread === 0) process.on('workerMessage', take)
     thread = threadId + 2
   } else if (globalThis.navigator?.locks !== undefined) {
     const life = await lifeOfThread()
@@ -119,9 +121,9 @@ export const isLife = value => typeof value === 'string' && /^rt[.]mjs \d{1,16}$
 /** The number of a thread where the platform gives none. */
 const randomThread = () => crypto.getRandomValues(new Uint32Array(1))[0] % 0x3FFFFFFE + 2
 
-/** A number for an end that nobody else has. @returns {number} */
+/** A random number for an end, of 52 bits: no other end has the same number. @returns {number} */
 export function randomId() {
-  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  const { 0: high, 1: low } = crypto.getRandomValues(new Uint32Array(2))
   return (high & 0xFFFFF) * 2 ** 32 + low || randomId()
 }
 

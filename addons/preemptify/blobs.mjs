@@ -129,8 +129,8 @@ let doorway = ''
 export const neededBy = ({ url, attributes, table = modules }) =>
   /** @type {Loaded} */ (table.get(url + attributes))
 
-/** @param {Loaded} module @param {string[]} made @param {[prologue?: string, epilogue?: string]} more */
-export function blobOf(module, made, ...more) {
+/** @param {Loaded} module @param {string[]} made @param {string} [prologue] @param {string} [epilogue] */
+export function blobOf(module, made, prologue, epilogue) {
   const { text, tree, base, url, needs } = module
   pick(needs, need => {
     const { source: { start, end }, end: stop } = need.node
@@ -138,7 +138,7 @@ export function blobOf(module, made, ...more) {
     if (need.attributes) replace(tree.facts, start, stop, `${blob};`)
     else replace(tree.facts, start, end, blob)
   })
-  const blob = nameBlob(rewriteModule(text, tree, base, true, ...more), url, made)
+  const blob = nameBlob(rewriteModule(text, tree, base, true, prologue, epilogue), url, made)
   module.tree = null
   module.text = ''
   module.imports.clear()
