@@ -30,6 +30,7 @@
 import { extend } from '../rt.mjs'
 import { Mutex, Semaphore, Supply, Turn, withSignal } from '../sync.mjs'
 import { decoded, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
+import { sequence } from './internal/sequences.mjs'
 import { identified, thisThread, whenEnded } from './internal/threads.mjs'
 /** @import { Awaitable } from '../rt.mjs' */
 /** @import { PermitsMaker, SupplyHooks, WaitOptions } from '../sync.mjs' */
@@ -229,7 +230,7 @@ function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
   if (waitAsync !== undefined) return waitAsync.apply(Atomics, wait)
   const source = 'onmessage = ({ data }) => postMessage(Atomics.wait(...data))'
-  const url = URL.createObjectURL(new Blob([source]))
+  const url = URL.createObjectURL(new Blob(sequence([source])))
   const worker = new Worker(url)
   const value = new Promise(resolve => { worker.onmessage = resolve }).then(() => {
     worker.terminate()

@@ -31,6 +31,7 @@ import { ERRORS, NONE, cannotClone, isCount, kindOf } from './internal/bytes.mjs
 import {
   CLONED, Transport, anArray, platformKindOf, transferablesIn, transferring
 } from './internal/endpoints.mjs'
+import { sequence } from './internal/sequences.mjs'
 import { hold, threads, whenReleased } from './internal/threads.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
 /** @import { ArgumentsOf, Awaitable, JobOptions, Policy, ResultOf } from '../rt.mjs' */
@@ -965,7 +966,8 @@ const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
  */
 function snapshot(values, given) {
   if (given === undefined && values.every(isConstant)) return [values, NONE]
-  return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
+  return transferring(values, given, transfer =>
+    structuredClone([values, transfer], { transfer: sequence(transfer) }))
 }
 
 /** Objects that their peers hold on to until they are closed. */
@@ -1251,7 +1253,8 @@ let makeWorker
 /** One for all workers, since who may take it away when is nobody's to know. */
 let blob = ''
 /** @param {string} script */
-const blobOf = script => blob ||= URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
+const blobOf = script =>
+  blob ||= URL.createObjectURL(new Blob(sequence([script]), { type: 'text/javascript' }))
 /** What a worker speaks to its maker by. @returns {any} */
 const threadEnd = () => typeof globalThis.postMessage === 'function' ? globalThis : threads()?.parentPort
 

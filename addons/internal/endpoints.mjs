@@ -16,6 +16,7 @@
 
 import { extend } from '../../rt.mjs'
 import { NONE, kindOf } from './bytes.mjs'
+import { sequence } from './sequences.mjs'
 
 /**
  * Wraps an endpoint of any shape: with `postMessage`, `send` or `emit`, and with `addEventListener` or `on`.
@@ -96,7 +97,7 @@ export class Transport {
   /** @param {any} message @param {any[]} transfer */
   post(message, transfer = NONE) {
     const { endpoint } = this
-    if (transfer.length > 0) endpoint.postMessage(message, transfer)
+    if (transfer.length > 0) endpoint.postMessage(message, sequence(transfer))
     else if (this.way === 'emit') endpoint.emit('message', message)
     else if (this.isProcess) endpoint.send(message, this.#sent)
     else endpoint[/** @type {string} */ (this.way)](message)

@@ -2,12 +2,12 @@
  * addons/preemptify/blobs.mjs: the platform's modules, and the blobs that rewritten modules become in pages.
  */
 
+import { sequence } from '../internal/sequences.mjs'
 import { prefixFor, replace } from './edits.mjs'
 import { append, emptyMap, pick, shielded, stringify } from './primordials.mjs'
 import { rewrittenText } from './print.mjs'
 import { read } from './read.mjs'
 import { names } from './scopes.mjs'
-
 
 // A module is rewritten once, by its address, with all that it imports. Pages fetch them, and give them to
 // the engine as blobs that import each other: linking, live bindings and the order of evaluation are the
@@ -36,7 +36,7 @@ export function moduleHost() {
     /** @param {string} address @returns {Promise<any>} the module that is there */
     bring: address => import(/* webpackIgnore: true */ address),
     /** @param {string} text of a module @returns {string} its address */
-    name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
+    name: text => URL.createObjectURL(new Blob(sequence([text]), { type: 'text/javascript' })),
     /** @param {string} address that is not asked for again */
     forget: address => URL.revokeObjectURL(address)
   }
