@@ -318,6 +318,31 @@ signals('aborted after the callback has returned a promise: its result arrives, 
   assert.equal(host.errors, [])
 })
 
+signals('a task that aborts itself keeps this outcome when its promise rejects later', async () => {
+  const { host, core, scheduler } = world()
+  const controller = new TaskController()
+  const later = deferred()
+  let job = null
+  const outcome = rejection(scheduler.postTask(async () => {
+    job = core.current
+    controller.abort('self')
+    await later.promise
+    throw new Error('late error')
+  }, { signal: controller.signal }))
+  await host.drain()
+  later.resolve()
+  await later.promise
+  const seen = core.spawn(function* () {
+    try {
+      return yield job
+    } catch (reason) {
+      return reason
+    }
+  })
+  await host.drain()
+  assert.equal([await outcome, await seen], ['self', 'self'])
+})
+
 signals('aborted after the end: nothing happens, nobody listens any more', async () => {
   const { host, scheduler } = world()
   const controller = new TaskController()
