@@ -38,7 +38,7 @@ export const RULES = [
   },
   {
     // A question is not a missing noun: "shows what is slow".
-    pattern: /(?<!\b(?:if|about|see|know|explains?|shows?) )\bwhat (?:is|are|was|has|have|it|they|comes?)\b/i,
+    pattern: /(?<!\b(?:if|about|see|know|explains?|shows?|says?) )\bwhat (?:is|are|was|has|have|it|they|comes?)\b/i,
     advice: 'replace "what is ..." by the noun'
   },
   {
