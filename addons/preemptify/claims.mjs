@@ -655,8 +655,8 @@ export const claimingTwin = (generatorFunction, changes) =>
   }
 
 /**
- * A generator with methods that a page cannot replace. Code that yields the generator itself would suspend the
- * job once more before the body starts.
+ * A generator with methods that a page cannot replace. Code that yields the generator itself would suspend
+ * the job once more before the body starts.
  */
 class Delegate {
   /** @param {any} generator */
