@@ -267,7 +267,8 @@ export function withPropertiesOf(from, to) {
 }
 
 /** @param {any} object @param {PropertyKey} key @param {any} value */
-export const define = (object, key, value) => defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, configurable: true }))
+export const define = (object, key, value) =>
+  defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, configurable: true }))
 
 /** The source of a native function that has a name. */
 export const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
