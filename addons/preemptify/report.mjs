@@ -151,7 +151,8 @@ function reasonOf({ node, facts, reason }) {
   const calls = pick(facts.calls, isLong)
   if (reason === '') {
     return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters'
-      : facts.isConstructor && isHuge(node) && find(calls, call => isInnermost(call, facts.loops)) ? 'calls in the innermost loops of a huge constructor' : ''
+      : facts.isConstructor && isHuge(node) && find(calls, call => isInnermost(call, facts.loops))
+        ? 'calls in the innermost loops of a huge constructor' : ''
   }
   return calls.length + facts.loops.length === 0 ? ''
     : type === 'PropertyDefinition' ? 'the value of a field'
