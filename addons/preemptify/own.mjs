@@ -7,7 +7,8 @@
 import { cut, lastIndexOf, matches, startsWith } from './primordials.mjs'
 
 const ADDONS = 'adopt|connect|deadlock|internal|preemptify|reservations|schedulable|scheduler|shared|workers'
-const OWN = /* @__PURE__ */ new RegExp(`^(?:(?:rt|alarms|sync)\\.mjs|addons/(?:${ADDONS})(?:\\.mjs|/[\\w./-]+\\.mjs))(?:[?#]|$)`)
+const OWN = /* @__PURE__ */ new RegExp(
+  `^(?:(?:rt|alarms|sync)\\.mjs|addons/(?:${ADDONS})(?:\\.mjs|/[\\w./-]+\\.mjs))(?:[?#]|$)`)
 
 /**
  * Whether a URL is the URL of a module of this package: rt.mjs, alarms.mjs, sync.mjs or an addon.
