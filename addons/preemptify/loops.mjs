@@ -65,7 +65,8 @@ export function labelsOf(draft, statement) {
  *
  * @param {Draft} draft @param {Node} label
  */
-export const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
+export const labelOf = ({ our, source }, { name, start, end }) =>
+  name === 'yield' ? `${our}yield` : cut(source, start, end)
 
 /**
  * Makes a loop run in chunks of one budget. A preemption point in a loop is slow, because engines optimise a
@@ -98,8 +99,10 @@ export function chunk(draft, loop, own) {
   const stays = some(loop, node => {
     if (node !== loop && staysInPlace(draft, node)) return true
     const { type, object, computed } = node
-    hasCalls ||= type === 'ImportExpression' || (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
-    hasMembers ||= type === 'MemberExpression' ? !computed && !(object.name === 'Math' && object.variable === null)
+    hasCalls ||= type === 'ImportExpression' ||
+      (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
+    hasMembers ||= type === 'MemberExpression'
+      ? !computed && !(object.name === 'Math' && object.variable === null)
       : matches(/^(?:Spread|ArrayP|ObjectP|TemplateL)/, type)
     hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
   })
@@ -108,27 +111,34 @@ export function chunk(draft, loop, own) {
   const isDo = type === 'DoWhileStatement'
   const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
   const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
-  const testTo = !test ? testFrom : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
+  const testTo = !test ? testFrom
+    : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
   const left = `${draft.budget}.left`
   const count = variable(draft, 'l')
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-  const { 0: begin, 1: stop, 2: handOver } = hasCalls ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
-    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-        pause(draft, `${helper('v')}()`)]
+  const { 0: begin, 1: stop, 2: handOver } = hasCalls
+    ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
+    : [
+        `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
+        hasExits ? ` } finally {${settle} }` : settle, pause(draft, `${helper('v')}()`)
+      ]
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
   // A twin with a frame resumes after the chunk.
   const place = draft.framed ? `${draft.our}K` : ''
   const isAhead = draft.framed && `${place} < ${draft.framed.place}`
-  const { 0: unless, 1: then, 2: anew } = isAhead ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
+  const { 0: unless, 1: then, 2: anew } = isAhead
+    ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
   if (isAhead && init) enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(
+    `${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
+  insert(draft, end, -STATEMENT_EDGE, start,
+    spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
   return true
 }
