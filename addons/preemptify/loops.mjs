@@ -20,7 +20,8 @@ import { LISTS, isDirectEval } from './scopes.mjs'
  * @param {Node} own the function
  */
 function isInWith(node, own) {
-  if (own.facts.hasWith) for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
+  if (!own.facts.hasWith) return false
+  for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
   return false
 }
 
@@ -132,7 +133,9 @@ export function chunk(draft, loop, own) {
   const isAhead = draft.framed && `${place} < ${draft.framed.place}`
   const { 0: unless, 1: then, 2: anew } = isAhead
     ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
-  if (isAhead && init) enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
+  if (isAhead && init) {
+    enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
+  }
   insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(
     `${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
