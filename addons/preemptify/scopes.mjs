@@ -612,7 +612,7 @@ function hoist(id) {
  * Marks the top-level variables of a script as open. These variables belong to the page: `window.f = g`, an
  * indirect eval and other scripts assign to them, or declare them again. Only constants keep their values.
  *
- * @param {Scope} scope of the script
+ * @param {Scope} scope the scope of the script
  */
 function openVariables({ declared }) {
   pick(declared, variable => { variable.isOpen = variable.kind !== 'const' })
