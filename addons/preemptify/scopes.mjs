@@ -79,9 +79,9 @@ import {
 /**
  * @typedef {object} Variable
  * @property {string} name
- * @property {string} kind `var`, `let`, `const`, `using`, `await using`, `function`, `class`, `parameter`,
- * `catch`, `import`, `arguments`, or `name`. A `name` is the name of a function expression, or the name of a
- *   class as a variable inside the class
+ * @property {string} kind the keyword of its declaration (such as `let` or `await using`), or `function`,
+ *   `class`, `parameter`, `catch`, `import`, `arguments` or `name`. A `name` is the name of a function
+ *   expression, or the name of a class as a variable inside the class
  * @property {Scope} scope
  * @property {Node[]} declarations the identifiers that declare the variable
  * @property {Node[]} references the identifiers that read or write the variable
