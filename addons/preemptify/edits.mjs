@@ -231,7 +231,7 @@ export const asKey = name =>
  * statement, but not across a call.
  *
  * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
- * @param {boolean} [isMethod] whether `fn` begins with the key
+ * @param {boolean} [isMethod] whether `fn` starts with the key
  * @returns {Pieces}
  */
 export const withTitle = (key, fn, isMethod = false) =>

@@ -37,7 +37,7 @@ export function returnsOf(fn) {
 }
 
 /**
- * A location that a function claims when it begins: another job that claims the location waits until the stay
+ * A location that a function claims when it starts. Another job that claims the location waits until the stay
  * of the first job ends.
  *
  * @typedef {object} ReportedClaim
