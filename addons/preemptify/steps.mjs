@@ -32,7 +32,8 @@ export const stepsOfGenerators = /* @__PURE__ */ stamping()
 /** The steps of one generator. The text of the generator calls the methods with short names. */
 class Steps {
   /**
-   * The Steps of the generator whose `next` was called: this one, or one that delegates here.
+   * The Steps of the generator whose step a caller has requested: this generator, or a generator that
+   * delegates to it by `yield*`.
    *
    * @type {Steps}
    */
