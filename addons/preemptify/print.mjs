@@ -18,7 +18,7 @@ import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './fram
 import { planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
-import { claimsOf, overrideFor, packageOf } from './claimed.mjs'
+import { claimsOf, packageOf, ruleFor } from './claimed.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
@@ -50,7 +50,7 @@ const SLACK = 0.01
  * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime
  * @param {string} [url]
  * @param {string} [prologue] when its functions are there @param {string} [epilogue]
- * @param {{ exclusive?: boolean, package?: string }} [claims] as of sourceOfModule
+ * @param {{ exclusive?: boolean | string[], package?: string }} [claims] as of sourceOfModule
  */
 export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '', claims = {}) {
   return shielded(printText, [text, tree, runtime, url, prologue, epilogue, claims])
@@ -59,7 +59,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
 /**
  * @param {string} text @param {Node} tree @param {string} runtime @param {string | undefined} url
  * @param {string} prologue @param {string} epilogue
- * @param {{ exclusive?: boolean, package?: string }} claims as of rewrittenText
+ * @param {{ exclusive?: boolean | string[], package?: string }} claims as of rewrittenText
  */
 function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, package: given }) {
   checkPatterns()
@@ -71,7 +71,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const isLong = text.length >= SHORT
   const name = url ?? `text:${hashOf(text)}`
   const directory = given ?? packageOf(name)
-  const unit = { name, directory, exclusive: exclusive ?? overrideFor(directory) }
+  const unit = { name, directory, exclusive: ruleFor(exclusive, directory) }
   // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its
   // beginning.
   const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong, unit) ??

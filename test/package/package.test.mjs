@@ -41,4 +41,8 @@ test('its version is what the changelog and the lock file begin with', () => {
   assert.is(JSON.parse(read('../../package-lock.json')).version, version)
 })
 
+test('the version that addons know is the version of the package', async () => {
+  assert.is((await import('../../addons/preemptify.mjs')).version, version)
+})
+
 test.run()
