@@ -247,6 +247,8 @@ export default {
         texts.push(await browser.evaluate(async paths => {
           for (const path of paths) await import(path)
           const store = await caches.open('preemptified')
+          // The worker answers before it has stored the text.
+          while ((await store.keys()).length < paths.length) await new Promise(resolve => setTimeout(resolve, 20))
           const found = {}
           for (const key of await store.keys()) {
             const text = await (await store.match(key)).text()
