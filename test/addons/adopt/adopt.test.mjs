@@ -433,7 +433,7 @@ jobs('the report names scripts that made a frame long, but not ours, whose jobs 
     disconnect() {}
   }
   const adoption = adopt(window, { scheduler, warn: false })
-  const modules = ['rt', 'alarms', 'addons/adopt']
+  const modules = ['rt', 'alarms', 'addons/adopt/realms', 'addons/adopt/timers']
   const ours = modules.map(name => new URL(`../../../${name}.mjs`, import.meta.url).href)
   const scripts = ['page.mjs', ...ours]
     .map(sourceURL => ({ sourceURL, sourceFunctionName: 'slow', sourceCharPosition: 5, invoker: '', duration: 80 }))
