@@ -65,7 +65,7 @@ const { options: checked, wrongType } = check
  * @property {string} kind 'timer', 'frame', 'idle', 'observer', 'message', the type of the event, or
  *   'script': no callback, but part of a long animation frame
  * @property {string} name of the function
- * @property {string} where it was registered first
+ * @property {string} where the line of its first registration, or the element that had it already
  * @property {number} calls that have ended
  * @property {number} time ms
  * @property {number} longest ms that a call took
@@ -78,12 +78,13 @@ const { options: checked, wrongType } = check
  * Makes jobs of the callbacks of a page, a worker or Node. This covers callbacks that any code registers from
  * now on: timers, animation frames, idle callbacks, event listeners, `on...` properties, observers and
  * messages. It also covers `on...` properties that exist already on the global object, the document and, for
- * common events, its elements. Platforms do not list listeners, so earlier listeners stay native.
+ * common events, its elements: these are adopted when an event passes the document on its way to them.
+ * Platforms do not list listeners, so earlier listeners stay native.
  *
  * Native as well:
  * - `on...` properties of devices, payments, speech recognition, audio in scripts and other rare objects; but
  *   their listeners become jobs
- * - attributes like `onclick="..."` that are added later
+ * - attributes like `ontransitionend="..."`, of less common events
  * - reactions of custom elements, reactions of promises, and `queueMicrotask`
  * - other realms: call `adopt` for the window of an iframe. Firefox then has no `window.event` there
  *
@@ -142,8 +143,8 @@ export function adopt(target = globalThis, options = {}) {
   const realm = new Realm(target, calls, rules)
   adoptTimers(realm)
   adoptObservers(realm)
+  adoptHandlers(realm) // before the listeners: it registers native ones
   adoptListeners(realm)
-  adoptHandlers(realm)
   const cancel = () => {
     if (calls.isReleased) return false
     calls.release()

@@ -109,13 +109,13 @@ export class Calls {
    * Found by what the function looks like, so that one that is made anew for each timer is one callback; a
    * stack is taken for the first only.
    *
-   * @param {string} kind @param {any} fn @returns {AdoptionRow}
+   * @param {string} kind @param {any} fn @param {() => string} [where] @returns {AdoptionRow}
    */
-  row(kind, fn) {
+  row(kind, fn, where = callingPlace) {
     const isFunction = typeof fn === 'function'
     const text = isFunction ? apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
     const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
-    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, callingPlace)
+    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, where)
   }
 
   /**

@@ -107,12 +107,14 @@ export class Realm {
 
   /**
    * @param {Map<any, any>} listeners @param {any} listener null in a property @param {any} given by the page
-   * @param {string} type @returns {any}
+   * @param {string} type
+   * @param {() => string} [where] the place of the registration; default: the calling line of the page
+   * @returns {any}
    */
-  entryFor(listeners, listener, given, type) {
+  entryFor(listeners, listener, given, type, where) {
     const { calls, rules } = this
     const isMessage = type === 'message' || type === 'messageerror'
-    const row = calls.row(isMessage ? 'message' : type, given)
+    const row = calls.row(isMessage ? 'message' : type, given, where)
     const isInput = INPUT.includes(type)
     const mustEnd = WHOLE.includes(type)
     /** @param {any} event @returns {AdoptionRule} */
