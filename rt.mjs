@@ -43,7 +43,8 @@
  * @module rt
  */
 
-// Read once: modules also see what a script of the page declares later, for example by `class Map`.
+// Globals are read once, because modules also see later declarations of page scripts, for example `class
+// Map`.
 const {
   Array, Error, JSON, Map, Math, Number, Object, Promise, RangeError, Reflect, Set, String, Symbol, TypeError,
   WeakMap, WeakSet
@@ -440,7 +441,7 @@ function deleteFrom(queue, node) {
  *   scheduler's handler
  * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet, before the
  *   scheduler's handler
- * @property {Scheduler} [scheduler] where jobs are released; default: the scheduler of the running job, or
+ * @property {Scheduler} [scheduler] the scheduler of the jobs; default: the scheduler of the running job, or
  *   `rt`
  * @property {object} [reservation] the Reservation (addons/reservations.mjs) that pays for the jobs
  * @property {object[]} [uses] the Resources (sync.mjs) that the jobs may use
@@ -597,7 +598,7 @@ export class Task {
    */
   /**
    * @overload
-   * @param {TaskOptions} [options] of a derived class, whose method `run` is the code of a job
+   * @param {TaskOptions} [options] the options of a derived class, whose method `run` is the code of a job
    */
   /**
    * @param {any} [work] @param {any} [options]
@@ -800,10 +801,10 @@ const ownRankOf = ({ extras, rank }) => extras.own ?? rank
 let isCreating = false
 
 /**
- * One activation of a task, from its release to its finish. `spawn` and `release` create jobs.
+ * An activation of a task, from its release to its finish. `spawn` and `release` create jobs.
  *
- * A job is a thenable: `await job` returns its result or throws its error. So does `yield job` in another
- * job, whose deadline and priority it inherits meanwhile.
+ * A job is a thenable: `await job` returns its result or throws its error. In another job, `yield job` does
+ * the same. While the other job waits, this job inherits the deadline and the priority of the other job.
  *
  * ```js
  * const job = rt.spawn(encrypt, { deadline: 100 }, text)
@@ -1834,7 +1835,7 @@ const hasWaiters = ({ size }) => size > 0
  */
 function cycleOf(waiting, waitable) {
   if (!waiting.extras.owned.some(hasWaiters)) return null
-  /** For each job found, a job that waits for it. @type {Map<Job, Job>} */
+  /** Maps each job found to a job that waits for it. @type {Map<Job, Job>} */
   const waiters = new Map()
   const found = [waiting]
   for (let i = 0; i < found.length; i++) {
@@ -1885,7 +1886,7 @@ const { pop, slice } = Array.prototype
  * Gives a list an own element, as CreateDataProperty does. An assignment takes 2 ns instead of 150. It is the
  * same unless a prototype has the index: then it would call a setter, or fail.
  *
- * @param {any} list @param {any} index at which `list` has no element @param {any} value
+ * @param {any} list @param {any} index an index without an element @param {any} value
  */
 function addElement(list, index, value) {
   if (index in list) {
@@ -1894,7 +1895,7 @@ function addElement(list, index, value) {
     }))
   } else list[index] = value
 }
-/** For `instanceof`, which costs less than a load of `value.next`. @type {any} */
+/** The class of generators for `instanceof`, which costs less than a load of `value.next`. @type {any} */
 const Generator = /* @__PURE__ */ Object.assign(function () {}, { prototype: generatorPrototype })
 
 // Results of a resume. DONE and FAILED are states.
@@ -1941,7 +1942,11 @@ class Counts {
   job = null
   /** The stay of this job. @type {Stay | null} */
   stay = null
-  /** What rewritten text compares with the holder of a lock. @type {Stay | typeof NO_STAY | null} */
+  /**
+   * The identity of the stay, which rewritten text compares with the holder of a lock.
+   *
+   * @type {Stay | typeof NO_STAY | null}
+   */
   s = null
   /** Whether rewritten code has said that its next `yield` is a point of it. */
   isPoint = false
@@ -2175,7 +2180,7 @@ function endStay(job = /** @type {Job} */ (counts.job)) {
 let inside = 0
 
 /**
- * Does what a job asks for by a yielded value: a call, or a wait.
+ * Handles a value that a job has yielded: starts a call or a wait.
  *
  * @param {Job} job @param {any} value
  * @returns {Waitable | null} the waitable: settled, or the job is blocked; null for a call
@@ -2332,7 +2337,7 @@ function finishWith(job, result) {
  */
 let twinOf = fn => fn
 /**
- * Returns what starts a job with a function: the twin, with the claims of its arguments.
+ * Returns the function that a job starts in place of `fn`: the twin, with the claims of its arguments.
  *
  * @type {(fn: any) => any}
  */
@@ -2541,8 +2546,8 @@ function choose(core) {
 const bestOf = ({ ready: { first } }) => first === null ? null : first.first
 
 /**
- * One round: fires due entries, then runs jobs until the round is over. It continues in microtasks while
- * async jobs run.
+ * Runs one round: fires due entries, then runs jobs until the round ends. The round continues in microtasks
+ * while async jobs run.
  *
  * @param {Core} core
  * @param {number} [length] ms @param {number} [due] when the round must end
@@ -2668,7 +2673,7 @@ function runInside(job, isOver) {
     if (job.status === READY) emit(core, 'preempt', job, { by: outer })
     emit(core, 'resume', outer)
   }
-  core.running = outer?.status === READY ? outer : null // it can be the job itself
+  core.running = outer?.status === READY ? outer : null // `outer` can be the job itself
   core.granted = granted
   core.lent = lent
   core.mark = readClock(core) - used
@@ -2683,7 +2688,7 @@ function runInside(job, isOver) {
  * Settles the accounts of a job that has come back: charges it, ends or blocks it, fires due entries, and
  * rotates it at the end of its slice.
  *
- * @param {Core} core @param {Job} job @param {number} result of `drive`
+ * @param {Core} core @param {Job} job @param {number} result the result of `drive`
  */
 function account(core, job, result) {
   // The job cannot be cancelled now.
@@ -2872,7 +2877,7 @@ function placeReady(job, rank) {
  * Makes a job ready, after its equals. Its state and its queue change before observers are notified, because
  * observers may call anything.
  *
- * @param {Job} job in no queue @param {'release' | 'wake'} type of the record
+ * @param {Job} job a job outside of all queues @param {'release' | 'wake'} type the type of the record
  */
 function makeReady(job, type) {
   const { core, extras } = job
@@ -3562,7 +3567,7 @@ function readClock(core) {
 /**
  * Ends the budget of a job: reads the clock, and charges the job and the reservations that pay.
  *
- * @param {Core} core @param {Job} job @param {number} result of `drive`
+ * @param {Core} core @param {Job} job @param {number} result the result of `drive`
  */
 function endBudget(core, job, result) {
   setDispatching(null, null)
@@ -3595,10 +3600,10 @@ function learn(core, job) {
 }
 
 /**
- * Charges the reservation of a job, and the one by whose rank it ran: a reservation lends no more than it has
- * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
+ * Charges the reservation of a job, and the reservation whose rank the job inherited. A reservation thus
+ * lends no more than it has (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
  *
- * @param {Core} core @param {Job} job @param {Rank} rank by which it ran
+ * @param {Core} core @param {Job} job @param {Rank} rank the rank by which the job ran
  */
 function bill(core, job, rank) {
   const { extras: { group } } = job
@@ -3822,7 +3827,7 @@ class BudgetTuner {
    * counts.
    *
    * @param {number} points > 0 @param {number} ms
-   * @param {number} resolution of the clock, ms; Infinity while it is unknown
+   * @param {number} resolution the resolution of the clock, ms; Infinity while it is unknown
    * @param {number} ceiling the maximum cost of a budget, ms
    */
   learn(points, ms, resolution, ceiling) {
@@ -4105,12 +4110,14 @@ class EventLoop {
 
 // ---------------------------------------------------------------------------------------------- 9 async jobs
 
-// A continuation of async code runs in a microtask, without a sign of the job that it belongs to. Four cases:
+// A continuation of async code runs in a microtask, which does not reveal the job of the code. Four cases:
 //
-//   in the first part of its function    the job is `rt.current`   directly after a yield of the job
-// `certainJob`: set in the microtask before the continuation, reset in the one after it   after any other
-// await                AsyncContext knows, in engines that have it; else nobody does   after `rt.yield()`
-// outside of jobs   a job of its own, with priority 0 and no deadline
+//   in the first part of the function    `rt.current` is the job
+//   directly after a yield of the job    `certainJob` is the job. It is set in the microtask before the
+//                                        continuation, and reset in the microtask after it
+//   after any other await                AsyncContext knows the job; in engines without it, the job is
+//   unknown after `rt.yield()` outside of jobs   the continuation is a separate job, with priority 0 and no
+//   deadline
 
 /**
  * Microtasks after which an async job without a sign counts as waiting for a foreign promise. Each async
@@ -4359,10 +4366,10 @@ function goFirst(job) {
 }
 
 /**
- * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not
- * started does not: on the platform, continuations run before tasks.
+ * Whether a job of equal rank rotates with a continuation at the end of a slice. A task that has not started
+ * does not rotate: on the platform, continuations run before tasks.
  *
- * @param {Core} core @param {Job} job in no queue
+ * @param {Core} core @param {Job} job a job outside of all queues
  */
 function hasPeer(core, job) {
   const best = bestOf(core)
@@ -4394,7 +4401,7 @@ const SLICE = 1
 const ROUND = 5
 
 /**
- * The options in force, and what derives from them.
+ * The options in force, and the values derived from them.
  *
  * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused'>> &
  *   Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'> & { budget: number, order: number,
@@ -4663,9 +4670,9 @@ export class Scheduler {
   }
 
   /**
-   * Calls a function for each event of the schedule: release, start, preempt (by), resume, block (on), wake,
-   * finish, cancel, fail, miss, overrun, stall, deplete, replenish, alarm and round (start). Without
-   * observers this costs nothing.
+   * Calls a function for each event of the schedule. Without observers this costs nothing. The types of
+   * events are `release`, `start`, `preempt` (with `by`), `resume`, `block` (with `on`), `wake`, `finish`,
+   * `cancel`, `fail`, `miss`, `overrun`, `stall`, `deplete`, `replenish`, `alarm` and `round` (with `start`).
    *
    * @param {(record: TraceRecord) => void} fn called synchronously
    * @returns {() => void} unsubscribes
@@ -5217,8 +5224,8 @@ const FRAMES_SEEN = 30
  * Measures the ms between frames. After a late frame the next one can come early: of two gaps the longer one
  * counts.
  *
- * @param {number} [tried] for so many of the frames, the next one is expected as early as ever: otherwise a
- *   few late frames would make all later ones late
+ * @param {number} [tried] the number of frames, among FRAMES_SEEN, that are expected after the shortest
+ *   interval ever measured. Otherwise a few late frames would delay all later frames
  * @returns {(gap: number) => number}
  */
 function frameInterval(tried = 0) {
@@ -5701,8 +5708,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   code: {
     /**
      * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
-     *   adviceFor?: (fn: any) => string | undefined }} hooks how to find a twin; what starts a job; whether a
-     *   function returns a value; advice for a job that has stalled, given its function
+     *   adviceFor?: (fn: any) => string | undefined }} hooks replacements of the functions `twinOf`,
+     *   `startOf`, `answers` and `adviceFor` of this module
      */
     link(hooks) {
       twinOf = hooks.twinOf ?? twinOf
@@ -5725,7 +5732,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
      *
      * @param {Job} parent also one that has ended @param {Function} fn names the child
      * @param {any[]} calls generators, outermost first. All but the innermost are suspended in a call
-     * @param {Waitable | null} waitable what the innermost generator waits for; null: the child is ready
+     * @param {Waitable | null} waitable the wait of the innermost generator; null: the child is ready
      * @returns {Job}
      */
     child(parent, fn, calls, waitable) {
@@ -5765,7 +5772,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
     },
     /** @param {Job} job @returns {Stay | null} */
     stayOf: job => job.extras.stay,
-    /** What a job waits for. @param {Job} job @returns {Waitable | null} */
+    /** The waitable for which a job waits. @param {Job} job @returns {Waitable | null} */
     waitOf: job => job.extras.wait,
     /** Whether a job is in a critical section, where it cannot wait. @param {Job} job */
     isInSection: job => job.extras.sections > 0,

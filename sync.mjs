@@ -707,8 +707,8 @@ class Time extends Sleep {
 }
 
 /**
- * A guard: one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`, with `when` and
- * `action` if needed.
+ * A guard of a choice. It has exactly one of the properties `receive`, `send`, `timeout`, `until`, `wait` and
+ * `skip`. `send` needs `value`. `when` and `action` are optional.
  *
  * @typedef {object} Guard
  * @property {Channel<any>} [receive] ready if the channel has a message, which is the value of the guard
@@ -1598,8 +1598,8 @@ class All extends Group {
 }
 
 /**
- * Releases a job for one of several works. It has the rank and the reservation of its parent where a Task has
- * none of its own.
+ * Releases a job for one of several works. The job inherits the rank and the reservation of its parent,
+ * unless the work is a Task with its own.
  *
  * @param {any} work @param {Job} parent @returns {Job}
  */

@@ -112,7 +112,7 @@ function adoptPassing({ target, undo }, adoptPresent) {
 /** An element as a selector. @param {any} element @returns {string} */
 const nameOfElement = ({ localName, id }) => id ? `${localName}#${id}` : localName
 
-/** The properties `on...` of a global object or document. @param {any} object @returns {string[]} */
+/** The properties `on...` of a window or document. @param {any} object @returns {string[]} */
 const namesOn = object => Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn)
 
 /**
@@ -140,5 +140,6 @@ const PASSING = [
   'keydown', 'keypress', 'keyup', 'mousedown', 'mouseup', 'mousemove', 'mouseover', 'mouseout', 'mouseenter',
   'mouseleave', 'pointerdown', 'pointermove', 'pointerup', 'pointercancel', 'pointerover', 'pointerout',
   'touchstart', 'touchmove', 'touchend', 'touchcancel', 'wheel', 'scroll', 'focus', 'blur', 'select',
-  'toggle', 'drag', 'dragstart', 'dragenter', 'dragover', 'dragleave', 'dragend', 'drop', 'copy', 'cut', 'paste', 'load'
+  'toggle', 'drag', 'dragstart', 'dragenter', 'dragover', 'dragleave', 'dragend', 'drop', 'copy',
+  'cut', 'paste', 'load'
 ]

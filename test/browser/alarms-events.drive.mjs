@@ -2,13 +2,16 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 
 const origins = /** @type {const} */ (['isolated', 'plain'])
 
-/** Clicks into the text field, which the two handlers of the document notice. */
+/** Clicks into the text field and waits for the two click handlers of the document. */
 async function focus(browser) {
   await browser.click('input')
   await browser.evaluate(() => logged(2))
 }
 
-/** What the field holds. A character comes behind its keydown, of which the jobs are: so it may be about to come. */
+/**
+ * The value of the text field. A character is inserted after the jobs of its keydown event, so the value may
+ * be incomplete at first.
+ */
 const typed = (browser, length) => browser.evaluate(length => new Promise(done => {
   const field = document.querySelector('input')
   let looks = 0
@@ -46,7 +49,7 @@ const tests = {
     await browser.press('v')
     await browser.evaluate(() => logged(3))
     await browser.click('button')
-    // The click has a job for each of the document's two handlers.
+    // The click releases a job for each of the two handlers of the document.
     const entries = await browser.evaluate(() => logged(3))
     deepEqual(entries.find(({ name }) => name === 'submit'), { name: 'submit', target: 'form', value: 'v' })
     equal(await browser.evaluate('location.href'), address)
@@ -77,7 +80,7 @@ const tests = {
     const followed = () => browser.evaluate(() => logged(3))
     await browser.evaluate(() => { follow('window', 'keyup') })
     await browser.click('#pad')
-    await browser.evaluate(() => logged(3)) // the click's own
+    await browser.evaluate(() => logged(3)) // the jobs of the click
     for (let n = 0; n < 4; n++) {
       await browser.press('a')
       deepEqual(await followed(), ['listener', 'job', 'task'], `keyup ${n}`)

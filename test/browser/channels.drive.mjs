@@ -1,10 +1,10 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { until } from './page-control.mjs'
 
-/** Resolves with a text of the page once it matches. */
+/** Waits for an element whose text matches `pattern` and returns the text. */
 const untilText = (browser, selector, pattern) => until(browser, async (selector, source) => {
   const pattern = new RegExp(source)
-  // Some texts are there for moments only.
+  // Some texts appear only for a moment.
   for (let looks = 0; looks < 20; looks++) {
     const text = document.querySelector(selector)?.textContent ?? ''
     if (pattern.test(text)) return text
@@ -30,7 +30,7 @@ export default {
       }
       return { painted, sum }
     })
-    // The last rows are shown by a frame.
+    // A frame shows the last rows.
     const shown = async isIt => {
       for (let looks = 0; looks < 200; looks++) {
         const picture = await drawn()
@@ -74,7 +74,7 @@ export default {
       document.querySelector('#text').value = text
       document.querySelector('#form').requestSubmit()
     }, text)
-    // The room remembers what was said by another browser.
+    // The chat room keeps the messages of other browsers.
     const text = what => `${what} in ${browser.kind}`
     await say(text('before'))
     await untilText(browser, '#entries', new RegExp(text('before')))

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 
-// What the browsers say on their consoles about a policy that did its work.
+// Words in the messages that browsers write to their consoles when a policy blocks something.
 const refusals = ['Content Security Policy', 'Content-Security-Policy', 'CSP', 'TrustedScript']
 
 async function findings(browser, server, policy, more = {}) {
@@ -12,7 +12,7 @@ async function findings(browser, server, policy, more = {}) {
   return [['in the window', window], ['in the worker', worker]]
 }
 
-/** That preemptify failed by an error that says why, and what to do instead. */
+/** Asserts that preemptify failed with an error that names the cause and the remedy. */
 function refused({ name, message, cause }, where) {
   equal(name, 'EvalError', where)
   equal(cause, 'EvalError', where)
@@ -43,7 +43,7 @@ export default {
   async 'the playground explains itself there'({ browser, server }) {
     const parameters = new URLSearchParams({ policy: "script-src 'self'" })
     await browser.open(`${server.isolated}/examples/preemptify/index.html?${parameters}`)
-    // Firefox cannot be asked: its driver evaluates. That nothing else went wrong is checked there too.
+    // The driver of Firefox needs eval, so only Chromium reads the text. All browsers report other problems.
     if (browser.kind === 'chromium') {
       match(await browser.evaluate('document.getElementById("problem").innerText'), /'unsafe-eval'/)
     }

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { setTimeout as elapse } from 'node:timers/promises'
 
-// What the other tests rely on: a driver that overlooks errors would let everything pass.
+// Tests of the drivers. The other tests rely on them: a driver that ignores errors would let every test pass.
 export default {
   async 'keys and clicks are trusted'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
@@ -62,7 +62,7 @@ export default {
     for (const name in provoke) {
       await browser.open(`${server.isolated}/test/browser/driver.html`)
       deepEqual(await browser.takeProblems(), [])
-      // Not in the frame of evaluate(), which would hand the error back.
+      // The error is thrown outside evaluate(), which would return it.
       await browser.evaluate(`setTimeout(${provoke[name]}) && null`)
       const taken = []
       for (let looks = 0; looks < 200 && !RegExp(name).test(taken.join('\n')); looks++) {

@@ -38,7 +38,7 @@ export default {
     const { name, message } = await found(browser, server, 'elsewhere', { other })
     equal(name, 'TypeError')
     ok(message.includes(other) && message.includes('CORS'), message)
-    return ['CORS', 'Cross-Origin', other, ...refusals] // Chromium may tell of the refusal before after its case has ended
+    return ['CORS', 'Cross-Origin', other, ...refusals] // Chromium can report the refusal late
   },
 
   async 'preemptify.import: in a bundle, which does not export what rewritten modules use'({ browser, server }) {

@@ -3,7 +3,7 @@ import { until } from './page-control.mjs'
 
 const page = '/examples/rover/index.html'
 
-// The first column is the name.
+// The first column contains the name.
 const cell = (row, at) => document.getElementById(row).cells[at].textContent
 const isFilled = `(row, at) => /[0-9]/.test((${cell})(row, at))`
 const filled = (browser, row, at) => until(browser, `(${isFilled})(${JSON.stringify(row)}, ${at})`)
