@@ -3,7 +3,12 @@ import { heading, optionsOf, table, target } from './support.mjs'
 
 const values = optionsOf({ browsers: kinds.join() })
 
-/** Runs in the page. @param {string} from @returns what adopt() itself takes, ms; and what is called often, us, plain and adopted */
+/**
+ * Measures the cost of adoption. Runs in the page.
+ *
+ * @param {string} from
+ * @returns durations of `adopt()`, ms, and of frequent operations, plain and adopted, us
+ */
 async function costs(from) {
   const { adopt } = await import(`${from}/addons/adopt.mjs`)
   const times = 21
@@ -18,7 +23,7 @@ async function costs(from) {
     return median(runs)
   }
   const setClear = () => each(3000, () => clearTimeout(setTimeout(() => {}, 1000)))
-  // As many listeners of one message: each is a call from the event loop.
+  // Many listeners of one message: the event loop calls each of them.
   const calls = async () => {
     const { port1, port2 } = new MessageChannel()
     const runs = []

@@ -3,7 +3,7 @@ import { budget, defaultHost, Scheduler } from '../rt.mjs'
 import { figure, heading, quantile, seededRandom, table, target } from './support.mjs'
 import { processorClock } from './support-clock.mjs'
 
-const duration = 3000 // ms of each turn
+const duration = 3000 // ms per condition
 const warmUp = 600
 const chains = 40
 const periods = [10, 30, 100, 300]
@@ -13,12 +13,15 @@ const random = seededRandom(2003)
 const { wall, running, takenSince } = processorClock()
 const scheduler = new Scheduler({ host: { ...defaultHost(), now: wall } })
 
-/** Whole ms, which is all that setTimeout takes; as many of one magnitude as of the next. */
+/**
+ * Returns a random delay in whole ms, because setTimeout truncates fractions. All magnitudes are equally
+ * likely.
+ */
 const delay = () => Math.round(1000 ** random())
 
 let recording = false
 let goesOn = false
-/** @type {Map<string, { wall: number, ms: number }[]>} lateness by what was to come */
+/** @type {Map<string, { wall: number, ms: number }[]>} latenesses by kind of alarm and condition */
 const samples = new Map()
 
 function record(name, due) {
@@ -27,13 +30,13 @@ function record(name, due) {
   samples.get(name).push(latenessOf(due))
 }
 
-/** In wall time, and without what other processes took since it was due. */
+/** Returns the lateness in wall time, and without the time that other processes took since the due time. */
 function latenessOf(due) {
   const late = wall() - due
   return { wall: late, ms: late - takenSince(due) }
 }
 
-/** Each alarm makes the next one, so that they are made at all times of a round. */
+/** Starts a chain of alarms: each alarm sets the next one, so that alarms are set at all times of a round. */
 function afterChain(name) {
   const ms = delay()
   const due = wall() + ms
@@ -57,7 +60,10 @@ function everyPeriod(name, period) {
   return () => alarm.cancel()
 }
 
-/** Against the call before: what setInterval has lost until then is not held against it. */
+/**
+ * Starts an interval. Each call is due one period after the previous call, so that earlier delays do not
+ * count.
+ */
 function intervalPeriod(name, period) {
   let latest = wall()
   const interval = setInterval(() => {
@@ -82,7 +88,7 @@ function plainJobs() {
   setImmediate(plainJobs)
 }
 
-/** The floor: a loop that does nothing but poll the clock, for as long as a round, between turns of the event loop. */
+/** The lower bound: a loop that only polls the clock, for as long as a round, between event-loop turns. */
 function polling(name) {
   const due = Array.from({ length: chains }, () => wall() + delay())
   const poll = () => {
@@ -110,7 +116,7 @@ async function turn(start) {
   await elapse(duration)
   recording = goesOn = false
   for (const end of ends) end()
-  // The chains' last links.
+  // Wait for the last alarms of the chains.
   await elapse(1100)
 }
 
@@ -152,7 +158,7 @@ await new Promise(resolve => {
   recording = goesOn = true
   jobs()
   for (let i = 0; i < crowd; i++) {
-    // None is due before all are made.
+    // No alarm is due before all are set.
     const ms = 1000 + 1000 * random()
     const due = wall() + ms
     after(ms, () => {

@@ -4,7 +4,7 @@ import {
   figure, find, heading, measure, median, printRows, synchronousHost, table, target, undisturbedClock
 } from './support.mjs'
 
-// Figure 4 of RT.js: what a counted point costs when only every N-th one yields.
+// Figure 4 of RT.js: the cost of a counted point if only every N-th point yields.
 const iterations = 256 * 1024
 const budgets = [1, 2, 5, 10, 30, 100, 300, 1000]
 const bareBudgets = [1, 10, 300, 1000]
@@ -80,7 +80,7 @@ await picture('rtjs-figure-4', lineChart({
   curves: [
     ...Object.entries({ 'scheduler': budgets, 'bare loop, budget.left': bareBudgets, 'bare loop, local variable': bareBudgets })
       .map(([name, limits]) => ({ name, points: limits.map(limit => [limit, find(rows, `${name}, budget ${limit}`).median]) })),
-    // In words: 18 ns a yield, about 3 from 300 on.
+    // Published in words: 18 ns per yield, about 3 ns from a budget of 300 on.
     { name: 'published', points: [[1, 18], [300, 3], [1000, 3]] }
   ]
 }))
@@ -92,7 +92,7 @@ target(`budget auto to the best fixed one (${best.name.match(/\d+/)})`,
 
 console.log('\n### stall: budget auto, when points become 1000 times dearer in mid-run\n')
 
-/** Busy for about `rounds` ns, in a way that no compiler leaves out. */
+/** Computes for about `rounds` ns, in a way that no compiler can remove. */
 function spin(rounds) {
   let state = rounds | 1
   for (let i = 0; i < rounds; i++) state = Math.imul(state, 0x9E3779B1) ^ (state >>> 15)
@@ -109,12 +109,12 @@ function roundsPerMicrosecond() {
   return median(speeds)
 }
 
-/** Each budget ends with a reading of the clock. */
+/** Number of clock readings. Each budget ends with one. */
 let clockReads = 0
 
 /**
- * Points that turn dear where `cheapPoints` says, which is asked as each budget begins: how many of its points are cheap
- * still, or Infinity.
+ * Counted points that become expensive in the middle of a run. `cheapPoints` is called at the start of each
+ * budget and returns the number of points of this budget that stay cheap, or Infinity for all.
  */
 function* countedPoints(cheapPoints, rounds, dear, dearPoints) {
   let cheap
@@ -155,11 +155,13 @@ function* bareYields(cheapPoints, rounds, dear, dearPoints) {
 }
 
 /**
- * The longest budget of a job whose points have been cheap for 20 ms, and the bound of the formula of `Scheduler`.
+ * Returns the longest budget of a job whose points have been cheap for 20 ms, and the bound that `Scheduler`
+ * documents.
  *
  * @param {number} speed rounds per us
- * @param {number} least points of the budget in which they turn dear, unless 100 ms pass without one
- * @param {number} share of those points, which are cheap still
+ * @param {number} least minimum budget in which the points become expensive; after 100 ms any budget
+ *   qualifies
+ * @param {number} share the share of that budget's points that stay cheap
  */
 function stall(work, nanoseconds, speed, least, share) {
   const rounds = Math.max(1, Math.round(speed * nanoseconds / 1000))

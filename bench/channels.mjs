@@ -41,7 +41,8 @@ const timer = setInterval(() => { fired++ }, 1)
 console.log(`### CommsTime: four processes, four communications a cycle, ${figure(cycles)} cycles a run\n`)
 const began = performance.now()
 const floor = { name: 'generators and a queue by hand', operations: cycles, run: () => byHand(cycles) }
-// Alone, as in a program that does nothing else: beside others, the compiler expects more kinds of things.
+// Measured alone, as in a program with one kind of channel. Other kinds in the same process slow down
+// optimized code.
 const comms = await measure([floor, process('sequential Delta', deltas.sequential)], { time: 150 })
 const others = await measure([
   floor,
@@ -81,7 +82,7 @@ function choosing(name, guards) {
   }
 }
 
-/** As `choosing`, but two senders are always waiting. */
+/** Like `choosing`, but with two senders that are always waiting. */
 function meeting(name, guards) {
   const host = synchronousHost()
   const scheduler = new Scheduler({ host })
@@ -196,7 +197,7 @@ function yielding(n) {
       }
     },
     scheduled('slices of 1 ms', {}),
-    // As the paper's: every yield hands over.
+    // The paper's scheduling: every yield switches to the next process.
     scheduled('every yield hands over', { slice: Number.MIN_VALUE, budget: 1 })
   ]
 }
@@ -211,7 +212,7 @@ const yieldings = ['generators in turns by hand', 'slices of 1 ms', 'every yield
 table(['n', ...yieldings], yields)
 await draw('csp-figure-6', 'ns of a yield of one of n processes (published: grows with n)', yieldings, yields)
 
-/** A curve for each column of a table. */
+/** Draws a curve for each column of a table. */
 async function draw(name, title, columns, rows) {
   const curves = columns.map((name, i) => ({ name, points: rows.map(row => [Number(row[0]), row[i + 1]]) }))
   await picture(name, lineChart({ title, across: 'n', logarithmic: true, curves }))

@@ -10,7 +10,7 @@ if (!['isolated', 'plain'].includes(values.origin)) {
   throw new RangeError(`origin must be isolated or plain, got ${values.origin}`)
 }
 const chosen = values.functions.split(',')
-/** Runs in each page; all but the first are warm. */
+/** Number of runs in each page. The first one is cold. */
 const runs = 4
 
 function inProcess(name, way) {
@@ -19,7 +19,7 @@ function inProcess(name, way) {
   return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }))
 }
 
-/** By function: the first run and the later ones, plain and preempted, ms. */
+/** Measures the first run and the later runs of each function, plain and preempted, ms. */
 async function measure(timesOf) {
   const rows = []
   for (const name of chosen) {
@@ -31,7 +31,7 @@ async function measure(timesOf) {
         found[way].again.push(median(again))
       }
     }
-    // What other processes take can only add to a time, and does in some pages more than in others.
+    // Take minimums: other processes can only lengthen a run, and do so more in some pages than in others.
     const { plain, auto } = found
     rows.push({
       name,

@@ -5,9 +5,9 @@ import { Scheduler } from '../rt.mjs'
 import { asyncCommsTime, byHand, commsTime } from './support-comms.mjs'
 import { cpuTime, figure, heading, median, optionsOf, peer, table, target } from './support.mjs'
 
-// V8 discards optimized code in a full collection if no object of its hidden classes is alive. So both columns
-// matter: the steady state of one busy page, and the time after a collection.
-// A run is long enough that the compiler's work after a collection is a part of it, not most of it.
+// V8 discards optimized code in a full collection if no object of its hidden classes is alive. Both columns
+// therefore matter: the steady state of a busy page, and the time after a collection. A run is long enough
+// that recompilation after a collection is only a small part of it.
 const CYCLES = 100_000
 const WARM_UP = 3
 const PASSES = 12
@@ -26,7 +26,7 @@ else await main()
  * Measures all ways in this process.
  *
  * @param {boolean} isCollecting
- * @returns {Promise<Record<string, number[]>>} the median in ns, and the ratio of ours to it
+ * @returns {Promise<Record<string, number[]>>} per way: the median in ns, and the ratio of rt.mjs to this way
  */
 async function ratios(isCollecting) {
   const csp = await peer('@thi.ng/csp/index.js')
@@ -61,7 +61,7 @@ async function main() {
   for (const path of ['@thi.ng/csp/index.js', 'medium/lib/index.js']) await peer(path)
   const found = { without: [], collecting: [] }
   for (let i = 0; i < Number(processes); i++) {
-    // In turn, so that both modes meet the same disturbances.
+    // Alternate the modes, so that both meet the same disturbances.
     for (const mode of Object.keys(found)) {
       const own = fileURLToPath(import.meta.url)
       const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', own, '--turn', mode])

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { preemptify } from '../addons/preemptify.mjs'
 import { cpuTime, heading, median, peer, table, target } from './support.mjs'
 
-// Large programs are compiled again and again in one process, each time after acorn has parsed the same text. No
-// collection is forced: it would throw away compiled code, and this is about a warm process.
-// The memory is that of a process of its own, which compiles a program once.
+// Compiles large programs repeatedly in one process, each time after acorn has parsed the same text. No
+// collection is forced, because it would discard compiled code, and this bench measures a warm process. The
+// peak memory is measured in a separate process that compiles a program once.
 
 const passes = 5
 const folder = new URL('./peers/node_modules/', import.meta.url)
@@ -37,7 +37,7 @@ async function compare() {
   console.log('')
 }
 
-/** MB/s of the compiler and of acorn, the growth of the text, and MB at most in use. */
+/** Measures MB/s of the compiler and of acorn, the growth of the text, and the peak memory, MB. */
 function costs(name, acorn) {
   const text = readFileSync(new URL(name, folder), 'utf8')
   const size = text.length / 1e6

@@ -29,7 +29,9 @@ const generators = {
   * other() { other() }
 }
 
-/** By increasing importance: a list in the order of registration calls the most important last. */
+/**
+ * Registers handlers by increasing priority, so that a list in order of registration calls the best one last.
+ */
 function eventWith(scheduler, { handle, other }, others) {
   const event = new AsyncEvent({ scheduler })
   for (let i = 0; i < others; i++) event.handle(other, { priority: 1 + i })
@@ -38,8 +40,8 @@ function eventWith(scheduler, { handle, other }, others) {
 }
 
 /**
- * Between two fires as many handlers run as with the most others: what they leave of the processor's caches
- * is the same for all.
+ * Returns the number of handlers that run between two fires. All variants then run equally many handlers, so
+ * that all meet the same state of the processor's caches.
  */
 const between = others => most - others
 
@@ -47,7 +49,7 @@ function check() {
   if (handled !== fires * most) throw new Error(`${handled} of ${fires * most} handlers ran`)
 }
 
-/** A job fires, and goes on when all handlers are done. */
+/** A job fires, and resumes when all handlers have finished. */
 const fromJob = handlers => others => {
   const host = synchronousHost()
   const scheduler = new Scheduler({ policy: fp, host, round: Infinity })
@@ -70,7 +72,7 @@ const fromJob = handlers => others => {
   }
 }
 
-/** Code outside of jobs fires; the handler runs in the next turn of the event loop. */
+/** Code outside of jobs fires. The handler runs in the next event-loop turn. */
 function fromOutside(others) {
   const scheduler = new Scheduler({ policy: fp, host: defaultHost() })
   const event = eventWith(scheduler, functions, others)
@@ -125,17 +127,17 @@ for (let pass = -warmUps; pass < passes; pass++) {
       const at = (turn + pass + warmUps) % runs.length
       const samples = []
       await runs[at](samples)
-      // The first passes are warm-up.
+      // Discard the first passes as warm-up.
       if (pass >= 0) passes[at].push(samples)
     }
   }
 }
 
-// Where a clock ticks so seldom that most fires take no time by it, only means of all of them tell.
+// With a coarse clock most fires take 0 ms, so only the means of many fires are meaningful.
 const isCoarse = variants.some(({ passes }) => passes.some(samples => median(samples.flat()) === 0))
 const middle = isCoarse ? mean : median
 
-/** Within a pass, whose runs share the machine's mood. */
+/** Compares runs of the same pass, because they share the current load of the machine. */
 const growth = ({ passes }, at) => isCoarse ? mean(passes[at].flat()) / mean(passes[0].flat())
   : median(passes[at].map((samples, pass) => median(samples) / median(passes[0][pass])))
 

@@ -6,7 +6,7 @@ import { barChart, lineChart, picture } from './support-chart.mjs'
 import { compare, receive } from './support-external.mjs'
 import { heading, optionsOf, table, target } from './support.mjs'
 
-/** A server of WebSockets in a thread of its own: `/bare` answers every message, others have channels. */
+/** Serves WebSockets in a separate thread: `/bare` answers every message, other paths have channels. */
 async function serveSockets() {
   const server = createServer()
   server.on('upgrade', (request, socket, head) => {
@@ -19,14 +19,14 @@ async function serveSockets() {
 
 const places = []
 
-/** Figures 4, 5 and 7 of Communicating Generators. */
+/** Draws figures 4, 5 and 7 of Communicating Generators. */
 async function draw() {
   const ways = { bare: 'bare, there and back', inJob: 'channel, in jobs' }
   const of = kind => places.filter(({ place }) => place.includes(kind))
   for (const [figure, kind] of [[4, 'WebSocket'], [5, 'worker']]) {
     await picture(`csp-figure-${figure}`, barChart({
       title: `us to send a number over a ${kind}`, least: 1,
-      // In words: twice a message one way over sockets. Over workers it is only said to be less.
+      // Published in words: for WebSockets, twice the time of a message one way; for workers, only "less".
       groups: of(kind).map(({ place, rows: [{ bare, inJob }] }) => ({
         label: place, bars: [{ name: ways.bare, value: bare }, { name: ways.inJob, value: inJob, beside: kind === 'WebSocket' ? bare : undefined }]
       }))
@@ -78,7 +78,8 @@ if (isMainThread) {
   const values = optionsOf({ browsers: false })
   heading('what a channel adds to a message between threads or machines',
     'wall time; bare: the message goes there, an answer comes back; workers get large buffers transferred')
-  // The kernel may keep two threads that take turns on one core, and move others apart: there each message wakes a core.
+  // The kernel may run two threads on one core or on different cores. On different cores each message wakes a
+  // core.
   console.log('Two threads on one core meet within 10 us, on two within 70; only those that are placed alike compare ' +
     '(taskset -c 0).\n')
   const server = new Worker(new URL(import.meta.url))

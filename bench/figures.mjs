@@ -5,11 +5,16 @@ import { barChart, picture } from './support-chart.mjs'
 import { generateTaskSets } from './support-generated.mjs'
 import { heading, table, target } from './support.mjs'
 
-// Figures 5 and 6 of RT.js, on both clocks, beside the published ones. At the paper's scale (1000 sets of 10 s, by each
-// policy on each clock: about half a day): node bench/figures.mjs --sets all --generated 750 --seconds 10 --svg .
+// Draws figures 5 and 6 of RT.js on both clocks, beside the published ones. The paper's scale is 1000 sets of
+// 10 s with each policy, which takes about half a day:
+//
+//   node bench/figures.mjs --sets all --generated 750 --seconds 10 --svg .
 const { generated, ...options } = parseOptions(process.argv.slice(2), { generated: text('0'), svg: text(undefined) })
 
-/** Means in percent by Dietrich et al. (Node 8, i5-6400); FCFS is plain JavaScript. The overheads of all sets are medians. */
+/**
+ * The means published by Dietrich et al. (Node 8, i5-6400), percent. FCFS is plain JavaScript. The overheads
+ * of all sets are medians.
+ */
 const published = {
   bins: ['0.0-0.1', '0.1-0.2', '0.2-0.3', '0.3-0.4', '0.4-0.5', '0.5-0.6', '0.6-0.7', '0.7-0.8', '0.8-0.9', '0.9-1.0', '> 1', 'all'],
   misses: {

@@ -11,7 +11,7 @@ if (globalThis.gc === undefined) {
   process.exit(2)
 }
 
-// Without it, what yields and jobs leave behind is measured first, which takes minutes.
+// With --kept, skip the growth of the heap, whose measurement takes minutes.
 const { kept: isShort } = optionsOf({ kept: false })
 
 const scheduler = new Scheduler()
@@ -46,7 +46,7 @@ function fails() {
   throw new Error('on purpose')
 }
 
-/** Spawns in batches, as a page would: the queue stays short, the number of jobs does not. */
+/** Spawns in batches, as a page would, so that the queue stays short although there are many jobs. */
 async function inBatches(times, spawn) {
   for (let i = 0; i < times; i += 1000) {
     for (let k = 0; k < 1000; k++) spawn(i + k)
@@ -109,7 +109,7 @@ async function cancelledWaits(times, promise) {
   }
 }
 
-/** Heap in use after everything that can be collected was. */
+/** Returns the used heap after everything collectable has been collected. */
 async function heapUsed() {
   for (let turn = 0; turn < 3; turn++) {
     await new Promise(setImmediate)
@@ -124,7 +124,7 @@ if (!isShort) await measureGrowth()
 async function measureGrowth() {
   const outcomes = []
   for (const [name, times, run] of cases) {
-    // The first thousands make code and tables that stay; they are not what a leak looks like.
+    // Warm up: the first runs create code and tables that stay. They are not a leak.
     await run(times / 20)
     const before = await heapUsed()
     await run(times)
@@ -136,9 +136,10 @@ async function measureGrowth() {
     outcomes.map(({ name, times, before, growth }) =>
       [name, figure(times), before / 1000, growth / 1000, Math.max(0, growth / times)])
   )
-  // No object takes less than 16 bytes; what is below this is tables and code.
+  // An object takes at least 16 bytes, so a smaller growth consists of tables and code.
   const each = ({ growth, times }) => growth / times
-  // A promise keeps the reactions of jobs that have stopped waiting until it settles; no program can remove them.
+  // A promise keeps the reactions of jobs that have stopped waiting until it settles; no program can remove
+  // them.
   const ours = outcomes.filter(({ name }) => !name.endsWith('never settles'))
   const worst = ours.reduce((left, right) => each(right) > each(left) ? right : left)
   target(`largest growth: ${worst.name}`, each(worst), { most: 4, unit: ' bytes each' })
@@ -146,7 +147,7 @@ async function measureGrowth() {
   target('listeners left on the abort signal', listeners.length, { most: 0 })
 }
 
-/** As Qduino's Table VIII: what there is to keep. */
+/** The objects whose size is measured, as in Qduino's Table VIII. */
 const kept = [
   ['an empty object', () => ({})],
   ['a generator', () => yields(1)],
@@ -188,7 +189,7 @@ console.log('\n### What is kept, bytes each (Qduino, Table VIII: a sketch of two
 const footprints = []
 for (const [name, make] of kept) footprints.push([name, await bytesOf(make)])
 table(['', 'bytes'], footprints)
-// Many, so that tables and chunks of the heap do not count.
+// Use many jobs, so that tables and chunks of the heap do not matter.
 target('a ready job, of 100 000', await bytesOf(() => paused.spawn(nothing), 100_000), { most: 220, unit: ' bytes' })
 await picture('qduino-table-8', barChart({
   title: 'Table VIII, bytes; published, text and data of a sketch of two loops, and of its kernel', least: 10,

@@ -1,7 +1,7 @@
 import { eachBrowser, kinds } from './support-browsers.mjs'
 
-// Benches that are written for Node, as they are, in pages: `node bench/in-pages.mjs channels`. What they need of Node is in
-// support-node.mjs; their clock is the page's, by wall time.
+// Runs unmodified benches for Node in pages: `node bench/in-pages.mjs channels`. support-node.mjs replaces
+// the parts of Node that they need. They read the page's clock, which is wall time.
 const [wanted, [name, ...args]] = process.argv[2] === '--browsers' ? [process.argv[3].split(','), process.argv.slice(4)]
   : [kinds, process.argv.slice(2)]
 if (name === undefined || name === '--help') {
@@ -10,7 +10,7 @@ job-creation, dispatch-latency, periodic-jitter, or reservations --clock wall --
   process.exit()
 }
 
-/** Runs in the page, which is not waited for: drivers lose patience. */
+/** Starts a bench in the page without waiting for it, because browser drivers time out. */
 function start(report, name, args) {
   const { log } = console
   const lines = []

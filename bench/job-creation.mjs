@@ -19,7 +19,7 @@ function begun() {
   startedAt = clock()
 }
 
-/** Creates and waits, one after the other, or each after a pause, ms. */
+/** Creates jobs and waits for each, one after another, or each after a pause, ms. */
 function outside(create, pause = 0) {
   return async samples => {
     for (let i = 0; i < (pause > 0 ? starts / 50 : starts); i++) {
@@ -33,7 +33,7 @@ function outside(create, pause = 0) {
   }
 }
 
-/** A job creates a more eligible one, which starts at the next point. */
+/** A job creates a more eligible job, which starts at the next preemption point. */
 function inJob(make) {
   const host = synchronousHost()
   const scheduler = new Scheduler({ host, round: Infinity })
@@ -94,7 +94,7 @@ for (let pass = 0; pass < passes; pass++) {
     const { run, samples } = variants[(turn + pass) % variants.length]
     const outcome = []
     await run(outcome)
-    // The first two passes are warm-up.
+    // Discard the first two passes as warm-up.
     if (pass > 1) samples.push(...outcome)
   }
 }

@@ -6,7 +6,9 @@ const rounds = 5_000
 
 heading('what locks and critical sections cost', `CPU time, ${figure(rounds)} rounds a run`)
 
-/** `spawn` starts the jobs of one run on a scheduler and returns the last one to end. */
+/**
+ * Describes a variant. `spawn` starts the jobs of one run on a scheduler and returns the job that ends last.
+ */
 function variant(name, spawn, { operations = rounds, ...options } = {}) {
   const host = synchronousHost()
   const scheduler = new Scheduler({ host, policy: fp, ...options })
@@ -35,7 +37,7 @@ function repeat(body) {
   return scheduler => scheduler.spawn(function* () { for (let i = 0; i < rounds; i++) yield* body() })
 }
 
-/** What a lock costs at least: a flag, and a yield. */
+/** The lower bound for a lock: a flag and a yield. */
 const flag = { isHeld: false }
 const mutex = new Mutex()
 const semaphore = new Semaphore(1)
@@ -68,7 +70,7 @@ printRows('section', 'ns per round', await measure([
   }, { uses: [resource] }))
 ], { time: 60 }))
 
-/** Ten jobs of equal priority, each of which hands over at every yield, and so while it holds the lock. */
+/** Runs ten jobs of equal priority. Each yield switches to another job, also while the lock is held. */
 function contended(name, body) {
   return variant(name, scheduler => {
     let last
@@ -112,8 +114,9 @@ const semaphores = {
 }
 
 /**
- * A chain of locks: every job holds one and waits for that of the job before, which is less eligible. The first
- * inherits from all of them, one after the other; then they are let go of from the beginning.
+ * Builds a chain of locks. Every job holds a lock and waits for the lock of the previous job, which is less
+ * eligible. The first job inherits the priority of each new job in turn. Then the locks are released,
+ * starting with the first one.
  */
 function chain(name, depth, { make, take, leave }) {
   const turns = Math.ceil(1000 / depth)
@@ -130,7 +133,7 @@ function chain(name, depth, { make, take, leave }) {
       yield take(locks[0])
       for (let i = 1; i <= depth; i++) {
         last = scheduler.spawn(link, { priority: i }, locks[i], locks[i - 1])
-        yield // until it waits
+        yield // until the new job waits
       }
       leave(locks[0])
       yield last
@@ -147,7 +150,7 @@ for (const depth of [1, 2, 4, 8, 16, 32]) {
 }
 table(['depth', 'semaphores, which lend nothing: ns per job', 'mutexes', 'ratio'], chains)
 
-/** So many jobs, each of a priority of its own, which do nothing else; the most eligible ends first. */
+/** Spawns many jobs that only count, each with its own priority. The most eligible one ends first. */
 function crowd(name, jobs, optionsOf) {
   return variant(name, scheduler => {
     let last
@@ -156,7 +159,7 @@ function crowd(name, jobs, optionsOf) {
   }, { operations: jobs })
 }
 
-/** They come while the lock is held, and all wait. */
+/** Spawns the jobs while the lock is held, so that all wait for it. */
 function queue(name, jobs, lock) {
   const work = () => lock.use(count)
   return variant(name, scheduler => {
@@ -169,7 +172,7 @@ function queue(name, jobs, lock) {
   }, { operations: jobs })
 }
 
-/** Each waits for the end of the one before, all equally eligible; then they end, one after the other. */
+/** Spawns jobs of equal rank, each of which waits for the previous one. Then they end one after another. */
 function line(name, jobs) {
   return variant(name, scheduler => {
     const gate = new Semaphore(0)

@@ -19,16 +19,16 @@ const p99 = list => ms(quantile(list, 0.99))
 const most = list => ms(quantile(list, 1))
 const share = (part, whole) => `${(100 * part / whole).toFixed(1)} %`
 
-// --- nothing but one alarm
+// --- a single alarm
 
-/** Runs in the page. @returns how late each came, ms */
+/** Measures one alarm. Runs in the page. @returns latenesses, ms */
 async function keep(way, period, duration) {
   const { Scheduler } = await import('/rt.mjs')
   const { every } = await import('/alarms.mjs')
   const scheduler = new Scheduler()
   const late = []
   const begin = scheduler.now()
-  // Once for each period; what comes as late as the next has missed its own.
+  // Count one call per period. A call that is late by a whole period has missed it.
   let latest = begin
   const came = due => {
     const time = scheduler.now()
@@ -46,13 +46,17 @@ async function keep(way, period, duration) {
       return () => clearInterval(interval)
     }
   }[way]()
-  // The last one has half a period to come.
+  // Wait half a period longer for the last call.
   await new Promise(resolve => setTimeout(resolve, duration + period / 2))
   stop()
   return { late, periods: Math.floor((scheduler.now() - begin) / period) }
 }
 
-/** Processor time that all processes of a browser have taken, ms; undefined where there is no /proc. @param {number} group */
+/**
+ * Returns the processor time of all processes of a browser, ms; undefined without /proc.
+ *
+ * @param {number} group
+ */
 function processorTime(group) {
   try {
     return readdirSync('/proc').filter(name => /^\d+$/.test(name)).reduce((sum, pid) => sum + timeOf(pid, group), 0)
@@ -64,11 +68,12 @@ function processorTime(group) {
 function timeOf(pid, group) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // What follows the command's name, which may contain anything: state, parent, group, ..., user, system.
+    // The fields after the command's name, which may contain any character: state, parent, group, ..., user,
+    // system.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return Number(fields[2]) === group ? 10 * (Number(fields[11]) + Number(fields[12])) : 0
   } catch {
-    return 0 // it has ended
+    return 0 // the process has ended
   }
 }
 
@@ -80,7 +85,7 @@ async function idleIn(browser, place, isolated, rows) {
     const taken = processorTime(browser.pid) - before
     return { what: way, period, ...found, processor: taken / (performance.now() - begin) }
   }
-  // A page that has just been loaded has things to do.
+  // Wait until the page has finished loading.
   await elapse(2000)
   const found = []
   for (const period of periods) found.push(await run('every', period))
@@ -88,7 +93,7 @@ async function idleIn(browser, place, isolated, rows) {
   const { processor: page } = await run('none', 100)
   if (browser.hide) { // WebDriver cannot
     await browser.hide()
-    // Browsers hold back a hidden page's timers after a moment.
+    // Browsers throttle the timers of a hidden page after a moment.
     await elapse(1000)
     found.push({ ...await run('every', 100), what: 'hidden, every' })
     await browser.show()
@@ -107,9 +112,13 @@ async function idleIn(browser, place, isolated, rows) {
   }
 }
 
-// --- alarms beside endless jobs, and what a bare loop sees
+// --- alarms beside endless jobs, and the lower bound: a bare polling loop
 
-/** Runs in the page. @returns due and actual time of each alarm, first and last ms of each turn */
+/**
+ * Measures many alarms under load. Runs in the page.
+ *
+ * @returns the due time and the actual time of each alarm, and the start and end of each round
+ */
 async function measure(way, duration) {
   const { Scheduler, budget, defaultHost } = await import('/rt.mjs')
   const { after } = await import('/alarms.mjs')
@@ -118,7 +127,7 @@ async function measure(way, duration) {
   const rounds = []
   const chains = 200
   const delay = () => 1 + 19 * Math.random()
-  // The page draws, as pages do that keep the thread this busy.
+  // Draw frames, as pages do that keep the thread this busy.
   let frames = 0
   let isOver = false
   requestAnimationFrame(function draw() {
@@ -148,7 +157,7 @@ async function measure(way, duration) {
       for (let chain = 0; chain < chains; chain++) set()
       return () => scheduler.pause()
     },
-    // Nothing but the clock, for as long as a round of the scheduler, posted like one.
+    // Only polls the clock, for as long as a round of the scheduler, in turns posted like rounds.
     polling() {
       const dues = Array.from({ length: chains }, () => host.now() + delay())
       let next = Math.min(...dues)
@@ -182,7 +191,10 @@ async function measure(way, duration) {
   return found
 }
 
-/** What came due between two rounds could not fire before the next one: that wait is the browser's. */
+/**
+ * Returns the latenesses. An alarm that was due between two rounds could not fire before the next round; the
+ * wait until then is the browser's and is not part of `within`.
+ */
 function lateness({ fired, rounds }) {
   fired.sort((a, b) => a[0] - b[0])
   let next = 0

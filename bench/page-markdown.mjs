@@ -13,7 +13,7 @@ if (!existsSync(new URL('peers/node_modules/marked', import.meta.url))) {
   process.exit()
 }
 
-/** Runs in the page. */
+/** Renders the text and measures the page. Runs in the page. */
 async function start(report, way, size) {
   const { Frames, runPlain, runPreempted } = await import('/examples/preemptify/experiment.mjs')
   const { markdown } = await import('/examples/service-worker/markdown.mjs')
@@ -39,7 +39,7 @@ async function start(report, way, size) {
     frames.add(time)
     requestAnimationFrame(draw)
   })
-  // Not awaited: keys are to come meanwhile.
+  // Not awaited, because keys must arrive during the measurement.
   const measure = async () => {
     await drawn(60)
     frames.watch(performance.now())

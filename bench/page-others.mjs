@@ -13,7 +13,7 @@ const values = optionsOf({ keys: '100', pause: '100', browsers: kinds.join(), wa
 const searches = Math.round(Number(values.keys) / 2)
 const edits = Number(values.keys) - searches
 
-/** Runs in the page. */
+/** Registers the service worker that rewrites the page's modules. Runs in the page. */
 async function register() {
   const { controlled } = await import('/examples/service-worker/register.mjs')
   await controlled('/examples/service-worker/sw.mjs?match=/others/app|/peers/', { scope: '/' })
@@ -48,12 +48,15 @@ async function measure(browser, server, way) {
 }
 
 /**
- * What the thread of a page takes by itself: other processes may keep it from running.
+ * Measures the processor time of the page's thread. Unlike wall time, it does not include other processes.
  *
- * @param {any[]} events of Chromium's trace
- * @returns {{ tasks: number[], interactions: number[], longest: { name: string, time: number, parts: [string, number][] }[] } | null} ms of the
- *   processor, ascending: of its tasks, and of those between interactions and the next paint; and what the longest task and the longest
- *   interval between frames consist of, ms
+ * @param {any[]} events events of a Chromium trace
+ * @returns {{
+ *   tasks: number[], interactions: number[],
+ *   longest: { name: string, time: number, parts: [string, number][] }[]
+ * } | null} processor times in ascending order, ms. `tasks`: of each task; `interactions`: of the tasks
+ *   between an interaction and the next paint; `longest`: the parts of the longest task and of the longest
+ *   interval between frames
  */
 function processorTimes(events) {
   const told = events.filter(({ name, ph, args }) => name === 'EventTiming' && ph === 'b' && args.data?.interactionId > 0)
@@ -83,7 +86,11 @@ function processorTimes(events) {
   }
 }
 
-/** @param {any[]} events of one thread, in others or beside them @returns {{ name: string, ts: number, time: number }[]} what each takes itself, us */
+/**
+ * Returns the duration of each event without the events nested in it, us.
+ *
+ * @param {any[]} events events of one thread @returns {{ name: string, ts: number, time: number }[]}
+ */
 function ownTimes(events) {
   const around = []
   return events.sort((a, b) => a.ts - b.ts || b.dur - a.dur).map(({ name, ts, dur, args }) => {
@@ -95,14 +102,14 @@ function ownTimes(events) {
   })
 }
 
-/** What takes longest between two times. */
+/** Returns the six longest parts between two times. */
 function partsOf(own, from, to) {
   const times = new Map()
   for (const { name, ts, time } of own) if (ts >= from && ts < to) times.set(name, (times.get(name) ?? 0) + time / 1000)
   return [...times].filter(([, time]) => time >= 0.5).sort(([, a], [, b]) => b - a).slice(0, 6)
 }
 
-/** What the calls that plain JavaScript makes take of the time that they take there. */
+/** Returns the time of the page's calls relative to plain JavaScript, for the same number of calls. */
 function workOf(found, plain) {
   const time = calls => calls.reduce((sum, { calls: count, time }, i) => sum + time / count * plain.calls[i].calls, 0)
   return time(found.calls) / time(plain.calls)

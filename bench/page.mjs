@@ -37,7 +37,7 @@ const passes = Number(values.passes)
 if (!(Number.isInteger(passes) && passes >= 1)) {
   throw new RangeError(`passes must be a whole number >= 1, got ${values.passes}`)
 }
-// A page that asked for what is not there would find an error on its console.
+// The page fetches React's scheduler only if it is installed. A failed request would log an error.
 const hasReact = existsSync(new URL('./peers/node_modules/scheduler', import.meta.url))
 const listed = (name, known) => values[name].split(',').map(item => {
   if (!known.includes(item)) throw new RangeError(`${name} must be of ${known.join(', ')}, got ${item}`)
@@ -47,8 +47,8 @@ const kinds = listed('browsers', everyKind)
 const origins = listed('pages', ['isolated', 'plain'])
 
 /**
- * Ways and loads of a pass, in the order in which they run: the ways that are compared follow each other, since machines
- * change their speed.
+ * Returns the ways and loads of a pass in running order. Ways that are compared run one after another,
+ * because machines change their speed over time.
  *
  * @param {string} origin @returns {[string, string][]}
  */
@@ -62,7 +62,7 @@ function stepsIn(origin) {
   return [...each(['plain', 'edf'], everyLoad), ...each(others, ['all'])]
 }
 
-/** Runs in the page. */
+/** Runs the subtests. Runs in the page. */
 async function start(report, steps, seconds, hasReact, typing) {
   const { benchmark } = await import('/examples/macro/page.mjs')
   const { ways } = await import('/examples/macro/ways.mjs')
@@ -74,9 +74,9 @@ async function start(report, steps, seconds, hasReact, typing) {
   field.focus()
   const found = steps.map(([id, subtest]) => ({ way: known.find(way => way.id === id), subtest }))
     .filter(({ way }) => way !== undefined)
-  // Not awaited: keys are to come meanwhile.
+  // Not awaited, because keys must arrive during the measurement.
   benchmark({ steps: found, seconds, typing }).then(async results => {
-    // What was typed last may be about to come.
+    // Wait for the last typed keys, which may not have arrived yet.
     await new Promise(resolve => setTimeout(resolve, 500))
     return { ...results, keys }
   }, error => ({ error: error.stack })).then(results => {
@@ -98,7 +98,7 @@ async function measure(browser, server, origin) {
   return { ...found, typed }
 }
 
-/** Figure 8 of RT.js: the frames of each second. */
+/** Draws figure 8 of RT.js: the frames of each second. */
 async function draw(page, { outcomes }) {
   const curves = [...new Set(outcomes.map(({ title }) => title))].map(name => {
     const own = outcomes.filter(({ title }) => title === name)
@@ -121,7 +121,10 @@ const pair = spread => spread === null ? '-' : `${spread.median.toFixed(1)} / ${
 const timing = ms => ms < 16 ? '<16' : String(ms)
 const rate = value => value > 0 ? figure(value) : '-'
 
-/** The share of plain JavaScript's background work that was got through in the same pass; null where there is none. */
+/**
+ * Returns the background work of a run relative to plain JavaScript in the same pass; null if the load has no
+ * background work.
+ */
 function throughput(outcome, outcomes) {
   const alike = way => outcomes.filter(other => other.way === way && other.subtest === outcome.subtest)
   const plain = alike('plain')[alike(outcome.way).indexOf(outcome)]
@@ -183,7 +186,7 @@ function print(page, { outcomes, typed, keys }) {
   console.log(`${typed} keys typed, ${keys} arrived, ${lost} of those within subtests were not handled.\n`)
 }
 
-/** The worst of all pages, beside what it should be. */
+/** Compares the worst results of all pages with the targets. */
 function judge() {
   const outcomes = all.flatMap(({ outcomes }) => outcomes)
   const ours = outcomes.filter(({ way }) => scheduled.includes(way))

@@ -1,4 +1,5 @@
-// What first fit places on 1 to 256 cores, beside what is proved of it; each core's schedule then runs on a virtual host.
+// Measures how much first fit places on 1 to 256 cores, beside the proven bounds. The schedule of each core
+// then runs on a virtual host.
 import { Workers } from '../addons/workers.mjs'
 import { loadTaskSets } from '../examples/task-sets/task-sets.mjs'
 import { Scheduler, edf, rm } from '../rt.mjs'
@@ -7,10 +8,10 @@ import { execute, virtualHost } from '../test/support/virtual-host.mjs'
 import { cpuTime, heading, table } from './support.mjs'
 
 const MOST = 0.5
-/** ms that each core is simulated for. */
+/** Simulated time of each core, ms. */
 const HORIZON = 200
 
-/** Parts of a core that are always placed, where no task takes more than MOST of one. */
+/** Proven bounds: the share of each core that is always placed if no task uses more than MOST of a core. */
 const bounds = {
   // Lopez, Diaz, Garcia 2004, with b = floor(1 / MOST)
   edf: cores => (Math.floor(1 / MOST) * cores + 1) / (Math.floor(1 / MOST) + 1) / cores,
@@ -26,7 +27,11 @@ const drawn = Array.from({ length: 2000 }, () => {
   return { wcet: Math.max(1, Math.round(random.real(0, MOST) * period)), period }
 })
 
-/** The first so many as fit: the error names the one that does not. @param {any[]} tasks @param {any} options */
+/**
+ * Returns the longest prefix of tasks that fits. The error message names the first task that does not fit.
+ *
+ * @param {any[]} tasks @param {any} options
+ */
 function fill(tasks, options) {
   try {
     Workers.partition(tasks.map((task, index) => ({ ...task, name: String(index) })), options)
@@ -36,7 +41,7 @@ function fill(tasks, options) {
   }
 }
 
-/** Misses on one core. @param {any[]} tasks @param {any} policy */
+/** Simulates one core and returns the number of misses. @param {any[]} tasks @param {any} policy */
 function simulate(tasks, policy) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, policy, budget: 1, slice: Infinity, round: Infinity })
@@ -50,7 +55,11 @@ function simulate(tasks, policy) {
   return scheduler.stats().misses
 }
 
-/** us of the spawning thread for a job that is placed by load: workers that never answer. @param {number} size */
+/**
+ * Measures `spawn` with placement by load, us per job of the spawning thread. The workers never answer.
+ *
+ * @param {number} size
+ */
 function spawning(size) {
   const deaf = { postMessage() {}, addEventListener() {}, removeEventListener() {} }
   const workers = new Workers(() => ({ ...deaf }), { size })
@@ -79,4 +88,4 @@ for (const cores of [1, 4, 16, 64, 256]) {
   }
 }
 table(['cores', 'policy', 'tasks', 'placed', 'of each core', 'proved', 'us to place a task', 'us to spawn a job by load', 'misses'], rows)
-process.exit() // the deaf workers
+process.exit() // the workers that never answer keep the process alive

@@ -4,10 +4,11 @@ import { budget, defaultHost, Scheduler } from '../rt.mjs'
 import { heading, optionsOf, quantile, seededRandom, statistics, statisticsColumns, table, target } from './support.mjs'
 import { processorClock } from './support-clock.mjs'
 
-// RTJPerf, periodic thread test (Corsaro and Schmidt 2003, 4.3.2, figure 11). 1000 of each, as there: --seconds 500
+// RTJPerf, periodic thread test (Corsaro and Schmidt 2003, 4.3.2, figure 11). For 1000 samples each, as in
+// the paper: --seconds 500
 const values = optionsOf({ seconds: '2' })
 const periods = [1, 5, 10, 50, 100, 500] // ms
-const duration = Number(values.seconds) * 1000 // ms of each turn
+const duration = Number(values.seconds) * 1000 // ms per variant
 const warmUp = 500
 
 const { wall, running: now, takenSince } = processorClock()
@@ -64,8 +65,8 @@ function loop(period) {
 }
 
 /**
- * How much longer than the period the actual one was, as RTJPerf measures: what was lost before, or comes
- * early, is not held against it.
+ * Measures how far the actual period exceeds the nominal period, as RTJPerf does. Earlier delays, and calls
+ * that come early, do not count.
  */
 function interval(period) {
   const deviations = []
@@ -132,7 +133,7 @@ print(idleOutcomes)
 console.log('Beside 100 % of work (four endless jobs; beside setInterval, plain jobs of 20 to 50 ms):\n')
 print(busyOutcomes)
 
-// Of the other periods there are too few for a 99th percentile that is not the maximum.
+// The longer periods have too few samples for a 99th percentile below the maximum.
 const shortest = variant => busyOutcomes[variant][0].late
 const came = Math.min(...busyOutcomes[0].map(({ came }) => came))
 target('start jitter at 100 %, period 1 ms, jobs, p99', shortest(0), { most: 1, unit: ' ms' })

@@ -9,8 +9,9 @@ import { preemptible } from '../test/support/drive.mjs'
 import { comparePrograms, compareStopify, programs } from './support-programs.mjs'
 import { cpuTime, figure, heading, median, table, target } from './support.mjs'
 
-// Nothing: functions and whole programs. `functions`, `programs`, `packages`, `stopify`: only these. Anything else is a
-// part of names, and what has one runs: `fib sort`, `marked`.
+// Arguments: none runs functions and whole programs; `functions`, `programs`, `packages` and `stopify` run
+// only these. Any other word is a part of a name and selects the entries with this part: `fib sort`,
+// `marked`.
 const words = process.argv.slice(2)
 const groups = words.filter(word => ['functions', 'programs', 'packages', 'stopify'].includes(word))
 const patterns = words.filter(word => !groups.includes(word))
@@ -37,7 +38,10 @@ function rewriteSpeed() {
     .map(source => source.slice(source.indexOf(') {\n') + 2))
   let made = 0
 
-  /** A function of about so many characters: bodies of the corpus, a block each, no two sources the same. */
+  /**
+   * Returns a function of about `length` characters: blocks with bodies of the corpus, different in each
+   * call.
+   */
   function source(length) {
     const blocks = []
     for (let rest = length, i = made++; rest > 100; i++) {
@@ -50,7 +54,7 @@ function rewriteSpeed() {
     return `function work${made}(list, a, b, n) {\n${blocks.join('\n')}\n}`
   }
 
-  /** ms per character, the least and the median of several turns over `count` functions each. */
+  /** Measures ms per character: the minimum and the median of nine passes over `count` functions each. */
   function perCharacter(length, count, work) {
     const costs = []
     for (let turn = 0; turn < 9; turn++) {
@@ -65,7 +69,8 @@ function rewriteSpeed() {
   }
 
   const rewriting = { prepare: text => new Function(`return ${text}`)(), run: fn => preemptify(fn) }
-  // The floor: what the engine itself takes to look at the same source, functions in it left for later.
+  // The lower bound: the time in which the built-in parser scans the same source without compiling inner
+  // functions.
   const compiling = { prepare: text => `return ${text}`, run: text => new Function(text) }
 
   const speed = perCharacterCost => 1 / (perCharacterCost * 1000)
@@ -90,7 +95,7 @@ function rewriteSpeed() {
   console.log('')
 }
 
-/** The sizes of the compiler and of the run-time support, which pages load beside rt.mjs. */
+/** Prints the sizes of the compiler and of the run-time support, which pages load in addition to rt.mjs. */
 function size() {
   console.log('### size\n')
   const bundles = ['addons/preemptify.mjs', 'addons/preemptify/runtime.mjs', 'rt.mjs'].map(bundleOf)
@@ -155,7 +160,7 @@ async function runTime() {
   if (patterns.length === 0) target(`median of ${all.length} algorithms`, median(all), { most: 1.5 })
 }
 
-/** CPU time of the original in ms, and of the two rewritten forms as ratios to it. */
+/** Measures the CPU time of the original in ms, and of the two rewritten forms as ratios to it. */
 async function compare(entry, scheduler) {
   const { fn, inputs, benchSize } = entry
   const counted = preemptible(entry)
@@ -175,7 +180,7 @@ async function compare(entry, scheduler) {
 
   const sample = async run => {
     const args = inputs(benchSize)
-    // From inside the event loop, as the pages' own code is.
+    // Start from the event loop, as the code of a page does.
     await new Promise(resolve => { setImmediate(resolve) })
     const started = cpuTime()
     await run(args)
@@ -187,11 +192,12 @@ async function compare(entry, scheduler) {
   globalThis.gc?.()
   const order = Object.entries(variants)
   for (let pass = 0, since = cpuTime(); pass < 21 && (pass < 7 || cpuTime() - since < 500); pass++) {
-    // Each goes first in its turn, or collections, which come in step with the runs, would always meet the same one.
+    // Rotate the order. Collections happen at regular intervals and would otherwise always hit the same
+    // variant.
     order.push(...order.splice(0, 1))
     for (const [name, run] of order) {
       const cost = await sample(run)
-      // After the forced collection the first passes warm up again.
+      // Discard the first passes, which warm up again after the forced collection.
       if (pass >= 2) costs[name].push(cost)
     }
   }

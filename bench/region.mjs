@@ -5,8 +5,9 @@ import { Region } from '../examples/region.mjs'
 import { budget, edf, Scheduler, Task } from '../rt.mjs'
 import { figure, heading, mean, quantile, statistics, statisticsColumns, table, target } from './support.mjs'
 
-// RTJPerf's memory tests (Corsaro and Schmidt 2003, 4.3.1): allocation by size, and creating, entering and leaving a scope;
-// then what the garbage collector does to deadlines. Samples are of single operations, as there, on the wall clock.
+// RTJPerf's memory tests (Corsaro and Schmidt 2003, 4.3.1): allocation by size, and creating, entering and
+// leaving a scope; then the effect of the garbage collector on deadlines. As in RTJPerf, a sample is one
+// operation in wall time.
 const clock = performance.now.bind(performance)
 const samples = 1000
 const lifetimes = 500
@@ -14,7 +15,7 @@ const warmUps = 3
 
 heading('memory of a scope beside memory of the heap', `${samples} samples each`)
 
-// First of all: what the other tests leave behind is not to be collected here.
+// Run this test first, so that it does not collect the garbage of the other tests.
 console.log('### Deadlines and the garbage collector\n')
 console.log('Every 5 ms a job filters 32 blocks of 8 kB into new arrays, beside a job that runs always; 10 s each.\n')
 const ways = [['heap', false], ['region', true]]
@@ -52,7 +53,7 @@ table(
 console.log('### Lost to alignment, of what 10 000 random arrays of 1 to 256 bytes take\n')
 table(['arrays of', 'lost'], [1, 2, 4, 8].map(width => [`${width}-byte elements`, `${figure(lost(width) * 100)} %`]))
 
-/** us, in the steady state: the same scope again and again. */
+/** Measures allocations in the steady state, in which the same scope is entered repeatedly, us. */
 function inRegion(size) {
   const region = new Region(size * samples)
   return repeated(taken => scoped(region, () => {
@@ -77,7 +78,7 @@ function onHeap(size) {
   })
 }
 
-/** The last of several runs: the first ones compile. */
+/** Returns the samples of the last of several runs. The first runs are slowed down by compilation. */
 function repeated(run) {
   for (let i = 0; i < warmUps; i++) run([])
   const taken = []
@@ -140,7 +141,7 @@ async function deadlines(inScope) {
   const observer = new PerformanceObserver(list => collections.push(...list.getEntries()))
   observer.observe({ type: 'gc' })
   const load = scheduler.spawn(function* () {
-    // Counted points: each `yield` would make an object, and collections of its own.
+    // Use counted points, because each plain `yield` would create an object and cause collections.
     for (;;) if (--budget.left <= 0) yield
   }, { name: 'load' })
   const { misses } = scheduler.stats()

@@ -6,7 +6,8 @@ import {
 
 const yields = 20_000
 const points = 3_000_000
-// More than a run takes, and half of the processor, since the I/O reservation has its share as well.
+// More capacity than a run needs, and only half of the processor, because the I/O reservation needs its share
+// as well.
 const plenty = { capacity: 5e8, period: 1e9, depleted: 'wait' }
 
 function* yielding(count) {
@@ -17,7 +18,7 @@ function* counting(count) {
   for (let i = 0; i < count; i++) if (--budget.left <= 0) yield
 }
 
-// A polling server consumes as a deferrable one does.
+// Polling servers are not listed: they consume their capacity like deferrable ones.
 const kinds = [
   ['none, fp', fp, () => undefined],
   ['none, edf', edf, () => undefined],
@@ -29,11 +30,12 @@ const kinds = [
 ]
 
 /**
- * Equal jobs with the same reservation, which is new in each run, and so never depleted.
+ * Returns variants with equal jobs in one reservation. Each run makes a new reservation, which is never
+ * depleted.
  * @param {number} operations
  * @param {(count: number) => Generator} work
  * @param {number} jobs
- * @param {object} options of the scheduler
+ * @param {object} options options of the scheduler
  */
 const variants = (operations, work, jobs, options) => kinds.map(([name, policy, reserve]) => ({
   name,
@@ -65,7 +67,7 @@ printRows('reservation', 'ns per switch', switches)
 
 console.log('### A depletion and a replenishment: 4 budgets of 16; a job without reservation has the rest\n')
 
-/** A clock of which every reading takes a ms: capacities last for as many budgets. */
+/** Returns a clock whose every reading takes 1 ms, so that a capacity of n ms lasts for n budgets. */
 function ticking() {
   let ticks = 0
   return () => ++ticks
@@ -114,7 +116,7 @@ console.log('### Creation\n')
 /**
  * @param {(scheduler: Scheduler) => object} make
  * @param {number} count
- * @returns {number} us for each of so many that one scheduler is given
+ * @returns {number} us per reservation, if `count` reservations are made on one scheduler
  */
 function creation(make, count) {
   const times = []
@@ -140,7 +142,7 @@ console.log('### A storm: events that are raised all at once, then handled, by a
 /**
  * @param {number} count
  * @param {(scheduler: Scheduler) => object} options
- * @returns {number[]} us each: raised, handled
+ * @returns {number[]} us per event: to raise it, to handle it
  */
 function storm(count, options) {
   const host = { ...synchronousHost(), eventTime: performance.now.bind(performance) }

@@ -7,7 +7,7 @@ import { multipleLoops } from './reservations/threads.mjs'
 import { repeated } from './reservations/workloads.mjs'
 import { heading, optionsOf } from './support.mjs'
 
-// Qduino's experiments. Longer: node bench/reservations.mjs --periods 100 --runs 10 --events 400
+// Qduino's experiments. For a longer run: node bench/reservations.mjs --periods 100 --runs 10 --events 400
 const experiments = {
   predictability: predictableLoops,
   isolation: isolatedLoops,

@@ -10,12 +10,13 @@ const onlyWhenNamed = new Set([
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** Every module beside this one is a bench, but for those that benches share. */
+/** The names of all benches: every module in this folder except this one and the shared ones. */
 const benches = readdirSync(folder)
   .filter(file => file.endsWith('.mjs') && file !== 'run.mjs' && !file.startsWith('support'))
   .map(file => file.slice(0, -'.mjs'.length))
 
-// `preemptify marked acorn`: what follows a bench's name and is none itself is handed to it.
+// Arguments after the name of a bench that are not benches themselves are passed to it:
+// `preemptify marked acorn`.
 const named = []
 for (const argument of process.argv.slice(2)) {
   if (benches.includes(argument)) named.push([argument])
@@ -30,7 +31,7 @@ const failed = []
 const all = benches.filter(name => !onlyWhenNamed.has(name)).map(name => [name])
 for (const [name, ...patterns] of named.length > 0 ? named : all) {
   const started = performance.now()
-  // A process each: what one bench teaches the compiler about the scheduler would slow down the next one.
+  // Use one process per bench: otherwise the type feedback of one bench would slow down the next one.
   if (await exitCode(name, patterns) !== 0) failed.push(name)
   console.log(`\n(${name}: ${Math.round((performance.now() - started) / 1000)} s)\n`)
 }

@@ -2,27 +2,27 @@ import { scheduler } from '../addons/scheduler.mjs'
 import { rt, Scheduler } from '../rt.mjs'
 import { cpuTime, heading, median, peer, quantile, table, target } from './support.mjs'
 
-const duration = 200 // ms of each turn
+const duration = 200 // ms per run
 const passes = 5
 
-// The polyfill looks for `self`, which Node does not have.
+// The polyfill needs `self`, which Node does not have.
 globalThis.self ??= globalThis
 await peer('scheduler-polyfill/dist/scheduler-polyfill.js')
 const polyfill = globalThis.scheduler
 
-/** What one turn counts: preemptions of async code, yields of the generator jobs beside it. */
+/** Counts of the current run: preemptions of async code, and yields of generator jobs. */
 let count = 0
 let beside = 0
 let ends = 0
 
-/** Looks at the clock every 64 preemptions: some variants keep every timer from ending the turn. */
+/** Reads the clock every 64 preemptions, because some variants let no timer fire that could end the run. */
 const goesOn = () => (++count & 63) !== 0 || performance.now() < ends
 
 async function loop(next) {
   while (goesOn()) await next()
 }
 
-/** An async job. @param {Scheduler} scheduler */
+/** Spawns an async job. @param {Scheduler} scheduler */
 const asyncJob = scheduler => scheduler.spawn(async () => {
   const job = scheduler.current
   while (goesOn()) await job.yield()
@@ -77,7 +77,7 @@ async function turn(start) {
   clearInterval(interval)
   return {
     rate: count / 1000 / elapsed,
-    // Other processes take no part in this one.
+    // CPU time excludes other processes.
     cpuRate: count / 1000 / (cpuTime() - cpuStarted),
     beside: beside / 1000 / elapsed,
     ...fired
@@ -90,7 +90,7 @@ const turns = new Map(variants.map(([name]) => [name, []]))
 for (let pass = 0; pass <= passes; pass++) {
   for (const [name, start] of variants) {
     const outcome = await turn(start)
-    // The first turn of each is its warm-up.
+    // Discard the first pass as warm-up.
     if (pass > 0) turns.get(name).push(outcome)
   }
 }
@@ -116,7 +116,10 @@ target(`${oneJob}, times setImmediate as a promise`, median(perTurn(oneJob)), { 
 
 const many = 100_000
 
-/** ns of CPU time for each task, posted at once; `all` asks for every outcome. */
+/**
+ * Measures ns of CPU time per task, all posted at once. `all`: whether to await every task or only the last
+ * one.
+ */
 async function posting(scheduler, all) {
   const started = cpuTime()
   const tasks = []

@@ -6,7 +6,7 @@ import {
 
 const batch = 1000
 
-// React's scheduler measures and warns unless it is told that this is no development.
+// Without this setting, React's scheduler runs in development mode, which measures and warns.
 process.env.NODE_ENV = 'production'
 const react = await peer('scheduler/index.js')
 const byReact = work => react.unstable_scheduleCallback(react.unstable_NormalPriority, work)
@@ -15,7 +15,7 @@ function nothing() {}
 
 function* nothingToYield() {}
 
-/** A scheduler that runs on the spot. */
+/** Returns a scheduler that runs synchronously, and its host. */
 function onTheSpot(options = {}) {
   const host = synchronousHost()
   return { scheduler: new Scheduler({ ...options, host }), host }
@@ -37,7 +37,7 @@ function batchOf(name, { scheduler, host }, spawn) {
   }
 }
 
-/** Schedules the same function `times` times; resolves when it has run so often. */
+/** Schedules a function `times` times. Resolves when it has run as often. */
 const allRun = (schedule, times) => new Promise(resolve => {
   let left = times
   const work = () => {
@@ -91,8 +91,8 @@ if (react !== undefined) {
   target(`batches of ${figure(batch)}, to React's scheduler`, ratio(rows, onHost, 'React scheduler'), { most: 0.8 })
 }
 
-// The hold model of priority queues: whoever leaves the queue is replaced by one that is due a random while
-// after it, so that the queue stays as long as it is, and its order as random.
+// The hold model of priority queues: each job that leaves the queue is replaced by a job that is due a random
+// time after it. The length and the order of the queue therefore keep their distribution.
 const random = seededRandom(1)
 const whiles = Float64Array.from({ length: 0x10000 }, () => random() * 1000)
 let turn = 0
@@ -116,7 +116,7 @@ const standings = [
 const populations = [1, 100, 10_000, 100_000]
 const held = 2000
 
-/** `ready` jobs are always ready; each one that runs spawns its successor. */
+/** Measures a queue in which `ready` jobs are always ready. Each job that runs spawns its successor. */
 function successors({ name, policy, options }, ready) {
   let world
   let left
@@ -151,7 +151,7 @@ const rekeyings = {
   'random priorities, fp': job => { job.priority -= randomWhile() }
 }
 
-/** `ready` generators hand over to each other at every yield. */
+/** Measures `ready` generators that switch at every yield. */
 function rotation({ name, policy, options }, ready) {
   let world
   let left
@@ -186,7 +186,7 @@ function rotation({ name, policy, options }, ready) {
   }
 }
 
-/** What memory alone costs: as many generators in random order, without a queue. */
+/** The cost of memory access alone: generators in random order, without a queue. */
 function bareGenerators(ready) {
   let generators
   function* work() {

@@ -5,7 +5,7 @@ import { rt } from '../rt.mjs'
 import { lineChart, picture } from './support-chart.mjs'
 import { heading, median, optionsOf, table } from './support.mjs'
 
-// Communicating Generators, figure 10: a farmer hands out lines of a Mandelbrot set.
+// Communicating Generators, figure 10: a farmer distributes the lines of a Mandelbrot set.
 const values = optionsOf({ workers: '1,2,4,8', size: '3000x2000', passes: '3' })
 const counts = values.workers.split(',').map(Number)
 if (!counts.every(count => Number.isSafeInteger(count) && count > 0)) throw new RangeError(`--workers must be whole numbers > 0, got '${values.workers}'`)
@@ -17,12 +17,12 @@ const ways = {
   'not harvested': workers => Promise.all(Array.from({ length: height }, (_, row) => workers.spawn('discardRow', {}, view, row))),
   harvested: workers => rt.spawn(farm(workers, view, () => {}))
 }
-/** The paper tells the greatest speed-up, on 8 cores; the curve without harvest is a straight line. */
+/** The greatest published speed-ups, on 8 cores. The published curve without harvest is a straight line. */
 const published = { 'not harvested': 8, harvested: 6 }
 
 const crews = counts.map(size => new Workers(new URL('support-works.mjs', import.meta.url), { size }))
 const times = Object.keys(ways).map(() => counts.map(() => []))
-// The first pass is for the compilers.
+// The first pass is warm-up.
 for (let pass = -1; pass < passes; pass++) {
   for (const [at, draw] of Object.values(ways).entries()) {
     for (const [index, crew] of crews.entries()) {

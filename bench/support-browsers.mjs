@@ -7,10 +7,11 @@ import { browsers } from '../test/browser/run.mjs'
 export const kinds = Object.keys(browsers)
 
 /**
- * Visits each of some browsers that is there, one after the other.
+ * Visits the installed ones of some browsers, one after another.
  *
  * @param {string[]} wanted
- * @param {(browser: import('../test/browser/run.mjs').Browser, server: Awaited<ReturnType<typeof serveTests>>) => Promise<void>} visit
+ * @param {(browser: import('../test/browser/run.mjs').Browser,
+ *   server: Awaited<ReturnType<typeof serveTests>>) => Promise<void>} visit
  */
 export async function eachBrowser(wanted, visit) {
   const server = await serveTests()
@@ -32,18 +33,19 @@ export async function eachBrowser(wanted, visit) {
   }
 }
 
-/** Runs in the page, which is not waited for: drivers lose patience. */
+/** Calls an export in the page without waiting for it, because browser drivers time out. */
 function call(report, module, name, args) {
   import(module).then(all => all[name](...args)).then(value => ({ value }), error => ({ error: String(error) }))
     .then(found => fetch(report, { method: 'POST', body: JSON.stringify(found) }))
 }
 
 /**
- * Loads a page and calls there what a module exports.
+ * Loads a page and calls an export of a module in it.
  *
- * @param {import('../test/browser/run.mjs').Browser} browser @param {Awaited<ReturnType<typeof serveTests>>} server
+ * @param {import('../test/browser/run.mjs').Browser} browser
+ * @param {Awaited<ReturnType<typeof serveTests>>} server
  * @param {'isolated' | 'plain'} origin @param {string} module @param {string} name @param {any[]} args
- * @returns {Promise<any>} what it gives, as far as JSON can tell
+ * @returns {Promise<any>} the result, converted to JSON and back
  */
 export async function callIn(browser, server, origin, module, name, ...args) {
   const { report, results } = server.expect(300_000)
@@ -55,7 +57,7 @@ export async function callIn(browser, server, origin, module, name, ...args) {
   return value
 }
 
-/** Until the page has reported, whether it answers or not. @param {Promise<any>} settled */
+/** Yields keys until the page has reported, even if the page does not react. @param {Promise<any>} settled */
 export function* keysUntil(settled) {
   let isSettled = false
   settled.finally(() => { isSettled = true }).catch(() => {})
@@ -63,17 +65,19 @@ export function* keysUntil(settled) {
 }
 
 /**
- * Types keys, as a user does: whether the page answers or not, and unevenly, so that they do not fall into step with frames or
- * rounds.
+ * Types keys as a user does, whether the page reacts or not. The pauses are uneven, so that the keys do not
+ * synchronize with frames or rounds.
  *
- * @param {import('../test/browser/run.mjs').Browser} browser @param {Iterable<string>} keys @param {number} pause ms at least; twice that at most
- * @returns {Promise<number>} how many
+ * @param {import('../test/browser/run.mjs').Browser} browser @param {Iterable<string>} keys
+ * @param {number} pause minimum pause between two keys, ms; the maximum is twice as long
+ * @returns {Promise<number>} number of typed keys
  */
 export async function type(browser, keys, pause) {
   let typed = 0
   let last = Promise.resolve()
   for (const key of keys) {
-    // Chromium's driver waits for the page to take a key; a user does not.
+    // Chromium's driver waits until the page has handled a key. A user does not wait, so keys are sent in
+    // parallel.
     const press = () => browser.press(key).catch(() => {})
     last = browser.kind === 'chromium' ? Promise.all([last, press()]) : last.then(press)
     typed++

@@ -4,7 +4,11 @@ const [width, height, left, top, bottom] = [960, 392, 56, 64, 56]
 const floor = height - bottom
 const colours = ['#c2410c', '#1d4ed8', '#15803d', '#7e22ce', '#0e7490', '#a16207', '#be185d', '#78716c']
 
-/** Writes a chart into the directory that `--svg` names, if there is one. @param {string} name @param {string} svg */
+/**
+ * Writes a chart to the directory that `--svg` names, if the option is given.
+ *
+ * @param {string} name @param {string} svg
+ */
 export async function picture(name, svg) {
   const at = process.argv.indexOf('--svg')
   if (at < 0) return
@@ -14,11 +18,11 @@ export async function picture(name, svg) {
 }
 
 /**
- * Curves, as an SVG of its own.
+ * Draws curves as a standalone SVG.
  *
  * @param {object} chart
  * @param {string} chart.title
- * @param {string} chart.across what the horizontal axis shows
+ * @param {string} chart.across title of the horizontal axis
  * @param {boolean} [chart.logarithmic] both axes; values are then > 0
  * @param {{ name: string, points: [x: number, y: number][] }[]} chart.curves
  * @returns {string}
@@ -39,13 +43,14 @@ export function lineChart({ title, across, logarithmic = false, curves }) {
 }
 
 /**
- * A bar chart, as an SVG of its own.
+ * Draws a bar chart as a standalone SVG.
  *
  * @param {object} chart
  * @param {string} chart.title
- * @param {number} [chart.least] what a logarithmic axis begins with; smaller values have no bar. Without it, the axis is linear
- * @param {{ label: string, bars: { name: string, value: number, deviation?: number, beside?: number }[] }[]} chart.groups
- *   each with the same bars; `beside`: an outlined bar of the published figure
+ * @param {number} [chart.least] start of a logarithmic axis; smaller values have no bar. Without it, the axis
+ *   is linear
+ * @param {{ label: string, bars: { name: string, value: number, deviation?: number, beside?: number }[] }[]}
+ *   chart.groups all groups have the same bars; `beside`: the published value, drawn as an outlined bar
  * @returns {string}
  */
 export function barChart({ title, least, groups }) {
@@ -73,10 +78,10 @@ export function barChart({ title, least, groups }) {
 }
 
 /**
- * @param {number[]} values what it is to show
- * @param {number} from where on the picture it begins
- * @param {number} to
- * @param {number} [least] what a logarithmic axis begins with; a linear one begins with 0
+ * @param {number[]} values values to show
+ * @param {number} from start of the axis in the picture
+ * @param {number} to end of the axis in the picture
+ * @param {number} [least] start of a logarithmic axis; a linear axis starts with 0
  */
 function axis(values, from, to, least) {
   const most = Math.max(...values) || 1
@@ -112,7 +117,7 @@ ${parts.join('\n')}
 `
 }
 
-/** Words of a label, in lines of so many pixels. */
+/** Wraps a label into lines of at most `length` pixels. */
 function lines(label, length) {
   const found = ['']
   for (const word of label.split(' ')) {

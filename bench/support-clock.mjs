@@ -2,18 +2,19 @@ import { openSync, readSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { cpuTime } from './support.mjs'
 
-// Where other processes have the processors, the collector's threads wait for one, and this thread for them:
-// which no clock here could tell from a long collection.
+// Collect on this thread only. If other processes use the processors, the collector's threads wait for one,
+// and this thread waits for them. No clock here could distinguish this wait from a long collection.
 setFlagsFromString('--no-parallel-scavenge')
 
 /**
- * Two clocks for a machine that others use as well, both in ms.
+ * Returns two clocks for a machine that is shared with other processes, both in ms.
  *
- * `wall()` is performance.now(). `running()` stands still while this thread is ready to run and another one
- * has the processor; while the thread waits it goes on, so that alarms can be measured by it. `takenSince`
- * tells what others took since some wall time, for timers, which go by wall time whatever happens.
+ * `wall()` is performance.now(). `running()` stops while this thread is ready to run but another thread has
+ * the processor. It keeps running while the thread waits, so that it can measure alarms. `takenSince` returns
+ * the time that other threads took since a wall time. Timers need it, because they always use wall time.
  *
- * Linux counts that time; elsewhere it is all that was not CPU time in a gap, which is right at 100 % only.
+ * Linux counts the time in which a thread is ready but does not run. On other systems it is estimated as the
+ * part of a gap that was not CPU time, which is right only if the thread never waits.
  *
  * @returns {{ wall: () => number, running: () => number, takenSince: (time: number) => number }}
  */
@@ -44,7 +45,7 @@ export function processorClock() {
     wall,
     running() {
       const time = wall()
-      // What was taken in shorter gaps is known only later, and would set the clock back.
+      // Losses in short gaps are detected only later, and would set the clock back.
       return shown = Math.max(shown, time - taken)
     },
     takenSince(time) {
@@ -59,7 +60,9 @@ export function processorClock() {
   }
 }
 
-/** @returns {(() => number) | undefined} ms that this thread was ready and did not run */
+/**
+ * @returns {(() => number) | undefined} returns the time in which this thread was ready but did not run, ms
+ */
 function runDelay() {
   const text = Buffer.alloc(128)
   let file

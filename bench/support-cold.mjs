@@ -1,22 +1,22 @@
-// Runs in pages and in Node: functions as they are and as jobs, in a place where nothing of them has run before.
+// Runs functions plainly and as jobs for the first time, in pages and in Node.
 import { rt } from '../rt.mjs'
 import { ready } from '../examples/preemptify/functions.mjs'
 import { argumentsOf, read, rewrite } from '../examples/preemptify/pasted.mjs'
 
-/** The functions of the playground that compute, and a loop by hand. */
+/** The functions of the playground that compute, and a handwritten loop. */
 export const names = [...ready.filter(({ id, isEndless }) => !isEndless && id !== 'async').map(({ id }) => id), 'by-hand']
 
-/** Those that are nothing but loops. */
+/** The functions that contain only loops. */
 export const loops = ['product', 'mandelbrot', 'collatz']
 
-/** ms; in Node of processor time, which leaves out what other processes took. */
+/** Returns the time in ms: CPU time in Node, which excludes other processes; wall time in pages. */
 const clock = () => {
   const used = globalThis.process?.cpuUsage()
   return used ? (used.user + used.system) / 1000 : performance.now()
 }
 
 /**
- * How long each of several runs takes.
+ * Measures several runs.
  *
  * @param {string} name
  * @param {'plain' | 'auto'} way
@@ -27,7 +27,7 @@ export async function times(name, way, count) {
   const run = name === 'by-hand' ? byHand()[way] : fromPlayground(name)[way]
   const found = []
   for (let i = 0; i < count; i++) {
-    // What the run before left to the browser is done.
+    // Let the browser finish the work that the previous run left.
     await new Promise(resolve => setTimeout(resolve, 50))
     const began = clock()
     await run()
@@ -44,7 +44,7 @@ function fromPlayground(name) {
   return { plain: () => pasted.fn(...given), auto: () => rt.spawn(work, undefined, ...given) }
 }
 
-/** A loop whose preemption point is written by hand. The module of each run has its own address. */
+/** Returns a loop with a handwritten preemption point. The module of each run has its own address. */
 function byHand() {
   const rtURL = new URL('../rt.mjs', import.meta.url)
   const sum = (/** @type {string} */ point) => `let sum = 0

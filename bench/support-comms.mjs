@@ -2,8 +2,8 @@
 import { Channel } from '../sync.mjs'
 
 /**
- * A channel of the floor: the process that waits there. Declared outside of `byHand`, so that all runs share one
- * hidden class.
+ * A channel of the handwritten version; contains the process that waits for it. Declared outside of `byHand`,
+ * so that all runs share one hidden class.
  */
 class Slot {
   waiting = null
@@ -12,7 +12,7 @@ const give = (slot, message) => ({ slot, gives: true, message })
 const take = slot => ({ slot, gives: false, message: undefined })
 
 /**
- * The floor: generators, a first-in-first-out queue of them, and slots.
+ * Runs the lower bound: generators, a first-in-first-out queue of them, and slots.
  *
  * @param {number} cycles the number of messages that the consumer receives
  */
@@ -57,7 +57,7 @@ export function byHand(cycles) {
   }
 }
 
-/** The process that sends each message twice, one after the other. */
+/** The process that sends each message twice, sequentially. */
 export function* sequential(a, c, d) {
   for (;;) {
     const message = yield a.receive()
@@ -71,7 +71,7 @@ export function* sequential(a, c, d) {
  *
  * @param {import('../rt.mjs').Scheduler} scheduler @param {number} cycles
  * @param {(a: any, c: any, d: any) => Generator} [delta] the process that sends each message twice
- * @param {number} [size] of the channels
+ * @param {number} [size] size of the channels
  */
 export async function commsTime(scheduler, cycles, delta = sequential, size = 0) {
   const [a, b, c, d] = Array.from({ length: 4 }, () => new Channel(size))
@@ -91,7 +91,7 @@ export async function commsTime(scheduler, cycles, delta = sequential, size = 0)
 }
 
 /**
- * The same processes as async functions.
+ * Runs the same processes as async functions.
  *
  * @param {number} cycles @param {() => any} channel makes a channel
  * @param {(channel: any, message: number) => unknown} send
@@ -114,6 +114,6 @@ export async function asyncCommsTime(cycles, channel, send, receive) {
   for (const work of works) work()
   let message
   for (let i = 0; i < cycles; i++) message = await receive(d)
-  stopped = true // at least one process keeps waiting, until the collector finds it
+  stopped = true // some processes still wait; the collector removes them
   if (message !== cycles - 1) throw new Error(`the last message was not ${cycles - 1}`)
 }

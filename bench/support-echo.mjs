@@ -1,6 +1,5 @@
-// The other side of external-channels, in a thread of Node or a worker of a browser: channels, and an answer
-// to
-// whatever is no frame.
+// The peer of external-channels, in a thread of Node or a worker of a browser. It receives from channels, and
+// answers each message that is not a frame.
 import { receive } from './support-external.mjs'
 
 const endpoint = typeof self === 'object' ? self : (await import('node:worker_threads')).parentPort

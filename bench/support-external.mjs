@@ -3,7 +3,8 @@ import { connect } from '../addons/connect.mjs'
 import { rt } from '../rt.mjs'
 
 /**
- * Messages, and how many are sent in a row. Large buffers are transferred to workers, but where `isCopied`.
+ * The messages, and the number sent in a row. Large buffers are transferred to workers, except with
+ * `isCopied`.
  *
  * @type {{ name: string, bytes: number, count: number, isCopied?: boolean }[]}
  */
@@ -16,7 +17,7 @@ const messages = [
   { name: '1 MB, copied', bytes: 1_000_000, count: 30, isCopied: true }
 ]
 
-/** Receives for ever: in a job from one channel, in async code from another. @param {any} endpoint */
+/** Receives endlessly: in a job from one channel, and in async code from another. @param {any} endpoint */
 export function receive(endpoint) {
   const [inJob, awaited] = ['job', 'await'].map(name => connect(endpoint, name))
   const job = rt.spawn(function* () { for (;;) yield inJob.receive() })
@@ -24,19 +25,25 @@ export function receive(endpoint) {
   for (const end of [job, loop]) end.catch(() => {})
 }
 
-/** Bytes are made anew each time, as they may be transferred. @param {number} bytes 0 stands for a number */
+/**
+ * Creates a new message, because a buffer may have been transferred.
+ *
+ * @param {number} bytes 0 means a number
+ */
 const messageOf = bytes => bytes === 0 ? 0 : new Uint8Array(bytes)
 
 /**
- * Compares, for each message, one there and an empty answer back over the bare endpoint with a send over a
- * channel, which is over when the message has been received. All in turns, so that what disturbs one disturbs
- * its neighbours.
+ * Compares the time of a message and an empty answer over a bare endpoint with the time of a send over a
+ * channel, which ends when the message has been received. All ways take turns, so that a disturbance affects
+ * all of them.
  *
- * @param {any} bare an endpoint whose other side answers every message
- * @param {any} endpoint one with channels at its other side
+ * @param {any} bare an endpoint whose peer answers every message
+ * @param {any} endpoint an endpoint whose peer has channels
  * @param {{ passes?: number }} [options]
- * @returns {Promise<{ name: string, bytes: number, bare: number, awaited: number, inJob: number, ratios: number[] }[]>}
- *   us per message, medians over the passes, and of the ratios to bare within a pass: awaited, in jobs
+ * @returns {Promise<{
+ *   name: string, bytes: number, bare: number, awaited: number, inJob: number, ratios: number[]
+ * }[]>} us per message, medians over the passes; `ratios`: medians of the ratios to `bare` within a pass,
+ *   awaited and in jobs
  */
 export async function compare(bare, endpoint, { passes = 25 } = {}) {
   const [inJob, awaited] = ['job', 'await'].map(name => connect(endpoint, name))
@@ -78,7 +85,7 @@ export async function compare(bare, endpoint, { passes = 25 } = {}) {
   return rows
 }
 
-/** Compares in a page. @param {string} address of a server of WebSockets, or of a worker */
+/** Compares in a page. @param {string} address the address of a WebSocket server or of a worker */
 export async function compareTo(address) {
   const ends = ['bare', 'channels'].map(path =>
     address.startsWith('ws:') ? new WebSocket(address + path) : new Worker(address, { type: 'module' }))
@@ -89,7 +96,7 @@ export async function compareTo(address) {
 /**
  * @param {any} endpoint
  * @param {boolean} transfers
- * @returns {{ send(message: any): Promise<void>, end(): void }} a send is over when it has been answered
+ * @returns {{ send(message: any): Promise<void>, end(): void }} `send` resolves when the answer arrives
  */
 function bareSender(endpoint, transfers) {
   /** @type {() => void} */

@@ -1,11 +1,12 @@
 import { seededRandom } from './support.mjs'
 
 /**
- * Task sets as RT.js generated its own (section IV-C): 15 tasks, utilizations 0.05, 0.10 ... 1 in turn, periods from 15
- * to 5000 ms with uniform logarithms, execution times rounded to whole ms.
+ * Generates task sets as RT.js did (section IV-C): 15 tasks, utilizations 0.05, 0.10 ... 1 in turn, periods
+ * from 15 to 5000 ms with uniform logarithms, execution times rounded to whole ms.
  *
- * Stafford's randfixedsum draws uniformly from all ways to share a sum where no share exceeds 1. Shares of a sum of at
- * most 1 never do, so that exponential variates over their sum have the same distribution.
+ * Stafford's randfixedsum draws uniformly from all ways to divide a sum into shares of at most 1. If the sum
+ * is at most 1, no share can exceed 1, so exponential variates divided by their sum have the same
+ * distribution.
  *
  * @param {number} count
  * @param {{ tasks?: number, seed?: number, from?: number }} [options] `from`: the first id

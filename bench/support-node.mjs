@@ -1,4 +1,4 @@
-// What benches need of Node, for pages.
+// Replaces the parts of Node that benches need, for pages.
 globalThis.process = /** @type {any} */ ({
   argv: [],
   env: {},
@@ -30,14 +30,14 @@ export function setImmediate(fn) {
   posted.push(fn)
   turns.port2.postMessage(null)
 }
-/** No page is told of collections. */
+/** Observes nothing, because pages are not notified of collections. */
 export class PerformanceObserver {
   observe() {}
   disconnect() {}
 }
 export class Worker {}
 
-/** `--name value`, and defaults for the others. */
+/** Parses `--name value`, with defaults. */
 export function parseArgs({ options }) {
   const values = Object.fromEntries(Object.entries(options).map(([name, { default: value }]) => [name, value]))
   for (let i = 2; i < process.argv.length; i += 2) values[process.argv[i].slice(2)] = process.argv[i + 1]

@@ -1,14 +1,14 @@
-// Runs in the page: what others offer to slice work, in place of the scheduler. They run the same generators.
+// Runs in the page: other ways to slice work, instead of the scheduler. They run the same generators.
 import { byCallbacks, scheduled } from '../examples/macro/ways.mjs'
 import { budget, edf } from '../rt.mjs'
 
-/** ms before a slice gives way, as by React. */
+/** Length of a slice, ms, as in React. */
 const slice = 5
 
-/** Preemption points between two looks at the clock. */
+/** Preemption points between two clock readings. */
 const points = 64
 
-/** What a job has still to do. A generator that it yields is a call. */
+/** The remaining work of a job. A generator that it yields is a call. */
 class Steps {
   #stack
 
@@ -17,7 +17,10 @@ class Steps {
     this.#stack = [steps]
   }
 
-  /** @param {() => boolean} isOver asked every so many points @returns {boolean} whether all is done */
+  /**
+   * @param {() => boolean} isOver called after every `points` points
+   * @returns {boolean} whether the job has finished
+   */
   run(isOver) {
     const stack = this.#stack
     let value
@@ -41,7 +44,7 @@ function until(time) {
   return () => performance.now() >= time
 }
 
-/** @param {(next: () => void) => void} giveWay calls `next` some time later */
+/** @param {(next: () => void) => void} giveWay calls `next` later */
 const slicedBy = giveWay => (place, work, args, done) => {
   const steps = new Steps(work.preemptible(...args))
   const next = () => {
@@ -59,7 +62,9 @@ async function loadReact() {
   return exports
 }
 
-/** @param {boolean} hasReact @returns {Promise<import('../examples/macro/ways.mjs').Way[]>} those that there are */
+/**
+ * @param {boolean} hasReact @returns {Promise<import('../examples/macro/ways.mjs').Way[]>} the available ways
+ */
 export async function peers(hasReact) {
   const react = hasReact ? await loadReact() : undefined
   const byReact = (place, work, args, done) => {

@@ -1,6 +1,6 @@
 /**
- * One whole program, natively and rewritten, in a process of its own: node bench/support-program.mjs URL check|measure|why.
- * The last line of its output is the findings as JSON.
+ * Runs a whole program natively and rewritten, in a separate process: node bench/support-program.mjs URL
+ * check|measure|why. The last line of its output contains the findings as JSON.
  */
 import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
@@ -13,16 +13,19 @@ import { processorClock } from './support-clock.mjs'
 import { cpuTime, median } from './support.mjs'
 
 const [url, what] = process.argv.slice(2)
-// Of how many rounds the rewritten text's first job may consist; what takes longer is given up.
+// Maximum duration of one way to run a program, ms.
 const patience = 60_000
 
 const { running } = processorClock()
 
-/** Stretches: how many ms count as long, and in how many of three runs. */
+/**
+ * Minimum length of a long stretch, ms; and the number of runs out of three in which a reported stretch
+ * occurs.
+ */
 const LONG = 5
 const REPEATED = 2
 
-/** Of a scheduler, as the program asks for; and whether it has callbacks of the event loop, which are jobs where that is adopted. */
+/** Options that the program wants for its scheduler, and whether its callbacks of the event loop are jobs. */
 const settings = {}
 let isAdopted = false
 
@@ -36,7 +39,8 @@ try {
   const { namespace: program, cost } = await rewritten(url, { now: cpuTime })
   const native = await import(url)
   const work = { check, measure, why }[what]
-  // What else runs on the event loop may meet a half-built object: a package that starts timers needs one round.
+  // Some programs need a scheduler with special options. For example, a package that starts timers needs one
+  // round, because its timers could otherwise see a half-built object.
   Object.assign(settings, native.scheduler)
   isAdopted = native.isAdopted === true
   const findings = await work(native, program)
@@ -46,7 +50,7 @@ try {
 }
 process.exit(0)
 
-/** Starts a job of `main` and waits for it. What the scheduler counted comes along, and its longest looks away from the clock. */
+/** Runs `main` as a job. Returns its result, the host, and the statistics of the scheduler. */
 async function asJob(main, size, options, host = attentiveHost()) {
   const scheduler = new Scheduler({ ...settings, host })
   const adoption = isAdopted ? adopt(globalThis, { scheduler, warn: false }) : null
@@ -58,7 +62,10 @@ async function asJob(main, size, options, host = attentiveHost()) {
   }
 }
 
-/** A host that notes when the scheduler did not look at the clock for 0.5 ms. What other threads take is left out. */
+/**
+ * Returns a host that records gaps of more than 0.5 ms between two clock readings, without the time of other
+ * threads.
+ */
 function attentiveHost() {
   const gaps = []
   let before = Infinity
@@ -77,9 +84,9 @@ function attentiveHost() {
   }
 }
 
-/** The stretches of a job, in ms: `length`, and `without` the garbage collector's part of it. */
+/** Returns the stretches of a job, ms: `length`, and `without`, which excludes garbage collection. */
 async function stretchesOf({ gaps }) {
-  // Entries come when the event loop has turned.
+  // Performance entries arrive in a later event-loop turn.
   await new Promise(resolve => setTimeout(resolve, 5))
   const list = gaps.map(({ from, to, length }) => {
     const collected = collections.map(([start, end]) => Math.max(0, Math.min(end, to) - Math.max(start, from)))
@@ -89,7 +96,7 @@ async function stretchesOf({ gaps }) {
   return list
 }
 
-/** That all ways to run the program give the same. */
+/** Checks that all ways to run the program give the same result. */
 async function check(native, program) {
   const { small, full } = native.sizes
   const ways = [
@@ -157,7 +164,7 @@ async function measure(native, program) {
     costs[name].push(cpuTime() - started)
     if (name === 'job') stretches.push(longest(await stretchesOf(hosts.pop())))
   }
-  // The first turn of each is its cold run; two more warm up.
+  // The first run of each way is cold; two more are warm-up.
   const started = cpuTime()
   for (let pass = 0; pass < 12 && (pass < 4 || cpuTime() - started < Number(process.env.TIME ?? 4000)); pass++) {
     for (const [name, run] of order) await turn(name, run)
@@ -170,7 +177,7 @@ async function measure(native, program) {
     plain: to('plain'),
     job: to('job'),
     cold: { native: costs.native[0], plain: costs.plain[0] / costs.native[0], job: costs.job[0] / costs.native[0] },
-    // What each run has is the program's; what one has and another has not is the machine's, or the engine's, which compiles.
+    // Take the minimum: a stretch that only some runs have is caused by the machine or by the compiler.
     stretch: Math.min(...stretches.slice(warm).map(({ without }) => without)),
     usual: median(stretches.slice(warm).map(({ without }) => without)),
     whole: median(stretches.slice(warm).map(({ length }) => length)),
@@ -186,9 +193,9 @@ function longest(stretches) {
 }
 
 /**
- * What runs in the long stretches, by CPU profiles: between two looks of the scheduler at the clock, what a twin, or what calls back
- * for it, has called plainly, and what it does itself, each with its part of the ms. If the latter takes long, it is a call of the
- * engine: all that loops in a twin has points.
+ * Explains the long stretches by CPU profiles: the functions that a twin, or a callback of a twin, called
+ * plainly between two clock readings, and the twin itself, each with its share of the time. A twin that takes
+ * long itself has called a built-in function, because all loops of a twin have preemption points.
  */
 async function why(native, program) {
   const size = native.sizes.full
@@ -216,7 +223,7 @@ async function why(native, program) {
   return { stretches: stretches.sort((a, b) => b.ms - a.ms) }
 }
 
-/** What names a stretch by a profile; the offset is that of its clock, in us. */
+/** Returns a function that names a stretch by a profile. `offset`: the offset of the profile's clock, us. */
 function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
   const all = new Map(nodes.map(node => [node.id, node]))
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])))
@@ -237,8 +244,8 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
       const stack = []
       for (let node = id; node !== undefined; node = parents.get(node)) stack.unshift(node)
       return stack
-    }).filter(stack => !stack.every(isEngine)) // but for those of the collector
-    // Samples of the program itself are few where the thread was not running.
+    }).filter(stack => !stack.every(isEngine)) // drop the samples of the collector
+    // Few samples of the program mean that the thread was mostly not running.
     if (stacks.length < 10) return [['nothing that a profile shows', 1]]
     const pieces = new Map()
     for (const stack of stacks) {
@@ -254,7 +261,11 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
   }
 }
 
-/** Why a function has been called plainly, by its name and the text that was rewritten. @param {any} callFrame */
+/**
+ * Returns the reason why a function was called plainly, from its name and the original text.
+ *
+ * @param {any} callFrame
+ */
 function reasonOf({ functionName, url }) {
   const none = 'calls of the engine in what has no loop, or is called by the engine'
   const file = url.replace(/^.*\/rewritten-[^/]*\//, '')

@@ -1,4 +1,4 @@
-/** Whole programs and packages as preemptify.source rewrites them: what each costs, and whether it still does the same. */
+/** Measures and checks whole programs and packages that preemptify.source rewrites. */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,8 +9,8 @@ const here = new URL('.', import.meta.url)
 const folders = { programs: new URL('../test/programs/', here), packages: new URL('peers/workloads/', here) }
 
 /**
- * @param {'programs' | 'packages'} kind packages only where they are installed
- * @param {string[]} patterns a program's name contains one of them; none: all
+ * @param {'programs' | 'packages'} kind packages are returned only if they are installed
+ * @param {string[]} patterns parts of names; an empty list selects all programs
  */
 export function programs(kind, patterns) {
   if (kind === 'packages' && !existsSync(new URL('peers/node_modules/marked', here))) return []
@@ -21,7 +21,7 @@ export function programs(kind, patterns) {
 }
 
 /**
- * What support-program.mjs finds, in a process of its own.
+ * Returns the findings of support-program.mjs, which runs in a separate process.
  * @param {string} url
  * @param {'check' | 'measure' | 'why'} what
  */
@@ -56,7 +56,10 @@ export function find(url, what) {
   )
 }
 
-/** Runs each program natively, rewritten and called plainly, and rewritten as a job, and prints what each of these costs. */
+/**
+ * Runs each program natively, rewritten and called plainly, and rewritten as a job, and prints the costs of
+ * each way.
+ */
 export async function comparePrograms(title, list) {
   const rows = []
   const failures = []
@@ -122,7 +125,10 @@ async function nameStretches(list) {
   console.log('')
 }
 
-/** The same programs by Stopify, which rewrites ES5 ahead of time: their second run, to the second run natively. */
+/**
+ * Measures the same programs with Stopify, which rewrites ES5 ahead of time: the second run relative to a
+ * native one.
+ */
 export async function compareStopify(list) {
   const require = createRequire(new URL('peers/package.json', here))
   let stopify, typescript
@@ -133,7 +139,7 @@ export async function compareStopify(list) {
     console.log('Stopify: peer not installed: npm --prefix bench/peers install\n')
     return
   }
-  // Its compiled programs look for it there.
+  // Programs compiled by Stopify look for it in this global.
   globalThis.stopify = stopify
   const rows = []
   for (const { name, url } of list) {

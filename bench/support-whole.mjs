@@ -1,11 +1,11 @@
-// Runs in pages: a whole program as it is, rewritten and called plainly, and rewritten as a job.
+// Runs in pages: a whole program natively, rewritten and called plainly, and rewritten as a job.
 import { preemptify } from '../addons/preemptify.mjs'
 import { Scheduler } from '../rt.mjs'
 
 /**
- * How long each way takes, in turn: the first run of each is cold.
+ * Measures all ways in turn. The first run of each way is cold.
  *
- * @param {string} url of the program @param {number} passes
+ * @param {string} url URL of the program @param {number} passes
  * @returns {Promise<Record<'native' | 'plain' | 'job', number[]>>} ms
  */
 export async function measure(url, passes) {
@@ -21,7 +21,7 @@ export async function measure(url, passes) {
   const costs = { native: [], plain: [], job: [] }
   for (let pass = 0; pass < passes; pass++) {
     for (const [name, run] of ways) {
-      // What the run before left to the browser is done.
+      // Let the browser finish the work that the previous run left.
       await new Promise(resolve => setTimeout(resolve, 20))
       const began = performance.now()
       await run()

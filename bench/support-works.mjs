@@ -1,4 +1,5 @@
-// What the workers of benches do. Begun as a thread itself, it serves that, or without Workers.
+// The works of the benches' workers. If a bench starts this module as a thread with `workerData`, the module
+// serves the works itself, with or without Workers.
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -9,12 +10,19 @@ import { processorClock } from './support-clock.mjs'
 
 export const add = (a, b) => a + b
 export { computeRow }
-/** A row that nobody gets. @param {import('../examples/farm/mandelbrot.mjs').View} view @param {number} row */
+/**
+ * Computes a row and discards it.
+ *
+ * @param {import('../examples/farm/mandelbrot.mjs').View} view @param {number} row
+ */
 export function* discardRow(view, row) {
   yield* computeRow(view, row)
 }
 
-/** Work that does nothing but read a clock that stands still while others have the processor, and notes when it is kept from that. */
+/**
+ * Returns work that only reads a clock, which stops while other threads have the processor, and records the
+ * pauses between two readings.
+ */
 function watched(now) {
   const pauses = []
   const collections = []
@@ -41,9 +49,12 @@ function watched(now) {
     }
   }
 
-  /** The longest since some time, ms: by the collector of this thread, and by what neither it nor Linux knows of. */
+  /**
+   * Returns the longest pauses since a time, ms: by this thread's collector, and by causes that Linux does
+   * not count.
+   */
   async function longest(job, since) {
-    await setTimeout(50) // entries come later
+    await setTimeout(50) // entries arrive later
     const isCollection = ({ from, to }) => collections.some(({ startTime, duration }) => startTime < to && startTime + duration > from)
     const all = pauses.filter(({ from }) => performance.timeOrigin + from > since)
     const of = isWanted => Math.max(0, ...all.filter(pause => isCollection(pause) === isWanted).map(({ ms }) => ms))

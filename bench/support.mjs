@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util'
 import { Bench } from 'tinybench'
 
 /**
- * One thing to measure. `run` performs `operations` operations; it returns a promise where `async` is set.
- * `setup` and `teardown` stand around its turn in each pass, unmeasured.
+ * A variant to measure. `run` performs `operations` operations. It returns a promise if `async` is set.
+ * `setup` and `teardown` run before and after its turn in each pass and are not measured.
  * @typedef {object} Variant
  * @property {string} name
  * @property {number} operations
@@ -19,9 +19,9 @@ import { Bench } from 'tinybench'
  */
 
 /**
- * The options that a bench is called with.
- * @param {Record<string, string | boolean | undefined>} defaults false: a flag
- * @param {string} [usage] what `--help` prints; else that they are there
+ * Parses the options of a bench.
+ * @param {Record<string, string | boolean | undefined>} defaults default values; false means a flag
+ * @param {string} [usage] the text for `--help`; default: a list of the options
  * @returns {Record<string, any>}
  */
 export function optionsOf(defaults, usage = Object.entries(defaults).map(([name, value]) => `--${name} ${value || ''}`).join('\n')) {
@@ -36,7 +36,7 @@ export function optionsOf(defaults, usage = Object.entries(defaults).map(([name,
 }
 
 /**
- * CPU time of this process in ms: unlike wall time, it leaves out what other processes took.
+ * Returns the CPU time of this process in ms. Unlike wall time, it does not include other processes.
  * @returns {number}
  */
 export function cpuTime() {
@@ -45,8 +45,8 @@ export function cpuTime() {
 }
 
 /**
- * A scheduler's host without an event loop: `drain()` runs the posted rounds here and now, so that what is
- * measured is the scheduler alone. No work on this host may wait for time: `after` never fires.
+ * Returns a host without an event loop. `drain()` runs the posted rounds synchronously, so that a measurement
+ * contains only the scheduler. Jobs on this host must not wait for time: `after` never fires.
  * @param {() => number} [now]
  */
 export function synchronousHost(now = performance.now.bind(performance)) {
@@ -64,8 +64,9 @@ export function synchronousHost(now = performance.now.bind(performance)) {
 }
 
 /**
- * A clock that stands still while this process is not running, so that what other processes take is no stall.
- * For work that never waits: what is not CPU time in a gap counts as taken by others.
+ * Returns a clock that stops while this process is not running, so that other processes cause no stalls. Use
+ * it only for work that never waits: the part of a gap that is not CPU time counts as taken by other
+ * processes.
  * @returns {() => number} ms
  */
 export function undisturbedClock() {
@@ -88,7 +89,7 @@ export function undisturbedClock() {
 }
 
 /**
- * Random numbers in [0, 1) that are the same in every run (mulberry32).
+ * Returns a generator of random numbers in [0, 1) that are the same in every run (mulberry32).
  * @param {number} seed
  * @returns {() => number}
  */
@@ -103,7 +104,7 @@ export function seededRandom(seed) {
 }
 
 /**
- * @param {number[]} values in any order, at least one
+ * @param {number[]} values a non-empty list
  * @param {number} fraction 0.5 is the median
  * @returns {number}
  */
@@ -120,24 +121,25 @@ export const median = values => quantile(values, 0.5)
 /** @param {number[]} values */
 export const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** The standard deviation. @param {number[]} values */
+/** Returns the standard deviation. @param {number[]} values */
 export function deviation(values) {
   const average = mean(values)
   return Math.sqrt(mean(values.map(value => (value - average) ** 2)))
 }
 
-/** As the tables of RTJPerf. */
+/** Column titles of `statistics`, as in the tables of RTJPerf. */
 export const statisticsColumns = ['mean', 'deviation', '99 %', 'maximum']
 
 /** @param {number[]} values */
 export const statistics = values => [mean(values), deviation(values), quantile(values, 0.99), Math.max(...values)]
 
 /**
- * Measures the variants in turns, and states each one's ratio to the floor as the median of the ratios within
- * a pass: shared machines change speed in mid-run, neighbours in time share that fate, so it cancels out.
+ * Measures the variants in turns. The ratio of a variant to the floor is the median of the ratios within a
+ * pass: a shared machine changes its speed during a run, but neighbouring measurements see nearly the same
+ * speed.
  * @param {Variant[]} variants the first one is the floor, unless `floor` names another
- * @param {{ passes?: number, time?: number, clock?: () => number, floor?: string }} [options] time in ms, for
- *   each variant in each pass
+ * @param {{ passes?: number, time?: number, clock?: () => number, floor?: string }} [options] `time`: ms per
+ *   variant and pass
  * @returns {Promise<Row[]>}
  */
 export async function measure(variants, options = {}) {
@@ -163,8 +165,8 @@ export async function measure(variants, options = {}) {
 
 async function sample({ name, operations, run, async = false, setup, teardown }, time, clock) {
   setup?.()
-  // What earlier variants left behind must not be collected at this one's expense. A forced collection throws
-  // away compiled code as well, so that every pass needs its warm-up.
+  // Collect the garbage of earlier variants first. A forced collection also discards compiled code, so every
+  // pass needs a warm-up.
   globalThis.gc?.()
   const bench = new Bench({
     now: clock, retainSamples: true, throws: true, time, iterations: 2, warmupTime: time / 2,
@@ -178,7 +180,7 @@ async function sample({ name, operations, run, async = false, setup, teardown },
 }
 
 /**
- * The measured ratio between two variants of one table.
+ * Returns the measured ratio between two variants of one table.
  * @param {Row[]} rows
  * @param {string} name
  * @param {string} to
@@ -198,7 +200,7 @@ export function find(rows, name) {
 }
 
 /**
- * Prints the heading of a bench: what is measured, and on what.
+ * Prints the heading of a bench: the question, the runtime, the machine and the conditions.
  * @param {string} question
  * @param {string} [conditions]
  */
@@ -212,7 +214,7 @@ export function heading(question, conditions = '') {
 }
 
 /**
- * Prints a Markdown table, the first column to the left, numbers to the right.
+ * Prints a Markdown table. The first column is aligned to the left, the others to the right.
  * @param {string[]} columns
  * @param {(string | number)[][]} rows
  */
@@ -227,7 +229,7 @@ export function table(columns, rows) {
 const pad = (cell, column, width) => column === 0 ? cell.padEnd(width) : cell.padStart(width)
 
 /**
- * Prints what `measure` found.
+ * Prints the rows of `measure`.
  * @param {string} subject the heading of the first column
  * @param {string} unit such as 'ns per yield'
  * @param {Row[]} rows
@@ -242,7 +244,7 @@ export function printRows(subject, unit, rows, scale = 1) {
 }
 
 /**
- * Prints a measured value beside what it should be, or that there is none.
+ * Prints a measured value and whether it meets its target, or that it was not measured.
  * @param {string} claim
  * @param {number} value
  * @param {{ most?: number, least?: number, unit?: string }} bound
@@ -255,7 +257,7 @@ export function target(claim, value, { most, least, unit = '' }) {
 }
 
 /**
- * Three significant digits, grouped by thousands.
+ * Formats a number with three significant digits, grouped by thousands.
  * @param {number} value
  * @returns {string}
  */
@@ -266,9 +268,9 @@ export function figure(value) {
 }
 
 /**
- * A package that a comparison needs and this one does not: imported from bench/peers, if it is there.
- * @param {string} path of the module, below bench/peers/node_modules
- * @returns {Promise<any>} undefined where it is not installed
+ * Imports a package of bench/peers. Only comparisons need these packages.
+ * @param {string} path path of the module below bench/peers/node_modules
+ * @returns {Promise<any>} undefined if the package is not installed
  */
 export async function peer(path) {
   try {

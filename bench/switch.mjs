@@ -3,7 +3,7 @@ import { figure, heading, measure, printRows, statistics, statisticsColumns, syn
 
 const switches = 20_000
 
-/** Counts how often the one after the other ran, so that no variant is paid for switches that it left out. */
+/** Counts the actual switches, so that no variant can be faster by skipping switches. */
 let latest = 0
 let counted = 0
 
@@ -39,10 +39,13 @@ function byHand() {
   while (!one.next().done) other.next()
 }
 
-// A slice that has always passed, and a clock that is read at every point: every yield hands over.
+// The slice has always expired, and the clock is read at every point: every yield switches.
 const everyYield = { slice: Number.MIN_VALUE, budget: 1 }
 
-/** A clock that never reads the same twice, as those of pages do: no slice would pass. */
+/**
+ * A clock that returns a new value at each reading. In pages the clock can stand still, and no slice would
+ * expire.
+ */
 let readings = 0
 const read = performance.now.bind(performance)
 const advancing = () => read() + ++readings * 1e-7
@@ -57,7 +60,7 @@ function scheduled({ now = advancing, ...options }, work = player, ...args) {
   }
 }
 
-/** A clock that costs nothing: what remains is the dispatcher. */
+/** A clock without cost, which leaves only the cost of the dispatcher. */
 let ticks = 0
 const ticking = () => ++ticks
 
@@ -78,7 +81,7 @@ async function onEventLoop() {
   if (counted < switches - 1) throw new Error(`only ${counted} of ${switches} switches`)
 }
 
-/** RTJPerf, Table 1: single hand-overs, the clock's own cost contained. */
+/** RTJPerf, Table 1: single switches, including the cost of the clock. */
 function samples(next) {
   const now = performance.now.bind(performance)
   const taken = []

@@ -19,7 +19,7 @@ async function msOf(act) {
 
 heading('jobs in workers', `wall time, median of ${passes} passes in turn`)
 
-// Both by one thread and in turn, so that Linux has the two threads on the same cores for either.
+// Use one thread for both ways, in turn, so that Linux keeps the two threads on the same cores for both.
 const { port1: bare, port2: port } = new MessageChannel()
 const one = new Workers(() => new Worker(works, { workerData: { is: 'both', port }, transferList: [port] }), { size: 1 })
 const ways = {
@@ -30,7 +30,7 @@ const ways = {
   'a job by Workers.spawn': () => one.spawn('add', {}, 1, 2)
 }
 const times = new Map(Object.keys(ways).map(name => [name, []]))
-// Compiling takes a core as well, for the first thousands of jobs of each thread.
+// Warm up long enough: for its first thousands of jobs, each thread's compiler needs a core as well.
 for (let pass = -12; pass < passes; pass++) {
   const sums = new Map(Object.keys(ways).map(name => [name, 0]))
   for (let i = 0; i < 300; i++) {
@@ -54,14 +54,14 @@ const each = []
 for (let i = 0; i < 5; i++) each.push(await msOf(inFlight) / 10)
 console.log(`\n10 000 jobs at once: ${median(each).toFixed(1)} us each; five times, the heap has grown by ${(used() - before).toFixed(2)} MB\n`)
 
-// --- a picture, by one and by two
+// --- a picture, with one worker and with two
 
 const two = new Workers(works, { size: 2 })
-const view = whole(3000, 2000) // that of Communicating Generators, figure 10
+const view = whole(3000, 2000) // the view of Communicating Generators, figure 10
 const threads = (is, size) => Array.from({ length: size }, () => new Worker(works, { workerData: { is } }))
 const bareWorkers = threads('bare', 2)
 
-/** Each worker has a row to do and another at hand. */
+/** Draws with bare workers. Each worker has a current row and a next row. */
 const byBare = workers => new Promise(resolve => {
   let next = 0
   let done = 0
@@ -96,15 +96,15 @@ console.log(`- two bare workers, of one: the ceiling: **${speedUp('two bare work
 target('Workers, two of one', speedUp('Workers, size 2', 'Workers, size 1'), { least: 1.8 })
 await Promise.all([one.close(), two.close(), ...bareWorkers.map(worker => worker.terminate())])
 
-// --- the task sets of RT.js, by real threads
+// --- the task sets of RT.js, on real threads
 
-/** On a clock that stands still while a thread is ready and another has its core. */
+/** Creates workers on a clock that stops while a thread is ready but another one has its core. */
 const crew = (size, options) => new Workers(() => threads('undisturbed', 1)[0], { size, ...options })
 const SHARE = 0.8
 const pairs = spread(await loadTaskSets(), 8, { from: SHARE, to: 1 })
   .map(({ tasks }) => tasks.filter(([wcet]) => wcet > 0).map(([wcet, period]) => ({ wcet, period })))
 
-/** The tasks of two sets that fit, the largest first. */
+/** Returns the tasks of two sets that fit, the largest first. */
 function chosen(index, options) {
   const all = [...pairs[index], ...pairs[index + 1]].sort((a, b) => b.wcet / b.period - a.wcet / a.period)
   return all.reduce((fit, task) => {
@@ -117,7 +117,7 @@ function chosen(index, options) {
   }, [])
 }
 
-/** Each task's jobs, the next as one has ended, for some seconds. */
+/** Runs the jobs of each task for some seconds. The next job is spawned when the previous one has ended. */
 async function periods(workers, tasks, seconds) {
   const start = Math.ceil(rt.now()) + 50
   const outcome = { jobs: 0, misses: 0 }
@@ -125,7 +125,7 @@ async function periods(workers, tasks, seconds) {
     for (let at = 0; at < seconds * 1000; at += period) {
       const job = workers.spawn('spin', { wcet, period, deadline: period, release: start + at }, wcet)
       await job
-      if (at < 500) continue // while it is compiled
+      if (at < 500) continue // warm-up
       outcome.jobs++
       outcome.misses += Number(job.missed)
     }
@@ -133,11 +133,14 @@ async function periods(workers, tasks, seconds) {
   return outcome
 }
 
-/** Makes a run a disturbed one: ms that nobody in this process had in one go, and ms that others had of both cores in all. */
+/**
+ * Limits of an undisturbed run, ms: the longest unexplained pause, and the total time of other processes on
+ * both cores.
+ */
 const DISTURBING = 1
 const BUSY = 100
 
-/** ms that other processes and the hypervisor have had of the cores, of Linux only. */
+/** Returns the time that other processes and the hypervisor have used on all cores, ms. Linux only. */
 function takenByOthers() {
   const [user, nice, system, , , interrupts, softInterrupts, stolen] =
     readFileSync('/proc/stat', 'latin1').split('\n', 1)[0].split(/ +/).slice(1).map(ticks => Number(ticks) * 10)
@@ -152,7 +155,8 @@ for (const policy of [edf, rm]) {
     const options = { policy, admit: SHARE }
     const tasks = chosen(index, options)
     const workers = crew(2, options)
-    // A thread takes 80 to 140 ms until its first job has ended, and 1 ms for the next: what comes meanwhile is late for long.
+    // Warm up. A thread needs 80 to 140 ms for its first job and 1 ms for the next one, so early jobs would
+    // be late.
     await Promise.all([0, 1].map(() => workers.spawn('spin', { wcet: 5 }, 5)))
     const since = performance.timeOrigin + performance.now() + 550
     const before = takenByOthers()

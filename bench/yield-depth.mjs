@@ -2,12 +2,13 @@ import { setImmediate } from 'node:timers'
 import { Scheduler } from '../rt.mjs'
 import { deviation, figure, heading, mean, measure, optionsOf, printRows, ratio, synchronousHost, table, target } from './support.mjs'
 
-// Table II of RT.js (as there: --runs 10000, an hour): a counter loop, its yields at the bottom of a chain of 1, 2, 3, 10 and 50 generators.
+// Table II of RT.js: a counter loop with its yields at the bottom of a chain of 1, 2, 3, 10 and 50
+// generators. The paper's scale is --runs 10000, which takes an hour.
 const iterations = 256 * 1024
 const depths = [1, 2, 3, 10, 50]
 const { runs } = optionsOf({ runs: '100' })
 
-// A yield through 50 generators takes 50 times as long: fewer of them do.
+// A yield through 50 generators takes 50 times as long, so fewer yields are measured.
 const iterationsAt = depth => depth < 10 ? iterations : iterations / 8
 
 function plain() {
@@ -25,7 +26,9 @@ function* counter(iterations) {
   return count
 }
 
-/** As in a page with many kinds of jobs: call sites that have met too many shapes stop remembering them. */
+/**
+ * Generators of different functions, as in a page with many kinds of jobs. They make call sites megamorphic.
+ */
 const manyCounters = Array.from({ length: 8 }, () => new Function(`return ${counter}`)())
 let kind = 0
 const anyCounter = () => manyCounters[kind++ & 7](iterations)
@@ -48,7 +51,7 @@ function bare(generator) {
   return step.value
 }
 
-/** The least that yielded calls need: a stack, and a look at what was yielded. */
+/** The lower bound for yielded calls: a stack, and a check of each yielded value. */
 function bareCalls(generator) {
   const callers = []
   let value
@@ -143,7 +146,7 @@ function* descendByDelegation(depth) {
   return depth === 0 ? 0 : 1 + (yield* descendByDelegation(depth - 1))
 }
 
-/** Down and back up again; what it took in ms of wall time, or the name of the error. */
+/** Recurses down and back up. Returns the wall time in ms, or the name of the error. */
 function recursion(work, depth) {
   const started = performance.now()
   const job = synchronous.spawn(work(depth))

@@ -2,38 +2,40 @@ import { Schedule } from './gantt/intervals.mjs'
 import { accusation } from './gantt/words.mjs'
 
 /**
- * The schedule in the Performance panel of Chrome's DevTools, as custom tracks beside the browser's own: a
- * track per task, its executions as entries, and callbacks that kept the thread for longer than a slice; missed deadlines as
- * markers that say who is to blame. Other browsers show the same as plain User Timing entries.
+ * Shows the schedule in the Performance panel of Chrome's DevTools, as custom tracks beside the browser's
+ * own. Each task has a track with its executions; a callback that blocked the thread for longer than a slice
+ * is shown as well. A missed deadline is a marker that names the jobs that ran instead. Other browsers show
+ * the same as plain User Timing entries.
  *
  *   const stop = devtools(scheduler)
  *
- * Entries are handed over at the end of each round, when it is known who executed when, or after such a callback, and taken out of
- * the page's own timeline at once: that would grow without end.
+ * Entries are added at the end of each round, because the executions of a round are known only then, or after
+ * a callback that blocked the thread. Each entry is removed from the page's timeline immediately, so that the
+ * timeline does not grow without bound.
  *
  * @see https://developer.chrome.com/docs/devtools/performance/extension
  */
 
 const colors = ['primary', 'secondary', 'tertiary', 'primary-dark', 'secondary-dark', 'tertiary-dark']
 
-/** Of more executions in a round the shortest are left out. */
+/** Maximum number of executions per round that are shown; the shortest are omitted. */
 const mostOfRound = 50
 
 /**
  * @param {{ observe(fn: (record: any) => void): () => void, now(): number }} scheduler
  * @param {object} [options]
- * @param {string} [options.group] what the tracks stand under; default 'rt.mjs'
+ * @param {string} [options.group] name of the group of tracks; default 'rt.mjs'
  * @param {Pick<Performance, 'now' | 'measure' | 'mark' | 'clearMeasures' | 'clearMarks'>} [options.timeline]
  *   default: performance
- * @returns {() => void} ends it
+ * @returns {() => void} stops the recording
  */
 export function devtools(scheduler, { group = 'rt.mjs', timeline = performance } = {}) {
   const offset = offsetOf(scheduler, timeline)
-  // A deadline that is missed now may have had its release some while ago.
+  // A job can miss its deadline long after its release, so the schedule keeps enough records.
   const schedule = new Schedule({ limit: 5000 })
-  /** What was handed over, or is too old to be. */
+  /** Executions up to this time have been shown, or are too old to be shown. */
   let shown = scheduler.now()
-  /** Misses that have been noticed, and those of them that have not been shown. */
+  /** Misses that have been detected; `pending` has the ones that are not shown yet. */
   const told = new WeakSet()
   const pending = new Set()
   /** @type {Map<import('./gantt/intervals.mjs').Row, string>} */
@@ -44,7 +46,7 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
     return colorOf.get(row)
   }
   const measure = (name, from, to, details) => {
-    // The timeline has no time before its own begin.
+    // The timeline has no negative times.
     const start = Math.max(0, from + offset)
     const detail = { devtools: { dataType: 'track-entry', trackGroup: group, ...details } }
     timeline.measure(name, { start, end: Math.max(start, to + offset), detail })
@@ -56,7 +58,7 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
     timeline.clearMarks(name)
   }
 
-  /** @returns {number} for how long it kept the thread there, ms; 0 where that was no longer than a slice */
+  /** @returns {number} how long the execution blocked the thread, ms; 0 if not longer than a slice */
   const stallOf = ({ activation, from, to }) => {
     const { stalls } = schedule
     let longest = 0
@@ -70,7 +72,7 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
   const showRun = run => {
     const { activation, from, to, how } = run
     const { name, id, row, release, deadline, cost } = activation
-    const title = id < 0 ? name : `${name} #${id}` // a callback is no job
+    const title = id < 0 ? name : `${name} #${id}` // a callback has no job number
     const isLate = to > deadline
     const stall = stallOf(run)
     measure(title, from, to, {
@@ -103,11 +105,11 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
     }
     const title = `${name} #${id} late`
     mark(title, deadline, details)
-    // What it should have been: beside those who executed meanwhile.
+    // The job's window from release to deadline, beside the jobs that ran in it.
     measure(title, release, deadline, { ...details, track: `${row.name}: missed` })
   }
 
-  /** Executions that were too short to be shown, of the round. */
+  /** Executions of this round that were too short to be shown. */
   let left = 0
   const showRuns = time => {
     const { runs } = schedule
@@ -131,7 +133,8 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
   }
 
   /**
-   * Shows the misses of jobs that have ended, or that take too long to wait for.
+   * Shows the misses of jobs that have ended, and of jobs that have not ended `patience` ms after the
+   * deadline.
    * @param {number} patience ms
    */
   const showMisses = patience => {
@@ -149,7 +152,7 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
 
   const unsubscribe = scheduler.observe(record => {
     schedule.add(record)
-    if (record.type === 'stall' && record.by) showRuns(record.time) // there may be no round
+    if (record.type === 'stall' && record.by) showRuns(record.time) // a callback can run outside of a round
     if (record.type !== 'round') return
     showRound(/** @type {any} */ (record))
     showMisses(1000)
@@ -160,12 +163,12 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
   }
 }
 
-/** What to add to the host's time for that of the timeline. */
+/** Returns the time to add to the host's time to get the time of the timeline, ms. */
 function offsetOf(scheduler, timeline) {
   const before = timeline.now()
   const time = scheduler.now()
   const after = timeline.now()
-  // The same clock, as the default host has it.
+  // The default host reads the same clock as the timeline.
   if (time >= before && time <= after) return 0
   return (before + after) / 2 - time
 }

@@ -8,13 +8,15 @@ import { Surroundings } from './gantt/surroundings.mjs'
 import { accusation, story, summary } from './gantt/words.mjs'
 
 /**
- * The schedule of a scheduler as a Gantt chart: who executed when, releases, deadlines, misses and who is to
- * blame, on a canvas that is moved and zoomed by mouse, finger and keyboard; or as SVG.
+ * Draws the schedule of a scheduler as a Gantt chart: executions, releases, deadlines and misses. The chart
+ * is a canvas that the user moves and zooms by mouse, finger and keyboard, or an SVG. For a missed deadline,
+ * it names the jobs that ran instead.
  *
  *   const gantt = new Gantt(document.getElementById('schedule'))
  *   const stop = gantt.observe(scheduler)
  *
- * Colours are those of `paints`, unless the page has custom properties of these names (--text, --late, ...).
+ * The colours are the ones of `paints`. Custom properties of the page with the same names (--text, --late,
+ * ...) override them.
  *
  * @typedef {import('./gantt/drawing.mjs').Panel} Panel
  * @typedef {import('./gantt/intervals.mjs').Activation} Activation
@@ -22,21 +24,21 @@ import { accusation, story, summary } from './gantt/words.mjs'
  * @typedef {{ panel: Panel, activation: Activation }} Choice
  *
  * @typedef {object} GanttOptions
- * @property {(text: string, activation: Activation | null) => void} [describe] is told about the job that is
- *   pointed at or chosen; by default the chart shows the text itself, if it was given more than a canvas
- * @property {number} [span] ms seen at first; default 1000
- * @property {number} [limit] about so many records are remembered; default 200 000
- * @property {number} [interval] ms between drawings while records come; default 50
- * @property {number} [rowHeight] CSS pixels; below 18 releases and deadlines are strokes; default 24
- * @property {boolean} [hasLegend] default: unless it was given a canvas
+ * @property {(text: string, activation: Activation | null) => void} [describe] called with a text about the
+ *   job that is hovered or selected; by default a chart with its own container shows the text itself
+ * @property {number} [span] initially visible time, ms; default 1000
+ * @property {number} [limit] approximate number of records to keep; default 200 000
+ * @property {number} [interval] minimum time between drawings while records arrive, ms; default 50
+ * @property {number} [rowHeight] CSS pixels; below 18, releases and deadlines are plain strokes; default 24
+ * @property {boolean} [hasLegend] default: true, but false if the element is a canvas
  */
 
 export { Schedule, accusation, scheduleOf, story, summary, toSVG }
 
-/** ms that are seen at least. */
+/** Minimum visible time, ms. */
 const shortestSpan = 0.05
 
-/** What keys do, by the names of `moves`. */
+/** Keyboard shortcuts: the name of the move for each key. */
 const keys = {
   ArrowLeft: 'earlier', ArrowRight: 'later', Home: 'first', End: 'last',
   '+': 'in', '=': 'in', '-': 'out', 0: 'all', f: 'follow',
@@ -59,11 +61,11 @@ export class Gantt {
   #options
   #window
   #context
-  /** The next drawing: of a frame, or of the time to ask for one. */
+  /** The next drawing: a requested animation frame, or the timer that requests one. */
   #frame = 0
   #timer = 0
   #drawn = -Infinity
-  /** Pointers that are down, by id. @type {Map<number, { x: number, y: number, moved: boolean }>} */
+  /** Pressed pointers, by id. @type {Map<number, { x: number, y: number, moved: boolean }>} */
   #pointers = new Map()
   #ending = new AbortController()
   /** @type {Surroundings | null} */
@@ -71,7 +73,7 @@ export class Gantt {
   #telling = 0
 
   /**
-   * @param {HTMLElement} element a canvas, or what is to be filled with one, buttons, a text and a table
+   * @param {HTMLElement} element a canvas, or a container to fill with a canvas, buttons, a text and a table
    * @param {GanttOptions} [options]
    */
   constructor(element, options = {}) {
@@ -91,20 +93,20 @@ export class Gantt {
   }
 
   /**
-   * Shows what a scheduler does from now on, or what each of `Workers` does.
+   * Shows the records of a scheduler from now on, or the records of each worker of `Workers`.
    * @param {{ observe(fn: (record: any) => void): () => void, size?: number }} scheduler
-   * @returns {() => void} ends it
+   * @returns {() => void} stops observing
    */
   observe(scheduler) {
     if (scheduler.size !== undefined) this.clear(scheduler.size)
     return scheduler.observe(record => this.add(record))
   }
 
-  /** Adds to the first schedule, or to that of the record's worker. @param {TraceRecord} record */
+  /** Adds a record to the schedule of its worker, or to the first schedule. @param {TraceRecord} record */
   add(record) {
     this.panels[record.worker ?? 0].schedule.add(record)
     if (this.#frame !== 0 || this.#timer !== 0) return
-    // To draw takes time from what is drawn.
+    // Drawing takes time from the schedule that is drawn, so limit its rate.
     const rest = this.#drawn + this.#options.interval - this.#window.performance.now()
     if (rest <= 0) return this.redraw()
     this.#timer = this.#window.setTimeout(() => {
@@ -113,7 +115,11 @@ export class Gantt {
     }, rest)
   }
 
-  /** Forgets all there was, and begins with an empty schedule. @param {number} [workers] with one for each of so many */
+  /**
+   * Removes all records and starts with empty schedules.
+   * @param {number} [workers] number of workers, each with its own schedule; default: one schedule without a
+   *   title
+   */
   clear(workers = 0) {
     const { limit } = this.#options
     const panels = Array.from({ length: workers || 1 }, (_, index) => ({
@@ -125,8 +131,9 @@ export class Gantt {
   }
 
   /**
-   * @param {Panel[]} panels each with its schedule
-   * @param {{ from: number, span: number }} [view] ms; default: the present one
+   * Shows other schedules.
+   * @param {Panel[]} panels a panel per schedule
+   * @param {{ from: number, span: number }} [view] ms; default: the current view
    */
   show(panels, view) {
     this.panels = panels
@@ -136,18 +143,17 @@ export class Gantt {
     this.redraw()
   }
 
-  /** What is seen, ms on the axis. */
+  /** The visible interval, ms on the axis. Setting it stops following. */
   get view() {
     return { from: this.#from, span: this.#span }
   }
 
-  /** Setting it ends following. */
   set view({ from, span }) {
     this.#follows = false
     this.#look(from, span)
   }
 
-  /** Whether the view moves with what comes. */
+  /** Whether the view moves along with new records. */
   get follows() {
     return this.#follows
   }
@@ -157,13 +163,13 @@ export class Gantt {
     this.redraw()
   }
 
-  /** The job that is chosen. */
+  /** The selected job, or null. */
   get chosen() {
     return this.#chosen?.activation ?? null
   }
 
   /**
-   * Chooses a job, tells about it, and moves it into view.
+   * Selects a job, describes it, and moves it into view.
    * @param {Activation | null} activation
    */
   choose(activation) {
@@ -175,7 +181,7 @@ export class Gantt {
   }
 
   /**
-   * Does what a key or button does.
+   * Performs the action of a key or a button.
    * @param {'earlier' | 'later' | 'in' | 'out' | 'all' | 'first' | 'last' | 'follow' | 'rowAbove' |
    *   'rowBelow' | 'jobBefore' | 'jobAfter' | 'nextMiss' | 'missBefore' | 'nothing'} name
    */
@@ -184,24 +190,25 @@ export class Gantt {
   }
 
   /**
-   * Sees more or less.
-   * @param {number} factor below 1 to see less
-   * @param {number} [around] ms on the axis, what stays where it is
+   * Zooms the view.
+   * @param {number} factor factor of the visible time; below 1 zooms in
+   * @param {number} [around] ms on the axis, the time that keeps its position; default: the middle of the
+   *   view
    */
   zoom(factor, around = this.#from + this.#span / 2) {
     const span = this.#clippedSpan(this.#span * factor)
     const from = around - (around - this.#from) * span / this.#span
-    // Who follows goes on following.
+    // Zooming does not stop following.
     if (this.#follows) this.#look(from, span)
     else this.view = { from, span }
   }
 
-  /** Draws at the next frame, however often it is called before. */
+  /** Draws at the next frame. Several calls before the frame draw once. */
   redraw() {
     if (this.#frame === 0) this.#frame = this.#window.requestAnimationFrame(() => this.draw())
   }
 
-  /** Draws at once. */
+  /** Draws immediately. */
   draw() {
     this.#window.cancelAnimationFrame(this.#frame)
     this.#frame = 0
@@ -228,7 +235,7 @@ export class Gantt {
   }
 
   /**
-   * What is seen, as a standalone SVG.
+   * Returns the current view as a standalone SVG.
    * @param {{ width?: number, title?: string, scheme?: 'light' | 'dark' | 'auto' }} [options]
    */
   toSVG({ width = 960, title = 'Schedule', scheme = 'auto' } = {}) {
@@ -241,7 +248,7 @@ export class Gantt {
     return svgOf({ ...this.#scene(width), panels, selected, hasLegend: true }, title, scheme)
   }
 
-  /** Ends listening, and removes what it put into its container. */
+  /** Removes the listeners, and the elements that the chart added to its container. */
   destroy() {
     this.#ending.abort()
     this.#window.cancelAnimationFrame(this.#frame)
@@ -300,7 +307,7 @@ export class Gantt {
     this.#surroundings?.tell(text)
   }
 
-  /** Keeps the texts up to date, but not at every frame. */
+  /** Updates the texts twice a second at most, instead of at every frame. */
   #tell() {
     if (this.#telling !== 0) return
     this.#telling = this.#window.setTimeout(() => {
@@ -315,13 +322,13 @@ export class Gantt {
 
   // Choosing
 
-  /** The choices in a panel's row, by release. @param {Panel} panel */
+  /** Returns the choices in a row of a panel, by release. @param {Panel} panel */
   #inRow(panel, row) {
     return panel.schedule.activations(row).map(activation => ({ panel, activation }))
   }
 
   /**
-   * What to tell about first: the last miss in view, or else a job in the middle.
+   * Returns the job to describe first: the last miss in view, or else a job in the middle of the view.
    * @returns {Choice | null}
    */
   #seen() {
@@ -340,9 +347,9 @@ export class Gantt {
     return best
   }
 
-  /** Chooses the nearest job of the row below or above. @param {1 | -1} step */
+  /** Selects the nearest job of the row below or above. @param {1 | -1} step */
   chooseRow(step) {
-    // Of some rows all may have been forgotten.
+    // Skip rows whose jobs have all been forgotten.
     const rows = this.panels.flatMap(panel => rowsOf(panel).map(row => ({ panel, row })))
       .filter(({ row }) => row.ended.length + row.living.size > 0)
     if (!rows.length) return
@@ -355,7 +362,7 @@ export class Gantt {
     this.choose(nearest.activation)
   }
 
-  /** Chooses the next job of the row, or the one before. @param {1 | -1} step */
+  /** Selects the next or the previous job of the row. @param {1 | -1} step */
   chooseJob(step) {
     if (!this.#chosen) return this.chooseRow(step)
     const { panel, activation } = this.#chosen
@@ -364,7 +371,7 @@ export class Gantt {
     if (next) this.choose(next.activation)
   }
 
-  /** Chooses the next missed deadline, or the one before; in a circle. @param {1 | -1} step */
+  /** Selects the next or the previous missed deadline, and wraps around. @param {1 | -1} step */
   chooseMiss(step) {
     const misses = this.panels.flatMap(({ schedule }) => schedule.misses)
     if (!misses.length) return
@@ -382,7 +389,7 @@ export class Gantt {
       canvas.addEventListener(type, listener, { signal, ...options })
     Object.assign(canvas.style, { display: 'block', width: '100%', touchAction: 'pan-y', cursor: 'grab' })
     canvas.tabIndex = 0
-    // So that screen readers leave the arrow keys to it.
+    // With this role, screen readers leave the arrow keys to the chart.
     canvas.setAttribute('role', 'application')
     canvas.setAttribute('aria-roledescription', 'Gantt chart')
     listen('pointerdown', event => this.#down(event))
@@ -421,14 +428,14 @@ export class Gantt {
     this.redraw()
   }
 
-  /** Pixels between the canvas' left edge and time, and of time. */
+  /** Width of the column of names and width of the time axis, CSS pixels. */
   get #widths() {
     const width = this.canvas.clientWidth
     const left = labelWidth({ panels: this.panels, width })
     return { left, width: width - left }
   }
 
-  /** ms on the axis. @param {number} clientX */
+  /** Returns the time at a position of the pointer, ms on the axis. @param {number} clientX */
   #timeAt(clientX) {
     const { left, width } = this.#widths
     return this.#from + (clientX - this.canvas.getBoundingClientRect().left - left) / width * this.#span
@@ -480,8 +487,8 @@ export class Gantt {
   #wheeled(event) {
     const { deltaX, deltaY, shiftKey, ctrlKey } = event
     const sideways = shiftKey ? deltaX || deltaY : Math.abs(deltaX) > Math.abs(deltaY) ? deltaX : 0
-    // A pinch on a touchpad comes as a wheel with ctrl. A plain wheel scrolls the page, unless the chart is
-    // in use.
+    // Browsers report a pinch on a touchpad as a wheel event with ctrlKey. A plain wheel scrolls the page,
+    // unless the chart has the focus.
     const zooms = ctrlKey || this.canvas.ownerDocument.activeElement === this.canvas
     if (!sideways && !zooms) return
     event.preventDefault()
@@ -496,7 +503,7 @@ const shift = (gantt, share) => {
   gantt.view = { from: from + share * span, span }
 }
 
-/** What a key or button does. @type {{ [name: string]: (gantt: Gantt) => void }} */
+/** The actions of keys and buttons, by name. @type {{ [name: string]: (gantt: Gantt) => void }} */
 const moves = {
   earlier: gantt => shift(gantt, -0.25),
   later: gantt => shift(gantt, 0.25),
@@ -506,7 +513,7 @@ const moves = {
   first: gantt => { gantt.view = { ...gantt.view, from: 0 } },
   last: gantt => { gantt.view = { ...gantt.view, from: end(gantt) - gantt.view.span } },
   follow: gantt => {
-    // What was chosen would soon be out of sight.
+    // The selected job would soon leave the view.
     if (!gantt.follows) gantt.choose(null)
     gantt.follows = !gantt.follows
   },

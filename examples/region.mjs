@@ -1,6 +1,7 @@
-// Scoped memory for hot loops: typed arrays are cut from one buffer and all freed at once when the last scope ends, so that
-// a loop that needs the same arrays in each round leaves the garbage collector nothing to do. From the real-time Java
-// specification (LTMemory), as jRate and RTJPerf have it (Corsaro and Schmidt 2003, 3.1 and 4.3.1).
+// Scoped memory for hot loops. Typed arrays are allocated from one buffer, and all are freed when the last
+// scope ends. A loop that needs the same arrays in each round therefore creates no garbage. The idea comes
+// from the real-time Java specification (LTMemory) and its implementations jRate and RTJPerf (Corsaro and
+// Schmidt 2003, 3.1 and 4.3.1).
 //
 //   const region = new Region(1 << 20)
 //   rt.spawn(region.enter(function* () {
@@ -17,15 +18,16 @@ const kinds = new Set([
   BigInt64Array, BigUint64Array
 ])
 
-// Every array begins where any type may: eight bytes are the widest element.
+// Alignment of all arrays, bytes: the size of the widest element.
 const alignment = 8
 
 /**
- * Memory that lives as long as somebody is in its scope. Jobs may share a region: it is freed when the last of them has
- * left it (RTSJ counts the threads within in the same way). What a loop frees by the round belongs in a region inside.
+ * A memory region that is freed when the last of its scopes ends. Several jobs may share a region (RTSJ
+ * counts the threads in a scope in the same way). Put memory that a loop frees in each round into a region of
+ * its own inside.
  *
- * **An array must not be used after its scope**: the next scope gets the same memory. JavaScript has no reference check
- * as RTSJ demands it; instead, memory is zeroed when it is handed out, never when it is freed.
+ * **Do not use an array after its scope.** The next scope gets the same memory. JavaScript cannot check
+ * references as RTSJ does. Memory is zeroed when it is allocated, not when it is freed.
  */
 export class Region {
   #buffer
@@ -33,16 +35,22 @@ export class Region {
   #end
   #top
   #scopes = 0
-  /** @type {any[]} What earlier scopes cut, in order: a scope that asks for the same gets the same views, and allocates nothing. */
+  /**
+   * Views of earlier scopes, in order of allocation. A scope that makes the same calls gets the same views
+   * and allocates nothing.
+   *
+   * @type {any[]}
+   */
   #views = []
   #next = 0
   #outer
 
   /**
-   * @param {number} bytes its size, rounded up to eight; allocated at once, so that no later allocation asks the system
-   * @param {{ within?: Region }} [options] `within`: a region whose scope is open; this one is cut from it, and ends with it
-   * @throws {TypeError} `within` is no region
-   * @throws {RangeError} `bytes` is no size, or more than is left in `within`
+   * @param {number} bytes size, rounded up to a multiple of eight; allocated immediately
+   * @param {{ within?: Region }} [options] `within`: a region with an open scope; the new region uses its
+   *   memory and ends with that scope
+   * @throws {TypeError} if `within` is not a Region
+   * @throws {RangeError} if `bytes` is not a valid size or exceeds the free memory of `within`
    */
   constructor(bytes, { within } = {}) {
     if (!Number.isSafeInteger(bytes) || bytes <= 0) throw new RangeError(`bytes must be an integer > 0, got ${String(bytes)}`)
@@ -55,29 +63,29 @@ export class Region {
     this.#outer = within && { region: within, scope: within.#generation }
   }
 
-  /** Counts the times that this region was freed: what was cut from it before is no longer there. */
+  /** Number of times that this region was freed. Memory from earlier generations is invalid. */
   #generation = 0
 
-  /** Bytes. */
+  /** Size in bytes. */
   get size() {
     return this.#end - this.#begin
   }
 
-  /** Bytes that open scopes have taken, those lost to alignment included. */
+  /** Bytes that open scopes have allocated, including padding. */
   get used() {
     return this.#top - this.#begin
   }
 
   /**
-   * Runs `work` in this region's scope, which ends when `work` has returned, thrown or been cancelled. Nested scopes of one
-   * region are one scope.
+   * Runs `work` in a scope of this region. The scope ends when `work` returns, throws or is cancelled. Nested
+   * scopes of one region are one scope.
    *
    * @template {readonly unknown[]} A, R
    * @param {(...args: A) => Generator<any, R, any>} work
    * @param {A} args
-   * @returns {Generator<any, R, any>} for `spawn`, or `yield*` in a job
-   * @throws {TypeError} `work` is no function
-   * @throws {ReferenceError} when it starts: the region that this one lies in was freed
+   * @returns {Generator<any, R, any>} pass it to `spawn`, or use `yield*` in a job
+   * @throws {TypeError} if `work` is not a function
+   * @throws {ReferenceError} at the start of the generator, if the enclosing region was freed
    */
   enter(work, ...args) {
     if (typeof work !== 'function') throw new TypeError('work must be a generator function')
@@ -95,15 +103,15 @@ export class Region {
   }
 
   /**
-   * An array of zeros, in time linear in its size.
+   * Allocates an array of zeros. Takes time linear in its size.
    *
    * @template {ArrayType} T
-   * @param {T} type such as Float64Array
-   * @param {number} length elements
+   * @param {T} type constructor of the array, such as Float64Array
+   * @param {number} length number of elements
    * @returns {InstanceType<T>}
-   * @throws {TypeError} `type` is no typed array
-   * @throws {RangeError} `length` is none, or more than is left
-   * @throws {ReferenceError} no scope is open
+   * @throws {TypeError} if `type` is not the constructor of a typed array
+   * @throws {RangeError} if `length` is not a valid length or exceeds the free memory
+   * @throws {ReferenceError} if no scope is open
    */
   array(type, length) {
     if (!kinds.has(type)) throw new TypeError('type must be the constructor of a typed array, such as Float64Array')
@@ -118,7 +126,7 @@ export class Region {
 
   #view(type, begin, length) {
     const array = new type(this.#buffer, begin, length)
-    // Calls with other arguments follow from here on: views that lie behind do not suit any more.
+    // This call differs from the earlier scope's, so all later views are invalid.
     this.#views.length = this.#next
     this.#views.push(array)
     return array.fill(type === BigInt64Array || type === BigUint64Array ? 0n : 0)

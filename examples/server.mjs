@@ -28,22 +28,24 @@ const types = {
   '.webp': 'image/webp'
 }
 
-// Only an isolated page gets SharedArrayBuffer, and a clock finer than 0.1 ms (Chromium) or 1 ms (Firefox).
+// Only a cross-origin isolated page gets SharedArrayBuffer, and a clock finer than 0.1 ms (Chromium) or 1 ms
+// (Firefox).
 const isolation = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp'
 }
 
 /**
- * Serves the files below `root` and resolves as soon as it listens.
+ * Serves the files below `root`. Resolves when the server is listening.
  *
  * @param {object} [options]
- * @param {string} [options.root] directory to serve; the repository by default
- * @param {string} [options.host] address to listen on; by default reachable from this machine only
- * @param {number} [options.port] first port to try, the next free one is taken; 0 takes any
+ * @param {string} [options.root] directory to serve; default: the repository
+ * @param {string} [options.host] address to listen on; by default only this machine can connect
+ * @param {number} [options.port] first port to try; if it is in use, the next free one is used; 0 means any
+ *   free port
  * @param {boolean} [options.isolated] whether pages are cross-origin isolated
- * @param {import('node:http').RequestListener} [options.handle] sees every request first, and returns true
- *   for those it answers itself
+ * @param {import('node:http').RequestListener} [options.handle] called first for every request; returns true
+ *   if it answers the request itself
  * @returns {Promise<{ address: string, port: number, close(): Promise<void> }>}
  */
 export async function serve({
@@ -97,7 +99,7 @@ async function answer(top, request, response) {
   if (path === undefined) return end(response, 400)
   if (path === '/favicon.ico') return end(response, 204)
   const names = path.split('/').filter(Boolean)
-  // Hidden files are nobody's business, and `..` is one of them.
+  // Never serve hidden files. This rule also rejects `..`.
   if (names.some(name => name.startsWith('.'))) return end(response, 404)
 
   let file = await inside(top, join(top, ...placed(names)))
@@ -112,14 +114,19 @@ async function answer(top, request, response) {
 
   const extension = extname(file.name).toLowerCase()
   response.setHeader('content-type', types[extension] ?? 'application/octet-stream')
-  // Firefox and WebKit workers take each import for JavaScript, and would refuse JSON modules under `nosniff`.
+  // Firefox and WebKit workers treat every import as JavaScript and would reject JSON modules under
+  // `nosniff`.
   if (extension === '.json') response.removeHeader('x-content-type-options')
   response.setHeader('content-length', file.stats.size)
   if (request.method === 'HEAD') return response.end()
   pipeline(createReadStream(file.name), response, () => {})
 }
 
-/** Packages that the benches' peers have installed stand for those below an example. @param {string[]} names */
+/**
+ * Maps `packages` folders below an example to the packages installed for the benches.
+ *
+ * @param {string[]} names
+ */
 function placed(names) {
   const at = names.indexOf('packages')
   if (names[0] !== 'examples' || at < 0) return names
@@ -135,7 +142,7 @@ function decode(url) {
   }
 }
 
-// Resolves links first, so that no link leads outside or to a hidden file.
+// Resolves links first, so that no link can lead outside or to a hidden file.
 async function inside(top, name) {
   try {
     const real = await realpath(name)

@@ -2,20 +2,22 @@ import { Schedule, endOf, firstFrom, nameOf } from './gantt/intervals.mjs'
 import { accusation } from './gantt/words.mjs'
 
 /**
- * A schedule in the Trace Event format, which https://ui.perfetto.dev and chrome://tracing open.
+ * Converts a schedule to the Trace Event format, which https://ui.perfetto.dev and chrome://tracing open.
  *
  *   const recording = record(scheduler, { limit: 100_000 })
  *   ...
  *   save(JSON.stringify(traceEvents(recording.records)))
  *
- * One process; a thread per task, and one for the rounds. A job's executions are complete events (X);
- * release, deadline, miss, overrun, depletion, stall and alarm are instants (i); a wake-up is a flow (s, f)
- * from what executed when it came to the execution that it led to; how many jobs were ready is a counter (C).
+ * The trace has one process, with a thread per task and one for the rounds. Executions of a job are complete
+ * events (X). Release, deadline, miss, overrun, depletion, stall and alarm are instants (i). A wake-up is a
+ * flow (s, f) from the execution during which it happened to the execution that it caused. The number of
+ * ready jobs is a counter (C).
  *
  * @typedef {import('./gantt/intervals.mjs').TraceRecord} TraceRecord
  * @typedef {import('./gantt/intervals.mjs').Activation} Activation
  * @typedef {import('./gantt/intervals.mjs').Run} Run
- * @typedef {{ activation: Activation, time: number, cause: Activation | null }} Wake cause: null for an alarm
+ * @typedef {{ activation: Activation, time: number, cause: Activation | null }} Wake `cause`: null for an
+ *   alarm
  * @typedef {{ ph: string, name: string, pid: number, tid?: number, ts?: number, dur?: number, cat?: string,
  *   cname?: string, id?: number, s?: string, bp?: string, args?: { [name: string]: any } }} TraceEvent
  */
@@ -25,16 +27,16 @@ const getReady = new Set(['release', 'preempt', 'wake'])
 const getBusy = new Set(['start', 'resume', 'deplete'])
 const ROUNDS = 1
 
-/** Microseconds, to the nanosecond. @param {number} time ms */
+/** Converts ms to microseconds, rounded to the nanosecond. @param {number} time ms */
 const microseconds = time => Math.round(time * 1e6) / 1e3
 
-/** What JSON has no number for is left out or named. */
+/** Returns undefined for Infinity and NaN, because JSON cannot represent them. */
 const finite = value => typeof value === 'number' && !Number.isFinite(value) ? undefined : value
 
 /**
- * @param {Iterable<TraceRecord>} records in order, of `scheduler.observe` or of `record`
+ * @param {Iterable<TraceRecord>} records sorted records of `scheduler.observe` or of `record`
  * @param {object} [options]
- * @param {string} [options.name] of the process; default 'rt.mjs'
+ * @param {string} [options.name] name of the process; default 'rt.mjs'
  * @param {number} [options.pid] default 1
  * @returns {{ traceEvents: TraceEvent[], displayTimeUnit: 'ms' }}
  */
@@ -43,7 +45,7 @@ export function traceEvents(records, { name = 'rt.mjs', pid = 1 } = {}) {
   const ready = new Ready(pid)
   /** @type {Wake[]} */
   const wakes = []
-  /** The last that may wake others at its own time: an end, or an alarm. */
+  /** The last record that can wake jobs at its own time: the end of a job, or an alarm. */
   let last = { time: NaN, cause: /** @type {Activation | null} */ (null) }
   for (const record of records) {
     const { type, time, job } = record
@@ -79,7 +81,7 @@ export function traceEvents(records, { name = 'rt.mjs', pid = 1 } = {}) {
     ...flows(wakes, schedule, pid, threads),
     ...ready.events
   ]
-  // Of events of one time, the one that lasts longer contains the others.
+  // The longest of several events with equal starts comes first, because it contains the shorter ones.
   events.sort((a, b) => a.ts - b.ts || (b.dur ?? -1) - (a.dur ?? -1))
   return {
     traceEvents: [
@@ -93,7 +95,7 @@ export function traceEvents(records, { name = 'rt.mjs', pid = 1 } = {}) {
   }
 }
 
-/** As rounded as its begin and end, so that neighbours do not overlap. */
+/** Computes the duration from the rounded start and end, so that neighbouring events do not overlap. */
 const duration = (from, to) => ({ dur: Math.round((microseconds(to) - microseconds(from)) * 1e3) / 1e3 })
 
 /** @param {Run} run @returns {TraceEvent} */
@@ -118,7 +120,7 @@ function instant(name, time, pid, tid, args, cname) {
   return { ph: 'i', name, cat: 'event', pid, tid, ts, s: 't', ...cname ? { cname } : {}, args }
 }
 
-/** Release, deadline, miss and end of a job. @returns {TraceEvent[]} */
+/** Returns the release, deadline, miss and end of a job. @returns {TraceEvent[]} */
 function instants(activation, schedule, pid, tid) {
   const { id, release, deadline, ended, outcome, cost, missed } = activation
   const events = [instant('release', release, pid, tid, { id, deadline: finite(deadline) })]
@@ -144,14 +146,14 @@ function flows(wakes, schedule, pid, threads) {
   let id = 0
   for (const { activation, time, cause } of wakes) {
     const from = covering(cause === null ? schedule.rounds : cause.row.runs, time)
-    // What the page itself woke, between rounds, comes from nowhere.
+    // A wake-up by the page itself, between rounds, has no source event.
     if (from === undefined || cause === activation || cause !== null && from.activation !== cause) continue
     const own = activation.row.runs
     let next = firstFrom(own, time, endOf)
     while (next < own.length && !(own[next].activation === activation && own[next].from >= time)) next++
     if (next === own.length) continue
     const flow = { name: 'wake', cat: 'wake', id: ++id, pid }
-    // A flow begins in what executes at its time; at the very end of an execution nothing does.
+    // A flow must start inside an event. The end of an execution is already outside.
     const begin = Math.min(time, Math.max(from.from, from.to - 1e-3))
     events.push(
       { ph: 's', ...flow, tid: cause === null ? ROUNDS : threads.get(cause.row), ts: microseconds(begin) },
@@ -170,7 +172,7 @@ function covering(spans, time) {
   return span !== undefined && span.from <= time && span.to > span.from ? span : undefined
 }
 
-/** Counts the jobs that are ready, and not running. */
+/** Counts the jobs that are ready but not running. */
 class Ready {
   /** @type {TraceEvent[]} */
   events = []
@@ -191,21 +193,21 @@ class Ready {
     const ts = microseconds(time)
     const last = this.events[this.events.length - 1]
     const args = { jobs: this.#ready.size }
-    // What is over at once was not.
+    // Changes at the same time become one event with the last value.
     if (last?.ts === ts) last.args = args
     else this.events.push({ ph: 'C', name: 'ready', pid: this.pid, tid: 0, ts, args })
   }
 }
 
 /**
- * Records what a scheduler does, with what is known of its jobs then: a job's own fields go on changing, and
- * a job that is kept keeps its result.
+ * Records the events of a scheduler with a copy of each job's fields. The fields of a job keep changing, and
+ * keeping the job itself would keep its result.
  *
  * @param {{ observe(fn: (record: any) => void): () => void }} scheduler
- * @param {{ limit?: number }} [options] the last so many records are kept; default 100 000
- * @returns {{ records: TraceRecord[], dropped: number, clear(): void, stop(): void }} records: a copy, in
- *   order
- * @throws {RangeError} naming the option
+ * @param {{ limit?: number }} [options] `limit`: number of latest records to keep; default 100 000
+ * @returns {{ records: TraceRecord[], dropped: number, clear(): void, stop(): void }} `records`: a sorted
+ *   copy
+ * @throws {RangeError} if `limit` is not an integer > 0
  */
 export function record(scheduler, { limit = 100_000 } = {}) {
   if (!Number.isInteger(limit) || limit <= 0) {
@@ -214,7 +216,7 @@ export function record(scheduler, { limit = 100_000 } = {}) {
   /** @type {TraceRecord[]} */
   let ring = []
   let count = 0
-  /** What is known of each job. @type {WeakMap<object, any>} */
+  /** The copied fields of each job. @type {WeakMap<object, any>} */
   const facts = new WeakMap()
   const stop = scheduler.observe(record => {
     ring[count++ % limit] = plain(record, facts)
@@ -245,10 +247,13 @@ function plain({ type, time, job, on, by, error, ...more }, facts) {
 
 const holdersOf = on => typeof on?.owners === 'function' ? on.owners().filter(Boolean).map(nameOf) : []
 
-/** The same object for all records of a period, brought up to date when it matters. */
+/**
+ * Returns the copied fields of a job. All records of a period share one object, which is updated with each
+ * record.
+ */
 function factsOf(job, type, facts) {
   let known = facts.get(job)
-  // A miss that is noticed in the next period belongs to the last one.
+  // A miss that is detected in the next period belongs to the previous one.
   if (known === undefined || known.release !== job.release && type !== 'miss') {
     known = { id: job.id, name: nameOf(job), release: job.release, absoluteDeadline: job.absoluteDeadline }
     facts.set(job, known)

@@ -1,4 +1,4 @@
-// A page as pages are written: it knows nothing of any scheduler.
+// An ordinary page: its code knows nothing of a scheduler.
 import { markdown } from '../../examples/service-worker/markdown.mjs'
 import { deflateSync, strToU8 } from '../peers/node_modules/fflate/esm/browser.js'
 import hljs from '../peers/node_modules/@highlightjs/cdn-assets/es/highlight.min.js'
@@ -8,7 +8,7 @@ import { kernelDensityEstimation, linearRegression, median } from '../peers/node
 const [editor, preview, filter, status, chart, grid] = ['editor', 'preview', 'filter', 'status', 'chart', 'grid']
   .map(id => document.getElementById(id))
 
-// An editor with a live preview: all of it is rendered at each key, and what differs is put into the page.
+// An editor with a live preview. Each input renders the whole text and updates the blocks that differ.
 const marked = new Marked({
   renderer: {
     code({ text, lang }) {
@@ -39,7 +39,7 @@ editor.addEventListener('input', function edit() {
   log('edit', editor.value.length)
 })
 
-// A grid of 100 000 rows, sorted and filtered at each key; as many as can be seen are shown.
+// A grid of 100 000 rows, which are sorted and filtered at each input. The visible rows are shown.
 let seed = 1
 const below = n => (seed = seed * 16807 % 2147483647) % n
 const syllables = ['an', 'ber', 'co', 'da', 'el', 'fi', 'gra', 'ho', 'in', 'jo', 'ka', 'li', 'mo', 'na', 'or', 'pe', 'ri', 'sa', 'to', 'un']
@@ -50,7 +50,7 @@ const rows = Array.from({ length: 100_000 }, (_, id) => ({
   amount: below(100_000) / 100
 }))
 
-// The last word of the filter counts.
+// Filters by the last word of the text.
 function search(text) {
   const wanted = text.split(' ').at(-1)
   const sorted = rows.toSorted((a, b) => a.city < b.city ? -1 : a.city > b.city ? 1 : b.amount - a.amount || a.id - b.id)
@@ -67,7 +67,7 @@ filter.addEventListener('input', function find() {
   log('search', filter.value.length)
 })
 
-// A chart that moves.
+// An animated chart.
 const samples = Array.from({ length: 300 }, () => below(1000))
 const pen = chart.getContext('2d')
 requestAnimationFrame(function draw(time) {
@@ -81,7 +81,7 @@ requestAnimationFrame(function draw(time) {
   requestAnimationFrame(draw)
 })
 
-// What others want to know: they compress what has happened, and look for trends in it.
+// Analytics: compresses all events, and looks for trends in them.
 const events = Array.from({ length: 60_000 }, (_, i) => ({ time: i * 37, type: syllables[below(20)], value: below(1000) }))
 const log = (type, value) => { events.push({ time: Math.round(performance.now()), type, value }) }
 const sent = { bytes: 0, trend: 0 }

@@ -1,4 +1,4 @@
-// The page without its reactions: what the browser and the machine take by themselves.
+// The page without its listeners and intervals, to measure the browser and the machine alone.
 HTMLElement.prototype.addEventListener = () => {}
 window.setInterval = () => 0
 globalThis.report = () => []

@@ -1,4 +1,4 @@
-// What the page's callbacks take where nobody interrupts them, in the form of adopt's report.
+// Measures the durations of the page's callbacks without a scheduler, in the format of adopt's report.
 const rows = {}
 const metered = fn => function (...args) {
   const begin = performance.now()

@@ -1,4 +1,4 @@
-// What a user notices of the page, by means that nobody has replaced yet.
+// Measures the page as a user sees it. Runs before any script replaces the functions of the platform.
 import { eventTiming, frameRates, spread } from '../../examples/macro/statistics.mjs'
 import { watchTimings } from '../../examples/macro/timings.mjs'
 
@@ -6,7 +6,7 @@ const timings = watchTimings()
 const drawFrame = requestAnimationFrame.bind(window)
 const lengths = () => ['editor', 'filter'].map(id => document.getElementById(id).value.length)
 const sum = numbers => numbers.reduce((all, number) => all + Number(number), 0)
-/** Keys that wait for their results: when they were typed, and how much had been typed then. */
+/** Inputs that wait for their results: the time of the input, and the length of all typed text. */
 const typed = []
 let inputs = 0
 addEventListener('input', ({ timeStamp }) => {
@@ -14,7 +14,7 @@ addEventListener('input', ({ timeStamp }) => {
   typed.push([timeStamp, sum(lengths())])
 }, true)
 
-/** Begins. Once so many keys are answered, it can be asked what it has measured. */
+/** Starts measuring. Call `measured(keys)` for the results when `isAnswered(keys)` returns true. */
 globalThis.watch = () => {
   const frames = [performance.now()]
   const answers = []

@@ -1,6 +1,6 @@
 // Checks that rewritten packages give the results of the originals:
 // node bench/peers/check.mjs [--table] [part of a name]...
-// Needs npm --prefix bench/peers install. Each is called plainly and runs as a job under several budgets.
+// Needs npm --prefix bench/peers install. Each package is called plainly and runs as a job under several budgets.
 // --table then measures the packages one after another and prints a table. Failures stay in the table.
 import { existsSync, readFileSync } from 'node:fs'
 import { find, programs } from '../support-programs.mjs'

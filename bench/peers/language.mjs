@@ -1,7 +1,11 @@
 // node --experimental-vm-modules bench/peers/language.mjs [parser-tests | files] [part of a path]...
-// parser-tests: programs that a parser must accept (package test262-parser-tests, after test262), each in a realm of its
-// own, as it is and rewritten: both must compile, end alike, and leave the same globals.
-// files: every script and module below bench/peers/node_modules: what comes out must compile where the original does.
+//
+// parser-tests: runs the programs of the package test262-parser-tests, which a parser must accept. Each
+// program runs in its own realm, original and rewritten. Both must compile, end in the same way, and leave
+// the same globals.
+//
+// files: rewrites every script and module below bench/peers/node_modules. If the original compiles, the
+// result must compile, too.
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
@@ -52,7 +56,7 @@ async function parserTests() {
   }
 }
 
-/** How a program ends in a realm of its own, and what it leaves there. */
+/** Runs a program in its own realm. Returns its outcome and the globals that it leaves. */
 async function ending(text, type, present = true) {
   const context = vm.createContext({ console: undefined })
   if (present) context[Symbol.for('rt.mjs')] = runtime.support
@@ -78,7 +82,7 @@ async function ending(text, type, present = true) {
         .map(name => `${name} ${typeof module.namespace[name]}`)
         .join()
     }
-    // Scripts share their top level, so what rewriting adds to it is named so that nobody meets it.
+    // Exclude the globals that rewriting adds. Scripts share their top level, so these names have a prefix.
     const globals = Object.getOwnPropertyNames(context)
       .filter(name => !name.startsWith('$rt_'))
       .map(name => `${name} ${describe(context[name])}`)

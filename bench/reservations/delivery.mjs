@@ -6,7 +6,7 @@ import { quantile, seededRandom, table, target } from '../support.mjs'
 import { end, hogs, laboratory, longestUndisturbed, undisturbed } from './workloads.mjs'
 
 const bottomHalf = 2.33 // ms
-const longestPause = 2.3 // ms between two events
+const longestPause = 2.3 // maximum time between two events, ms
 
 /**
  * @typedef {{ capacity: number, period: number }} Share
@@ -21,17 +21,18 @@ const cases = [
 ]
 
 /**
- * Raises events at random times, and sees how long each takes from its listener to its handler. Alarms raise
- * them, which fire between any two budgets, as interrupts would come.
+ * Raises events at random times, and measures the delay from the listener to the handler of each event.
+ * Alarms raise the events. They fire between any two budgets, like interrupts.
  * @param {object} setup
  * @param {'fp' | 'edf'} setup.policy
- * @param {{ io: Share, handler: Share }} [setup.reserved] without, a job per event does all of it
- * @param {boolean} [setup.isQueue] whether events are raised while others are handled
+ * @param {{ io: Share, handler: Share }} [setup.reserved] the reservations; without them, one job per event
+ *   does both halves
+ * @param {boolean} [setup.isQueue] whether events are also raised while others are handled
  * @param {number} setup.hogs
  * @param {number} setup.events
  * @param {import('./workloads.mjs').Clock} setup.clock
  * @returns {Promise<{ fromListener: number[], fromIdle: number[], longestBudget: number,
- *   disturbance: number }>} ms; `fromIdle`: from when the event before it had been handled, if that is later
+ *   disturbance: number }>} ms; `fromIdle`: from the end of the previous event's handler, if that is later
  */
 async function deliveriesOf({ policy, reserved, isQueue = false, hogs: number, events, clock }) {
   const { scheduler, now } = laboratory(policy, clock)
@@ -79,13 +80,17 @@ async function deliveriesOf({ policy, reserved, isQueue = false, hogs: number, e
   await finished
   handling.cancel()
   const { longestBudget } = scheduler.stats()
-  // Alarms raise more and more events; the scheduler is not needed any longer.
+  // In queueing mode alarms keep raising events, so the scheduler is paused instead of waiting for its jobs.
   if (isQueue) scheduler.pause()
   else await end(scheduler, others)
   return { fromListener, fromIdle, longestBudget, disturbance: longestBudget / longestUndisturbed }
 }
 
-/** Table V and figure 9. @param {{ events: number, clock: import('./workloads.mjs').Clock }} options */
+/**
+ * Reproduces table V and figure 9.
+ *
+ * @param {{ events: number, clock: import('./workloads.mjs').Clock }} options
+ */
 export async function predictableEvents({ events, clock }) {
   console.log(`### Event delivery (Qduino, Table V and figure 9)
 
@@ -94,7 +99,7 @@ all its capacity, at random. Depleted, handlers wait. Paced: ${events} events, e
 one before has been handled. Queueing: ${Math.ceil(events / 2)} events, each 0 to ${longestPause} ms after the one
 before came; one waits, others are lost; from idle: since the one before had been handled.
 `)
-  // What the compiler does to the first one is no delivery.
+  // Discard the first deliveries, which are slowed down by compilation.
   await deliveriesOf({ policy: 'fp', reserved: cases[0], hogs: 4, events: 8, clock })
   const rows = []
   let excess = -Infinity

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 
-/** Messages on their way, at the most: memory must not be what ends the storm. */
+/** Maximum number of messages in flight. Without a limit, the storm would run out of memory. */
 const most = 2000
 /** @type {{ port: MessagePort, received: Int32Array }} */
 const { port, received } = workerData

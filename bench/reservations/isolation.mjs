@@ -5,18 +5,18 @@ import { disturbanceOf, end, findPrime, laboratory, undisturbed } from './worklo
 
 const period = 100
 const capacities = [40, 20, 10]
-const work = 145 // ms of the processor that one execution of findPrime takes
+const work = 145 // processor time of one execution of findPrime, ms
 
 /**
- * Loops that execute findPrime again and again.
+ * Runs loops that execute findPrime repeatedly.
  * @param {object} setup
  * @param {'fp' | 'edf'} setup.policy
  * @param {boolean} setup.isReserved
- * @param {number[]} setup.capacities one for each loop
- * @param {number} setup.executions of the loop that has executed least
+ * @param {number[]} setup.capacities a capacity for each loop
+ * @param {number} setup.executions minimum number of executions of each loop
  * @param {import('./workloads.mjs').Clock} setup.clock
  * @returns {Promise<{ loops: { ms: number, tested: number, executions: number }[], disturbance: number }>}
- *   `ms`: how long an execution took, mean; `tested`: the numbers tested in each
+ *   `ms`: mean duration of an execution; `tested`: mean number of tested numbers per execution
  */
 async function executionsOf({ policy, isReserved, capacities, executions, clock }) {
   const { scheduler, now } = laboratory(policy, clock)
@@ -47,7 +47,11 @@ async function executionsOf({ policy, isReserved, capacities, executions, clock 
   }
 }
 
-/** Table VI and figure 10. @param {{ runs: number, clock: import('./workloads.mjs').Clock }} options */
+/**
+ * Reproduces table VI and figure 10.
+ *
+ * @param {{ runs: number, clock: import('./workloads.mjs').Clock }} options
+ */
 export async function isolatedLoops({ runs, clock }) {
   console.log(`### Temporal isolation between loops (Qduino, Table VI and figure 10)
 

@@ -8,25 +8,28 @@ import {
 
 const period = 100
 const warmUp = 3 // periods
-/** CV in %. What a processor of uneven speed gets done says nothing about how evenly it was given. */
+/**
+ * Maximum CV of the processor's speed, %. On a processor of uneven speed, the progress of a loop does not
+ * show how evenly the processor was allocated.
+ */
 const unevenSpeed = 1.5
 
 /**
  * @typedef {object} Setup
  * @property {'fp' | 'edf'} policy
  * @property {number} hogs
- * @property {number} [capacity] without one, the loop has no reservation
+ * @property {number} [capacity] capacity of the loop's reservation; without it, the loop has no reservation
  * @property {'wait' | 'background'} [depleted] default 'wait'
- * @property {boolean} [comeAndGo] whether the hogs do
+ * @property {boolean} [comeAndGo] whether the hogs pause at times
  * @property {import('./workloads.mjs').Clock} clock
  *
- * @typedef {{ progress: number, used: number }} Period increments, and ms of the processor
+ * @typedef {{ progress: number, used: number }} Period increments, and processor time in ms
  */
 
 /**
- * A foreground loop that increments a counter, sampled at the beginnings of its periods.
+ * Measures a foreground loop that increments a counter, sampled at the start of each period.
  * @param {Setup} setup
- * @param {number} length in periods
+ * @param {number} length number of periods
  * @returns {Promise<ReturnType<typeof summary> & { disturbance: number }>}
  */
 async function progressOf(setup, length) {
@@ -52,7 +55,7 @@ async function progressOf(setup, length) {
   return { ...found, disturbance: Math.max(disturbanceOf(scheduler), found.speed.variation / unevenSpeed) }
 }
 
-/** Hogs that are busy for 50 to 250 ms, and then away for as long. @param {() => number} now */
+/** Returns hogs that are busy for 50 to 250 ms and then pause for as long. @param {() => number} now */
 function comingAndGoing(now) {
   const random = seededRandom(1989)
   const duration = () => 50 + 200 * random()
@@ -65,7 +68,11 @@ function comingAndGoing(now) {
   }
 }
 
-/** Table IV and figure 8. @param {{ periods: number, clock: import('./workloads.mjs').Clock }} options */
+/**
+ * Reproduces table IV and figure 8.
+ *
+ * @param {{ periods: number, clock: import('./workloads.mjs').Clock }} options
+ */
 export async function predictableLoops({ periods: length, clock }) {
   console.log(`### Predictable loop execution (Qduino, Table IV and figure 8)
 
@@ -85,7 +92,7 @@ above ${unevenSpeed} %, the run is repeated, twice at most.
     { policy: 'fp', hogs: 4, comeAndGo: true },
     { policy: 'fp', hogs: 4, capacity: 50, clock: 'wall' }
   ].map(setup => ({ clock, ...setup }))
-  // What the compiler does to the first one is no measure of the loop.
+  // Discard the first run, which is slowed down by compilation.
   await progressOf(setups[0], 5)
   const results = []
   for (const setup of setups) {

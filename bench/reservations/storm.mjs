@@ -8,21 +8,24 @@ import { figure, table, target } from '../support.mjs'
 import { disturbanceOf, findPrime, hogs, laboratory, undisturbed } from './workloads.mjs'
 
 const period = 100
-const capacity = 70 // of findPrime
-const work = 395 // ms of the processor that findPrime takes
+const capacity = 70 // capacity of findPrime's reservation, ms
+const work = 395 // processor time of findPrime, ms
 const bottomHalf = 0.05 // ms
 const handlerCapacity = 5
-const size = 1000 // events that may wait
+const size = 1000 // maximum number of waiting events
 const warmUp = 100 // ms
-const patience = 1500 // ms, with findPrime
-/** Per second; Infinity is as fast as a thread posts messages. */
+const patience = 1500 // maximum duration of findPrime, ms
+/** Event rates per second. Infinity means as fast as a thread can post messages. */
 const rates = [220, 10_000, Infinity]
-/** Events that the event loop hands out in one turn at the most, as Node does with messages. */
+/**
+ * Maximum number of events that the event loop delivers in one turn, the same as Node's limit for messages.
+ */
 const mostPerTurn = 1000
 
 /**
- * How events are handled: by an I/O reservation of so many ms in 100; by jobs without reservation, with or
- * without a deadline of 10 ms; in the listener itself, as plain JavaScript does; or there are none.
+ * The way to handle events. A number means an I/O reservation of that many ms in 100. 'jobs' are jobs without
+ * a reservation, and 'urgent jobs' have a deadline of 10 ms. 'listener' means the listener itself, as in
+ * plain JavaScript. With 'off' there are no events.
  * @typedef {number | 'jobs' | 'urgent jobs' | 'listener' | 'off'} Way
  *
  * @typedef {object} Setup
@@ -70,14 +73,15 @@ function stormFromThread() {
 }
 
 /**
- * findPrime with its reservation, in a storm; a hog takes what is left.
+ * Measures findPrime in its reservation during a storm. A hog uses the remaining time.
  * @param {Setup & { clock: import('./workloads.mjs').Clock }} setup
  */
 async function executionOf({ policy, way, rate, round = 5, clock }) {
   const { scheduler, now } = laboratory(policy, clock, { round })
   const spin = spinning(now)
   hogs(scheduler, 1)
-  // More important than the handler, whose rate is the same: else either might come first in a period.
+  // Give the loop a higher priority than the handler. Both have the same rate, so either could run first
+  // otherwise.
   const main = new Reservation({ capacity, period, priority: 1, depleted: 'wait', scheduler })
   const began = now()
   const storm = way === 'off' ? undefined
@@ -113,13 +117,13 @@ async function executionOf({ policy, way, rate, round = 5, clock }) {
     ms: prime.state === 'done' ? prime.finished - prime.release : Infinity,
     tested, handled, raised: storm?.raised() ?? 0,
     used: [io, handling?.reservation].map(reservation => (reservation?.used ?? 0) / length),
-    // A capacity at the beginning, and then its share.
+    // The bound: a full capacity at the start, and then the share.
     most: [way, handlerCapacity].map(share => share / period * (length + period - share) / length),
     outside: 1 - (busy + overhead) / length,
     disturbance: disturbanceOf(scheduler)
   }
   handling?.cancel()
-  // What has piled up is not worth waiting for.
+  // Pause instead of waiting for the piled-up events.
   scheduler.pause()
   await storm?.end()
   return outcome
@@ -137,7 +141,7 @@ const setups = [
   { policy: 'fp', way: 10, rate: Infinity, round: 50 }
 ]
 
-/** Table VII and figure 11. @param {{ clock: import('./workloads.mjs').Clock }} options */
+/** Reproduces table VII and figure 11. @param {{ clock: import('./workloads.mjs').Clock }} options */
 export async function eventStorms({ clock }) {
   console.log(`### Isolation from event storms (Qduino, Table VII and figure 11)
 
@@ -147,7 +151,7 @@ ${bottomHalf} ms to do, by the I/O reservation where there is one; the handler c
 ms in ${period}. Outside: what listeners and event loop took, which no scheduler can limit. Of a flood, Node
 hands out 1000 messages between two rounds; beside rounds of 5 ms that is half of the processor.
 `)
-  // What the compiler does to the first one is no execution.
+  // Discard the first execution, which is slowed down by compilation.
   await executionOf({ policy: 'fp', way: 10, rate: 220, clock })
   const results = []
   for (const setup of setups) {
@@ -171,7 +175,8 @@ hands out 1000 messages between two rounds; beside rounds of 5 ms that is half o
       label: label(group[0]), bars: group.map(each => ({ name: nameOf(each), value: value(each), beside: published?.(each) }))
     }))
   }))
-  // By Qduino; by Linux findPrime fell to 30.4 %, beside 220 events/s of 2.33 ms: half of the processor, as here 10 000 of 0.05.
+  // Published by Qduino. On Linux findPrime fell to 30.4 % under 220 events/s of 2.33 ms. This is half of the
+  // processor, like the 10 000 events/s of 0.05 ms here.
   const publishedOf = ({ way, rate }) => typeof way === 'number' ? 1 : way === 'listener' && rate === 10_000 ? 1 / 0.304 : undefined
   await draw('qduino-figure-11-loop', { title: 'Table VII, findPrime to findPrime without events' },
     ({ ms }) => Math.min(ms, patience) / base.ms, publishedOf)

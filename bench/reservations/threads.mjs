@@ -5,17 +5,17 @@ import { median, table, target } from '../support.mjs'
 import { findPrime, laboratory } from './workloads.mjs'
 
 const period = 500
-const work = 600 // ms of the processor that findPrime takes
+const work = 600 // processor time of findPrime, ms
 const writes = 200
-const blocked = 1 // ms for which each waits
+const blocked = 1 // duration of each write, ms
 
 function* digitalWrites() {
   for (let i = 0; i < writes; i++) yield sleep(blocked)
 }
 
 /**
- * The jobs of each case, with the paper's parameters: a single loop has 498/500; of two, findPrime has
- * 495/500, and an I/O reservation of 3/500 works for it.
+ * The jobs of each case, with the paper's parameters. A single loop has 498/500. Of two loops, findPrime has
+ * 495/500, and the other loop runs in an I/O reservation of 3/500 that works for this reservation.
  */
 const cases = [
   ['one loop: digitalWrite', start => [start(498, digitalWrites)]],
@@ -27,7 +27,7 @@ const cases = [
   ['two loops: digitalWrite, findPrime', (start, prime) => [start(495, prime), start(0, digitalWrites)]]
 ]
 
-/** @returns {Promise<number>} ms until all is done */
+/** @returns {Promise<number>} ms until all jobs have finished */
 async function durationOf(jobsOf, isReserved, clock) {
   const { scheduler, now } = laboratory('fp', clock)
   let main
@@ -43,7 +43,11 @@ async function durationOf(jobsOf, isReserved, clock) {
   return Math.max(...jobs.map(job => job.finished)) - began
 }
 
-/** Table III and figure 7. @param {{ runs: number, clock: import('./workloads.mjs').Clock }} options */
+/**
+ * Reproduces table III and figure 7.
+ *
+ * @param {{ runs: number, clock: import('./workloads.mjs').Clock }} options
+ */
 export async function multipleLoops({ runs, clock }) {
   console.log(`### One loop or two (Qduino, Table III and figure 7)
 
@@ -63,7 +67,7 @@ ${runs} runs.
   const columns = ['with reservations, ms', 'without, ms']
   table(['case', ...columns], rows)
   const [, , [, ...together], [, apart]] = rows
-  // What two loops gain: by Qduino 31 %, by Linux, without reservations, 28 %.
+  // Published gains of two loops over one: 31 % with Qduino; 28 % with Linux, without reservations.
   const published = [1.31, 1.28]
   await picture('qduino-figure-7', barChart({
     title: 'Table III, one loop or two',

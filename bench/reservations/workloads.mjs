@@ -3,31 +3,31 @@ import { budget, defaultHost, edf, fp, Scheduler } from '../../rt.mjs'
 import { deviation, mean } from '../support.mjs'
 
 /**
- * @typedef {'process' | 'wall'} Clock wall time less what the system gave to other processes, idle waits
- *   skipped; or the platform's
+ * @typedef {'process' | 'wall'} Clock 'process': wall time without idle waits and without the time that the
+ *   system gave to other processes; 'wall': the clock of the platform
  */
 
 const policies = { fp, edf }
 
 /**
- * A scheduler of its own for each run.
+ * Returns a new scheduler and its clock. Each run needs its own.
  * @param {'fp' | 'edf'} policy
  * @param {Clock} clock
- * @param {object} [options] of the scheduler
+ * @param {object} [options] options of the scheduler
  */
 export function laboratory(policy, clock, options = {}) {
   const host = clock === 'wall' ? { ...defaultHost() } : processClockHost()
-  // An event's own time stamp is on another clock. Its release is when its listener is called.
+  // An event's timestamp is on another clock, so an event is released when its listener is called.
   host.eventTime = host.now
   return { scheduler: new Scheduler({ policy: policies[policy], host, ...options }), now: host.now }
 }
 
-/** So that no compiler leaves the work out. */
+/** A result of the work, so that no compiler can remove it. */
 let sediment = 1
 
 /**
- * Increments a counter a thousand times. Between two increments is a chain in which each step waits for the
- * one before it: what the other half of a core does slows that down less than anything else.
+ * Increments a counter a thousand times. Between two increments runs a chain of dependent steps, which is
+ * least slowed down by work on the other hyper-thread of the core.
  * @param {{ count: number }} progress
  */
 export function* count(progress) {
@@ -40,13 +40,13 @@ export function* count(progress) {
   sediment = state
 }
 
-/** Counts without an end. @param {{ count: number }} [progress] */
+/** Counts endlessly. @param {{ count: number }} [progress] */
 export function* countOn(progress = { count: 0 }) {
   for (;;) yield* count(progress)
 }
 
 /**
- * Jobs that take all they can get.
+ * Spawns jobs that use all the time they can get.
  * @param {Scheduler} scheduler
  * @param {number} number
  * @param {() => Generator} [work]
@@ -55,11 +55,11 @@ export const hogs = (scheduler, number, work = countOn) =>
   Array.from({ length: number }, (_, i) => scheduler.spawn(work, { name: `hog ${i + 1}` }))
 
 /**
- * Tests odd numbers until the job has had `ms` more of the processor: not up to a fixed number, since shared
- * machines change their speed by more than what is measured.
+ * Tests odd numbers until the job has used `ms` more of the processor. The amount of work is not fixed,
+ * because shared machines change their speed by more than the measured effects.
  * @param {Scheduler} scheduler
  * @param {number} ms
- * @returns {Generator<undefined, number>} how many it has tested
+ * @returns {Generator<undefined, number>} number of tested numbers
  */
 export function* findPrime(scheduler, ms) {
   const job = scheduler.current
@@ -77,11 +77,11 @@ export function* findPrime(scheduler, ms) {
   return (number - first) / 2
 }
 
-/** The coefficient of variation, in %. @param {number[]} values */
+/** Returns the coefficient of variation, %. @param {number[]} values */
 export const variation = values => deviation(values) / mean(values) * 100
 
 /**
- * Ends what runs, and waits until it has.
+ * Cancels the works and waits until the scheduler is idle.
  * @param {Scheduler} scheduler
  * @param {{ cancel(): unknown }[]} works
  */
@@ -90,15 +90,16 @@ export async function end(scheduler, works) {
   await scheduler.idle()
 }
 
-/** How many runs had to be repeated. */
+/** Number of repeated runs. */
 export let repeated = 0
 
 /**
- * Repeats a run that the machine has disturbed, twice at most. By wall time, disturbances belong to it.
+ * Repeats a run that the machine has disturbed, at most twice. On the wall clock, disturbances are part of
+ * the result.
  * @template {{ disturbance: number }} T
- * @param {() => Promise<T>} run `disturbance`: above 1, it says more about the machine than the scheduler
+ * @param {() => Promise<T>} run returns a `disturbance` above 1 if the machine disturbed the run too much
  * @param {Clock} clock
- * @returns {Promise<T>} the one that was disturbed least
+ * @returns {Promise<T>} the least disturbed run
  */
 export async function undisturbed(run, clock) {
   let best = await run()
@@ -110,7 +111,10 @@ export async function undisturbed(run, clock) {
   return best
 }
 
-/** A longer budget, ms, is a pause of the machine that the clock has not noticed. */
+/**
+ * Maximum length of an undisturbed budget, ms. A longer budget is a pause of the machine that the clock did
+ * not detect.
+ */
 export const longestUndisturbed = 5
 
 /** @param {Scheduler} scheduler */

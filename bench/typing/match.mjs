@@ -1,5 +1,5 @@
 /**
- * A fuzzy match that forgives typing errors: the part of an item that differs least from the text
+ * Fuzzy matching that tolerates typing errors: finds the part of an item that differs least from the text
  * (Sellers 1980).
  *
  * @typedef {object} Match

@@ -29,7 +29,7 @@ export function measuresOf(rounds) {
   }
 }
 
-/** Each compared measure, and the number that stands for a way. Fewer ms and more frames are better. */
+/** The compared measures, each with the number that represents a way. Fewer ms and more frames are better. */
 export const compared = [
   { name: 'key to paint p50', of: ({ keyToPaint }) => quantile(keyToPaint, 0.5) },
   { name: 'key to paint p95', of: ({ keyToPaint }) => quantile(keyToPaint, 0.95) },
@@ -38,7 +38,7 @@ export const compared = [
   { name: 'last key to result p50', of: ({ result }) => quantile(result, 0.5) }
 ]
 
-/** Smaller differences are a draw: a factor, and one frame at 60 Hz, ms. */
+/** Smaller differences count as a draw: a factor, and one frame at 60 Hz in ms. */
 const FACTOR = 1.2
 const FRAME = 1000 / 60
 
@@ -47,7 +47,7 @@ const FRAME = 1000 / 60
  * sees a difference between them.
  *
  * @param {typeof compared[number]} measure @param {Measures} way @param {Measures} other
- * @returns {string} such as '2.1 x better', '1.4 x worse' or 'a draw'
+ * @returns {string} a text such as '2.1 x better', '1.4 x worse' or 'a draw'
  */
 export function verdict({ of, isRate = false }, way, other) {
   if (of(way) === null || of(other) === null) return '-'
@@ -58,14 +58,14 @@ export function verdict({ of, isRate = false }, way, other) {
   return Number.isFinite(factor) ? `${factor.toFixed(factor < 10 ? 1 : 0)} x ${outcome}` : outcome
 }
 
-/** The time from `time` to the first later frame with this property, ms. */
+/** Returns the time from `time` to the first later frame with a property, ms. */
 function delayOf(frames, time, isPainted) {
   const frame = frames.find(frame => frame.time >= time && isPainted(frame))
   if (frame === undefined) throw new Error('a key was never painted')
   return frame.time - time
 }
 
-/** The frames between two times. @param {import('./watch.mjs').Frame[]} frames */
+/** Returns the frames between two times. @param {import('./watch.mjs').Frame[]} frames */
 const within = (frames, from, to) => frames.filter(({ time }) => time >= from && time <= to)
 
 /** @param {number[]} numbers */

@@ -16,7 +16,7 @@
 /** Size of the picture, and width of one side. */
 const [WIDTH, HEIGHT, SIDE] = [800, 248, 394]
 
-/** ms before the first key, and after the last result. */
+/** Time before the first key and after the last result, ms. */
 const [BEFORE, AFTER] = [600, 2000]
 
 /** Degrees for each frame: 60 frames are one turn. */

@@ -1,6 +1,6 @@
 /**
- * The search that a page without a scheduler has: it blocks until all items are compared. preemptify rewrites
- * this module as it is.
+ * The search of a page without a scheduler: it blocks until all items are compared. preemptify rewrites this
+ * module; its source needs no changes.
  */
 import { items } from './items.mjs'
 import { Best, match } from './match.mjs'

@@ -39,7 +39,7 @@ globalThis.typing = {
     frames = []
   },
 
-  /** @param {string} text whether the last frame shows the result of this text */
+  /** Whether the last frame shows the result of a text. @param {string} text */
   hasShown: text => frames.at(-1)?.status.startsWith(`${text}: `) ?? false,
 
   /** @returns {Promise<Recording>} */

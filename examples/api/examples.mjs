@@ -1,4 +1,5 @@
-// An example of each export, run in the page and in the tests: what they log is what the comment says.
+// One example per export. The API page and the tests run each example; its last comment states the expected
+// log.
 import { adopt } from '../../addons/adopt.mjs'
 import { accept, connect } from '../../addons/connect.mjs'
 import { reportDeadlocks } from '../../addons/deadlock.mjs'
@@ -21,7 +22,11 @@ import {
   Barrier, Channel, ChannelError, Mutex, OwnershipError, Resource, Semaphore, choice, nonPreemptive, par, race
 } from '../../sync.mjs'
 
-/** By the name of the export. @type {Record<string, (log: (...values: unknown[]) => void) => unknown>} */
+/**
+ * Examples by the name of their export.
+ *
+ * @type {Record<string, (log: (...values: unknown[]) => void) => unknown>}
+ */
 export const examples = {
   async rt(log) {
     const slow = rt.spawn(function* () {
@@ -87,12 +92,12 @@ export const examples = {
 
   async 'Job.cancel'(log) {
     const job = rt.spawn(async () => {
-      const { signal } = rt.current // for all that takes one: fetch(url, { signal })
+      const { signal } = rt.current // pass it on, for example fetch(url, { signal })
       signal.onabort = () => log('aborted')
       await sleep(1000, { signal })
     })
     await sleep(5)
-    job.cancel() // with `using job = ...`, at the end of the block
+    job.cancel() // `using job = ...` does this at the end of the block
     await job.catch(({ name }) => log(name))
     // → aborted, AbortError
   },
@@ -208,7 +213,7 @@ export const examples = {
   },
 
   async defaultHost(log) {
-    // A host of one's own: the platform's, where turns of the event loop are counted.
+    // A custom host: the default host, extended to count event-loop turns.
     const host = defaultHost()
     let turns = 0
     const scheduler = new Scheduler({ host: { ...host, post: (fn, goesOn) => { turns++; host.post(fn, goesOn) } } })
@@ -582,7 +587,7 @@ export const examples = {
 
   async SharedMutex(log) {
     const lock = new SharedMutex()
-    const same = SharedMutex.from(lock.buffer) // in a worker that was sent the buffer
+    const same = SharedMutex.from(lock.buffer) // in a worker that received the buffer
     await rt.spawn(function* () {
       yield lock.use(function* () {
         log(same.locked)
@@ -595,7 +600,7 @@ export const examples = {
 
   async SharedSemaphore(log) {
     const seats = new SharedSemaphore(2)
-    const same = SharedSemaphore.from(seats.buffer) // in a worker that was sent the buffer
+    const same = SharedSemaphore.from(seats.buffer) // in a worker that received the buffer
     await seats.acquire()
     log(same.available)
     seats.release()
@@ -605,7 +610,7 @@ export const examples = {
 
   async accept(log) {
     const open = () => {
-      const { port1, port2 } = new MessageChannel() // sockets, in life
+      const { port1, port2 } = new MessageChannel() // a real program has sockets
       accept(port2, session => {
         const lines = connect(session, 'lines')
         rt.spawn(() => lines.forEach(log))
@@ -622,7 +627,7 @@ export const examples = {
   async connect(log) {
     const { port1, port2 } = new MessageChannel()
     const here = connect(port1, 'numbers')
-    const there = connect(port2, 'numbers') // in a worker, say
+    const there = connect(port2, 'numbers') // for example in a worker
     const sent = rt.spawn(() => here.send(42))
     log(await there.receive())
     await sent
@@ -634,7 +639,7 @@ export const examples = {
 
   async Workers(log) {
     const works = 'data:text/javascript,export function* count(n) { let i = 0; while (i < n) { i++; yield } return i }'
-    const workers = new Workers(works, { size: 2 }) // a module of yours
+    const workers = new Workers(works, { size: 2 }) // pass the URL of your module
     log(await workers.spawn('count', { deadline: 1000 }, 1000))
     await workers.close()
     // → 1000
@@ -650,10 +655,20 @@ export const examples = {
   }
 }
 
-/** What is between the braces of an example. @param {string} name @returns {string} */
+/**
+ * Returns the text of an example: the body of its function, unindented.
+ *
+ * @param {string} name @returns {string}
+ */
 export const textOf = name => String(examples[name]).replace(/^[^{]*\{\n|\n[^\n]*$/g, '').replace(/^ {4}/gm, '')
 
-/** @param {string} name @returns {Promise<{ said: string, wanted: string }>} what an example logs, and what its comment says */
+/**
+ * Runs one example.
+ *
+ * @param {string} name
+ * @returns {Promise<{ said: string, wanted: string }>} `said`: the values that the example logged; `wanted`:
+ *   the values that its last comment states
+ */
 export async function run(name) {
   /** @type {string[]} */
   const lines = []

@@ -1,9 +1,10 @@
 /**
- * What a module's JSDoc says of its exports, read from its text: this page has no text of its own, and no build.
+ * Reads the documentation of all exports from the JSDoc in the text of the modules. The API page therefore
+ * needs no text of its own and no build.
  *
  * @typedef {{ name?: string, type: string, text: string }} Tag
  * @typedef {{ text: string, tags: Record<string, Tag[]> }} Comment
- * @typedef {object} Entry a member's overloads have a comment each
+ * @typedef {object} Entry an export, a member or a type; overloads have one comment each
  * @property {string} name
  * @property {string} signature
  * @property {Comment[]} comments
@@ -24,7 +25,7 @@ export const MODULES = [
 /**
  * Reads and documents all modules.
  *
- * @param {(url: URL) => string | Promise<string>} read returns the text of a file
+ * @param {(url: URL) => string | Promise<string>} read reads the text of a file
  */
 export async function documentedModules(read) {
   return documentedAll(await Promise.all(MODULES.map(async name => {
@@ -58,14 +59,16 @@ export function documentedAll(modules) {
 }
 
 /**
- * @param {string} text of a module
- * @param {Record<string, unknown>} namespace what it exports: a function may be declared by another name, and have functions of
- *   its own
+ * Documents the exports and the types of one module.
+ *
+ * @param {string} text the text of the module
+ * @param {Record<string, unknown>} namespace the exports of the module. A function can be declared under
+ *   another name, and can have functions as properties
  * @returns {{ exports: Entry[], types: Map<string, Entry>, internal: Set<string> }} `types`: the typedefs and
  *   the classes that are not exported; `internal`: the names of the exports that are marked `@internal`
  */
 function documented(text, namespace) {
-  /** Comments by the place where they end. @type {Map<number, Comment>} */
+  /** Comments by the index of the character that follows them. @type {Map<number, Comment>} */
   const comments = new Map()
   /** @type {Map<string, Entry>} */
   const types = new Map()
@@ -75,7 +78,11 @@ function documented(text, namespace) {
     for (const { name = '' } of comment.tags.typedef ?? []) types.set(name, { name, signature: name, comments: [comment], members: [] })
   }
 
-  /** Those right before a place, overloads before the last. @param {number} place @returns {Comment[]} */
+  /**
+   * Returns the comments right before an index of the text: overloads, then the last comment.
+   *
+   * @param {number} place @returns {Comment[]}
+   */
   const before = place => {
     const own = comments.get(place)
     if (own === undefined) return []
@@ -91,7 +98,7 @@ function documented(text, namespace) {
     if (isInternal(before(list.index))) for (const [name] of list[1].matchAll(/\w+/g)) internal.add(name)
   }
 
-  /** The declaration of a name that has a comment. @param {string} local */
+  /** Returns the declaration of a name that has a comment. @param {string} local */
   const found = local => {
     const start = '^(?:export )?(?:async )?(?:function\\*? |class |const )'
     const all = [...text.matchAll(new RegExp(`${start}${local}\\b(.*)`, 'gm'))]
@@ -120,7 +127,7 @@ function documented(text, namespace) {
   }
 
   /**
-   * Public methods, accessors and described fields of a class, and of the one it extends.
+   * Returns the public methods, the accessors and the described fields of a class and of its base class.
    *
    * @param {RegExpExecArray} declaration @returns {Entry[]}
    */
@@ -161,22 +168,27 @@ function documented(text, namespace) {
   return { exports, types, internal }
 }
 
-/** @param {string} name @param {string} rest of its line @param {Comment[]} comments @returns {string} */
+/**
+ * @param {string} name
+ * @param {string} rest the line after the name
+ * @param {Comment[]} comments
+ * @returns {string}
+ */
 function callOf(name, rest, comments) {
   if (!rest.startsWith('(')) return name
   const tags = comments.flatMap(({ tags }) => tags.param ?? [])
   const optional = new Set(tags.filter(({ name }) => name?.startsWith('[')).map(bare))
   const names = rest.slice(1, closing(rest, 0)).replace(/ = .*?(?=,|$)/g, '')
-    // One that is taken apart has its name in the comment alone.
+    // A destructured parameter has a name only in its comment.
     .replace(/\{.*\}/, () => bare(tags.find(({ name }) => /^\[?options/.test(name ?? '')) ?? { type: '', text: '' }))
     .split(/, */).filter(Boolean)
   return `${name}(${names.map(name => optional.has(name) ? `${name}?` : name).join(', ')})`
 }
 
-/** @param {Tag} tag @returns {string} its name without brackets and default */
+/** @param {Tag} tag @returns {string} the name without brackets and default */
 export const bare = ({ name = '' }) => name.replace(/^\[|\]$|=.*/g, '')
 
-/** @param {string} text between the marks of a comment @returns {Comment} */
+/** @param {string} text the comment without its delimiters @returns {Comment} */
 function parse(text) {
   const lines = text.split('\n').map(line => line.replace(/^\s*\* ?/, '')).join('\n').trim()
   const found = [...lines.matchAll(tagNames)]
@@ -197,7 +209,11 @@ function parse(text) {
   return { text: lines.slice(0, found[0]?.index).trim(), tags }
 }
 
-/** @param {string} text @param {number} start of a bracket @returns {number} where it is closed */
+/**
+ * @param {string} text
+ * @param {number} start index of a bracket
+ * @returns {number} index of the closing bracket
+ */
 function closing(text, start) {
   let depth = 0
   for (let i = start; i < text.length; i++) {

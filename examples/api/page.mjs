@@ -5,22 +5,25 @@ import { bare, documentedModules } from './jsdoc.mjs'
 /** @typedef {import('./jsdoc.mjs').Comment} Comment */
 
 const modules = await documentedModules(async url => (await fetch(url)).text())
-// In the order in which one gets to know them, which is that of the examples.
+// Sort the exports in the order of their examples, which suits a first reading.
 const order = Object.keys(examples)
 for (const { exports } of modules) exports.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
 
-/** What types may refer to, and where it stands. @type {Map<string, string>} */
+/** Element ids of all exports and types, by name. @type {Map<string, string>} */
 const places = new Map()
-/** Types that are mentioned, and so shown, by module. @type {Map<string, Set<string>>} */
+/** Types that the page mentions and therefore shows, by module. @type {Map<string, Set<string>>} */
 const mentioned = new Map(modules.map(({ name }) => [name, new Set()]))
 for (const { types } of modules) for (const name of types.keys()) places.set(name, `type-${name}`)
 for (const { exports } of modules) for (const { name } of exports) places.set(name, name)
 
 const escape = text => text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`)
 
-/** Types that only refuse what would not work say nothing to who reads: `W & Checked<W>` is W. */
+/**
+ * Types that only reject invalid arguments. The page omits them, because they tell a reader nothing:
+ * `W & Checked<W>` is shown as `W`.
+ */
 const checks = new Set(modules.flatMap(({ types }) => [...types.values()])
-  .filter(({ comments: [{ text }] }) => text.startsWith('Refuses')).map(({ name }) => name))
+  .filter(({ comments: [{ text }] }) => text.startsWith('Rejects')).map(({ name }) => name))
 
 /** @param {string} type @returns {string} */
 function typeOf(type) {
@@ -40,7 +43,7 @@ function typeOf(type) {
   })
 }
 
-/** @param {string} text Markdown, as far as comments use it @returns {string} */
+/** Renders the Markdown of a comment as HTML. @param {string} text @returns {string} */
 function prose(text) {
   return text.split(/^```\w*$/m).map((part, index) => index % 2 ? `<pre><code>${escape(part.trim())}</code></pre>` : part.split(/\n{2,}/)
     .filter(Boolean).map(paragraph => /^ {2}\S/.test(paragraph) ? `<pre>${escape(paragraph)}</pre>` : `<p>${inline(paragraph)}</p>`).join('')).join('')
@@ -64,7 +67,13 @@ function body({ text, tags }) {
   return prose(text) + list(tags.param?.filter(({ type }) => type)) + list(tags.property) + (outcome.length ? `<dl>${outcome.join('')}</dl>` : '')
 }
 
-/** @param {string} name @param {number} level @param {string} signature @param {string} id @param {string} inside */
+/**
+ * @param {string} name
+ * @param {number} level
+ * @param {string} signature
+ * @param {string} id
+ * @param {string} inside
+ */
 const article = (level, signature, id, inside) =>
   `<article id="${id}"><h${level}><a href="#${id}">${escape(signature)}</a></h${level}>${inside}</article>`
 
@@ -73,7 +82,7 @@ function memberOf({ name, signature, comments }, owner) {
   const id = name.includes('.') ? name : `${owner}.${name}`
   const { tags = {} } = comments[0] ?? {}
   const type = (tags.type ?? tags.returns)?.[0].type
-  // An accessor is what it gives.
+  // An accessor has no signature: the page shows its type and its text.
   if (!signature.endsWith(')')) {
     return `<dl id="${id}"><dt><code>${name}</code>${type ? ` <code class="type">${typeOf(type)}</code>` : ''}` +
       `<dd>${inline([comments[0]?.text, tags.returns?.[0].text].filter(Boolean).join(' '))}</dl>`
@@ -81,7 +90,11 @@ function memberOf({ name, signature, comments }, owner) {
   return article(4, signature, id, comments.map(body).join('') + exampleOf(id))
 }
 
-/** @param {string} name @returns {string} a program: the imports that an example takes, and its text */
+/**
+ * Returns an example as a program that a reader can copy: its imports and its text.
+ *
+ * @param {string} name @returns {string}
+ */
 function programOf(name) {
   const text = textOf(name)
   const imports = modules.map(({ name: module, exports }) => {
@@ -95,7 +108,7 @@ function programOf(name) {
 
 /** @param {Entry} entry */
 function exportOf({ name, signature, comments, members, base }) {
-  // Overloads come first; what comes last is for the checks, and says what is thrown.
+  // The last comment belongs to the implementation: after the overloads, only its @throws tags are shown.
   const overloads = comments.filter(({ tags }) => tags.overload)
   const shown = overloads.length ? [...comments.filter(comment => !comment.tags.overload && comment.text), ...overloads,
     { text: '', tags: { throws: comments.at(-1)?.tags.throws ?? [] } }] : comments
@@ -111,7 +124,7 @@ const exampleOf = name => name in examples ? `<details data-example="${name}"><s
 
 const main = modules.map(({ name, exports }) => `<h2 id="module-${name}">${name}.mjs</h2>${exports.map(exportOf).join('')}<!--${name}-->`).join('')
 
-/** Types that mention types come with them. */
+/** Renders the types of a module, including the types that these types mention. */
 function typesOf({ name, types }) {
   const shown = new Map()
   for (const type of mentioned.get(name)) {
@@ -123,7 +136,7 @@ function typesOf({ name, types }) {
   }
   return shown.size ? `<h3>Types of ${name}.mjs</h3>${[...shown.values()].join('')}` : ''
 }
-// Later modules mention types of earlier ones.
+// A type can mention types of earlier modules, so later modules are rendered first.
 const types = new Map(modules.toReversed().map(module => [module.name, typesOf(module)]))
 
 const place = document.getElementById('modules')
@@ -143,5 +156,5 @@ place.addEventListener('click', async ({ target }) => {
   target.disabled = false
 })
 
-// What the address names was not there when the page was parsed.
+// The element that the address names did not exist while the browser parsed the page.
 if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView()

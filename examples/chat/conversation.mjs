@@ -2,16 +2,16 @@ import { connect } from '../../addons/connect.mjs'
 import { par } from '../../sync.mjs'
 
 /**
- * One side of the chat, as a job: shows what is heard and says what is typed. The channels outlive their sockets: what is
- * typed while there is none is said once, in order, when there is.
+ * The chat of one member, as a job: shows received entries and sends typed texts. The channels outlive their
+ * sockets. Texts that are typed without a connection are sent once, and in order, over the next connection.
  *
  * @param {object} setup
- * @param {() => any} setup.open the next endpoint, such as a WebSocket
+ * @param {() => any} setup.open opens the next endpoint, such as a WebSocket
  * @param {string} setup.name
- * @param {import('../../sync.mjs').Channel} setup.typed texts to say
+ * @param {import('../../sync.mjs').Channel} setup.typed texts to send
  * @param {(entry: import('./hub.mjs').Entry) => void} setup.show
- * @param {import('../../addons/connect.mjs').SessionOptions} [setup.options] of `connect`
- * @returns {Generator<any, void, any>} fails when the room does not know it any more
+ * @param {import('../../addons/connect.mjs').SessionOptions} [setup.options] options of `connect`
+ * @returns {Generator<any, void, any>} fails if the hub no longer knows this member
  */
 export function* converse({ open, name, typed, show, options }) {
   const say = connect(open, 'say', options)

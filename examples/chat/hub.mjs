@@ -3,19 +3,19 @@ import { sleep } from '../../alarms.mjs'
 import { rt } from '../../rt.mjs'
 import { Channel, ChannelError } from '../../sync.mjs'
 
-/** What a name and a message are cut to, characters. */
+/** Maximum length of a name and of a message, characters. The hub cuts longer texts. */
 export const longestName = 24
 export const longestText = 500
 
 /**
  * @typedef {{ kind: 'said' | 'came' | 'left', name: string, text: string, number: number, here: number }}
  *   Entry
- *   `number`: grows, also from one start of the hub to the next; `here`: how many there are then
+ *   `number`: increases with each entry, also after a restart of the hub; `here`: members in the room
  */
 
 /**
- * The room that everybody is in. A member says `{ name }` first, then `{ text }` again and again, over the
- * channel `say`, and gets entries over `hear`. Where the members come from is of no concern here.
+ * The chat room. A member sends `{ name }` once and then any number of `{ text }` over the channel `say`, and
+ * receives entries over the channel `hear`. The hub does not depend on the kind of endpoint.
  */
 export class Hub {
   #scheduler
@@ -31,8 +31,8 @@ export class Hub {
   /**
    * @param {object} [options]
    * @param {import('../../rt.mjs').Scheduler} [options.scheduler]
-   * @param {number} [options.keep] how many entries are kept for those who come later, or are slow
-   * @param {number} [options.pause] ms between two messages of a member: who says more than that has to wait
+   * @param {number} [options.keep] entries to keep for new and for slow members
+   * @param {number} [options.pause] minimum time between two messages of a member, ms; a faster member waits
    * @param {() => number} [options.now] ms since the epoch
    */
   constructor({ scheduler = rt, keep = 50, pause = 100, now = Date.now } = {}) {
@@ -44,7 +44,7 @@ export class Hub {
 
   get size() { return this.#members.size }
 
-  /** @param {any} endpoint such as a session; its end is the member's */
+  /** Adds a member until its endpoint closes. @param {any} endpoint a session, for example */
   join(endpoint) {
     const say = connect(endpoint, 'say')
     const hear = connect(endpoint, 'hear')
@@ -54,7 +54,7 @@ export class Hub {
   /** @param {Channel} say @param {Channel} hear */
   *#listen(say, hear) {
     const name = tidy((yield say.receive())?.name, longestName) || 'Somebody'
-    // One who is slow to hear misses the oldest, and holds up nobody.
+    // A slow member misses the oldest entries and delays no other member.
     const member = { name, entries: new Channel(this.#keep, { overflow: 'slide' }) }
     for (const entry of this.#latest) member.entries.offer(entry)
     this.#members.add(member)

@@ -19,7 +19,7 @@ element('form').addEventListener('submit', event => {
   text.value = ''
 })
 element('cut').addEventListener('click', () => {
-  // Long enough to say something meanwhile.
+  // Long enough to type a message while the line is cut.
   isCut = true
   setTimeout(() => { isCut = false }, 3000)
   socket.close()

@@ -2,16 +2,16 @@ import { accept } from '../../addons/connect.mjs'
 import { Hub } from './hub.mjs'
 import { acceptWebSocket } from './web-socket.mjs'
 
-/** Where the page finds it. */
+/** Path of the WebSocket, as the page expects it. */
 export const path = '/examples/chat/socket'
 
 /**
- * The chat of one server.
+ * Opens the chat room of a server.
  *
  * @returns {{
  *   upgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head:
  *   Buffer): void, close(): void
- * }} `upgrade`: for the event of that name of an HTTP server; `close` ends all connections
+ * }} `upgrade`: the listener of the HTTP server's event 'upgrade'; `close` ends all connections
  */
 export function openChat() {
   const hub = new Hub()

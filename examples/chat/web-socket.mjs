@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 
 /**
- * The WebSocket protocol (RFC 6455) for Node, as much of it as examples and tests need: no extensions, no
- * subprotocols.
+ * The WebSocket protocol (RFC 6455) for Node, limited to the needs of the examples and the tests: no
+ * extensions and no subprotocols.
  */
 
 const SECRET = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
@@ -29,12 +29,12 @@ const MAX_PONGS = 256
 const isCloseCode = code =>
   code >= 1000 && code <= 1003 || code >= 1007 && code <= 1014 || code >= 3000 && code <= 4999
 
-/** What a server answers to a client's key. @param {string} key */
+/** Returns the `sec-websocket-accept` header for a client's key. @param {string} key */
 export const answerTo = key => createHash('sha1').update(key + SECRET).digest('base64')
 
 /**
- * Takes over the connection of an upgrade: `server.on('upgrade', (request, socket, head) => ...)`. Anything
- * but a WebSocket, and pages of other origins, are refused.
+ * Takes over the connection of an upgrade: `server.on('upgrade', (request, socket, head) => ...)`. Rejects
+ * requests that are not WebSocket upgrades, and pages of other origins.
  *
  * @param {import('node:http').IncomingMessage} request
  * @param {import('node:stream').Duplex} socket
@@ -59,25 +59,25 @@ export function acceptWebSocket(request, socket, head, { anyOrigin = false } = {
 
 /**
  * @typedef {{ opcode: number, isLast: boolean, mask: Buffer | null, payload: Uint8Array, filled: number }}
- *   Frame `filled`: how many bytes of the payload have come
+ *   Frame `filled`: number of bytes of the payload that have arrived
  */
 
 /**
- * One side of a connection. Emits 'message' with a string or an ArrayBuffer, and 'close' with the code, once.
+ * One end of a connection. Emits 'message' with a string or an ArrayBuffer, and 'close' once, with the code.
  */
 export class WebSocketConnection extends EventEmitter {
-  /** As in browsers: 1 open, 2 closing, 3 closed. */
+  /** The state of the connection, as in browsers: 1 open, 2 closing, 3 closed. */
   readyState = 1
   #socket
   #isClient
   #mostBytes
   #code = GONE
 
-  // A frame that is being read: first its header, then its payload into memory of its own.
+  // The frame that is being read: first its header, then its payload, which has its own memory.
   #header = Buffer.alloc(0)
   /** @type {Frame | null} */
   #frame = null
-  // A message in several frames.
+  // The message that is being read, if it has several frames.
   /** @type {Uint8Array[]} */
   #pieces = []
   #opcode = 0
@@ -87,7 +87,7 @@ export class WebSocketConnection extends EventEmitter {
 
   /**
    * @param {import('node:stream').Duplex & { setNoDelay?: (noDelay: boolean) => unknown }} socket
-   * @param {Buffer} head what has been read already
+   * @param {Buffer} head the bytes that the HTTP server has already read
    * @param {{ isClient: boolean, mostBytes?: number }} options
    */
   constructor(socket, head, { isClient, mostBytes = 2 ** 26 }) {
@@ -103,7 +103,7 @@ export class WebSocketConnection extends EventEmitter {
       this.readyState = 3
       this.emit('close', this.#code)
     })
-    // Not before somebody can listen.
+    // Read the head after the caller has added its listeners.
     if (head.length > 0) setImmediate(() => this.#read(head))
   }
 
@@ -138,7 +138,7 @@ export class WebSocketConnection extends EventEmitter {
     this.#socket.end()
   }
 
-  /** Ends it without a word, as a crash does. */
+  /** Ends the connection without a close frame, as a crash does. */
   terminate() {
     if (this.readyState === 1) this.readyState = 2
     this.#socket.destroy()
@@ -190,7 +190,7 @@ export class WebSocketConnection extends EventEmitter {
     }
   }
 
-  /** @returns {Buffer} what comes behind the header */
+  /** @returns {Buffer} the bytes after the header */
   #readHeader() {
     const header = this.#header
     const missing = Buffer.alloc(0)
@@ -219,7 +219,8 @@ export class WebSocketConnection extends EventEmitter {
   #take({ opcode, isLast, payload }) {
     switch (opcode) {
       case PING:
-        // The system takes a pong at once while the peer reads; only a pong behind other bytes counts.
+        // While the peer reads, the system takes a pong immediately. Count only pongs that wait behind other
+        // bytes.
         if (this.bufferedAmount === 0) return this.#write(PONG, Buffer.from(payload))
         if (this.#pongs === MAX_PONGS) return this.terminate()
         this.#pongs++
@@ -268,7 +269,7 @@ export class WebSocketConnection extends EventEmitter {
   }
 }
 
-/** @param {Uint8Array} bytes changed in place @param {Uint8Array} mask of 4 bytes */
+/** @param {Uint8Array} bytes changed in place @param {Uint8Array} mask 4 bytes */
 function unmask(bytes, mask) {
   let i = 0
   if (bytes.byteOffset % 4 === 0) {

@@ -3,30 +3,36 @@ import { budget } from '../../rt.mjs'
 /** @typedef {import('./mandelbrot.mjs').View} View */
 
 /**
- * A picture, as a job: its rows are jobs in workers, which each get the next as they end one. Cancelled, it cancels them.
+ * Computes a picture, as a job. Each row is a job in a worker; a worker that finishes a row gets the next
+ * one. Cancelling this job cancels its rows.
  *
  * @param {import('../../addons/workers.mjs').Workers<typeof import('./mandelbrot.mjs')>} workers
  * @param {View} view
- * @param {(row: number, pixels: Uint8ClampedArray) => void} harvest gets each row once, in any order
+ * @param {(row: number, pixels: Uint8ClampedArray) => void} harvest called once per row, in any order
  * @returns {Generator<any, void, any>}
- * @throws {import('../../sync.mjs').ChannelError} when a worker dies that its rows are not started again elsewhere of
+ * @throws {import('../../sync.mjs').ChannelError} if a worker dies and its rows are not restarted in another
+ *   one
  */
 export function* farm(workers, view, harvest) {
-  /** @type {(import('../../rt.mjs').Job<Uint8ClampedArray> | null)[]} those that are not there */
+  /**
+   * @type {(import('../../rt.mjs').Job<Uint8ClampedArray> | null)[]} jobs of unfinished rows, by row; null
+   *   for finished rows
+   */
   const rows = []
   const harvested = []
   try {
     for (let row = 0; row < view.height; row++) {
-      yield workers.ready() // they take no more jobs than so many at once
+      yield workers.ready() // the workers accept a limited number of jobs
       const job = workers.spawn('computeRow', {}, view, row)
       rows[row] = job
       const one = job.then(pixels => {
-        rows[row] = null // and with it its pixels
+        rows[row] = null // releases the pixels, too
         harvest(row, pixels)
       })
-      one.catch(() => {}) // said below
+      one.catch(() => {}) // reported below
       harvested.push(one)
-      // The workers are heard in between, or have nothing to do when they have done the first rows.
+      // Yield between rows, so that messages of the workers arrive. Otherwise they would idle after their
+      // first rows.
       if (--budget.left <= 0) yield
     }
     yield Promise.all(harvested)

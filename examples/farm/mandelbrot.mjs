@@ -1,24 +1,24 @@
 import { budget } from '../../rt.mjs'
 
 /**
- * What of the Mandelbrot set is to be seen, and how finely.
+ * The visible part of the Mandelbrot set, and its resolution.
  *
  * @typedef {object} View
  * @property {number} width pixels
  * @property {number} height
- * @property {number} x the middle, in the complex plane
- * @property {number} y
- * @property {number} span of the plane from left to right
+ * @property {number} x centre of the picture in the complex plane, real part
+ * @property {number} y centre of the picture, imaginary part
+ * @property {number} span width of the picture in the complex plane
  * @property {number} depth iterations after which a point counts as inside
  */
 
-/** The whole set. @param {number} width @param {number} height @returns {View} */
+/** Returns a view of the whole set. @param {number} width @param {number} height @returns {View} */
 export const whole = (width, height) => ({ width, height, x: -0.65, y: 0, span: 3.3, depth: 400 })
 
 /**
- * A part around a pixel.
+ * Returns a magnified view around a pixel.
  *
- * @param {View} view @param {number} column @param {number} row @param {number} [factor] how much finer
+ * @param {View} view @param {number} column @param {number} row @param {number} [factor] the magnification
  * @returns {View}
  */
 export function zoomed(view, column, row, factor = 4) {
@@ -34,7 +34,7 @@ export function zoomed(view, column, row, factor = 4) {
 }
 
 /**
- * A row of the picture, computed by a job with a preemption point per pixel.
+ * Computes a row of the picture, with a preemption point per pixel.
  *
  * @param {View} view @param {number} row
  * @returns {Generator<undefined, Uint8ClampedArray, void>} red, green, blue and opacity of each pixel
@@ -52,7 +52,8 @@ export function* computeRow({ width, height, x, y, span, depth }, row) {
 
 /**
  * @param {number} real @param {number} imaginary @param {number} depth
- * @returns {number} smooth; `depth` if inside
+ * @returns {number} the number of iterations, with a fraction for smooth colours; `depth` if the point is
+ *   inside
  */
 export function escapeTime(real, imaginary, depth) {
   let a = 0

@@ -23,7 +23,7 @@ for (let count = 1; count <= Math.min(16, Math.max(4, processors)); count++) {
   const isDefault = count === Math.min(4, processors)
   form.elements.workers.add(new Option(String(count), String(count), isDefault, isDefault))
 }
-/** ?broker=ws://...: this page is a member of a farm of pages and processes. */
+/** Address of the broker. With ?broker=ws://..., this page is a member of a farm of pages and processes. */
 const broker = new URLSearchParams(location.search).get('broker')
 /** @type {import('./share.mjs').Bus | null} */
 let bus = null
@@ -59,7 +59,7 @@ function resize() {
   picture.height = height
 }
 
-/** Draws what all members compute, and computes some of it. */
+/** Joins the farm of a broker: draws the rows of all members, and computes some rows. */
 async function join() {
   const { default: mqtt } = await import('./broker/node_modules/mqtt/dist/mqtt.esm.js')
   const { openBus } = await import('./broker/bus.mjs')
@@ -106,7 +106,7 @@ async function start() {
   const began = performance.now()
   let done = 0
   const image = context.getImageData(0, 0, width, height)
-  // Canvases take long for each call, so rows are shown together, once a frame.
+  // Each canvas call is slow, so the rows that arrive within one frame are shown together.
   let frame = 0
   const show = () => {
     frame = 0

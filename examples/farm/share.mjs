@@ -4,43 +4,46 @@ import { computeRow } from './mandelbrot.mjs'
 /** @typedef {import('./mandelbrot.mjs').View} View */
 
 /**
- * What members have in common: a broker that keeps the last value of a topic, if it is told to, and tells it to who comes
- * later; and that tells the last will of who has gone.
+ * The message bus of all members: a broker that retains the last value of a topic if asked to, sends the
+ * retained values to new subscribers, and publishes the last will of a member that has disconnected.
  *
  * @typedef {object} Bus
  * @property {(topic: string, value: Uint8Array, keeps: boolean) => void} publish
  * @property {Channel<{ topic: string, value: Uint8Array }>} messages
- * @property {string} member a name that nobody else has; its will is the topic `gone/<member>`
+ * @property {string} member a unique name; the will of the member has the topic `gone/<member>`
  */
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** @param {Bus} bus @param {View} view what all members are to compute from now on */
+/** Makes all members compute another view. @param {Bus} bus @param {View} view */
 export function look(bus, view) {
   bus.publish('view', encoder.encode(JSON.stringify(view)), true)
 }
 
 /**
- * A member, as a job: computes rows of the picture that is looked at, and gathers those of all. Rows are kept by the
- * broker, so whoever is killed takes nothing along but the row at hand: the others see its will, and compute that again.
- * A row that comes twice is taken once.
+ * A member, as a job: computes rows of the current picture, and collects the rows of all members. The broker
+ * keeps the rows, so a killed member loses only the row that it was computing. The other members receive its
+ * will and compute that row again. A row that arrives twice is used once.
  *
  * @param {Bus} bus
- * @param {{ begin?: (view: View) => void, harvest?: (row: number, pixels: Uint8ClampedArray, member: string) => void,
- *   labours?: boolean, random?: () => number }} [options] `begin`: another picture is looked at; `harvest` gets each of its
- *   rows once; `random`: where to look for a row first
+ * @param {{
+ *   begin?: (view: View) => void, harvest?: (row: number, pixels: Uint8ClampedArray, member: string) => void,
+ *   labours?: boolean, random?: () => number
+ * }} [options] `begin` is called when the picture changes; `harvest` is called once per row; `labours`:
+ *   whether the member computes rows itself, default true; `random` picks the row at which the search for a
+ *   free row starts
  * @returns {Generator<any, void, any>}
  */
 export function* share(bus, { begin, harvest, labours = true, random = Math.random } = {}) {
   /** @type {View | null} */
   let view = null
   let picture = ''
-  /** Which rows are there. @type {Set<number>} */
+  /** Rows that have arrived. @type {Set<number>} */
   const done = new Set()
-  /** Who computes what. @type {Map<number, string>} */
+  /** Members that compute a row, by row. @type {Map<number, string>} */
   const claims = new Map()
-  /** Something of that has changed. */
+  /** Signals a change of the picture, the rows or the claims. */
   const news = new Channel(1, { overflow: 'slide' })
 
   /** @param {{ topic: string, value: Uint8Array }} message */
@@ -64,7 +67,7 @@ export function* share(bus, { begin, harvest, labours = true, random = Math.rand
       const end = value.indexOf(0)
       const member = decoder.decode(value.subarray(0, end))
       if (kind === 'claim') {
-        // Who came first has it; all hear them in one order.
+        // The first claim wins. All members receive the claims in the same order.
         if (!claims.has(row)) claims.set(row, member)
       } else if (!done.has(row) && value.length - end - 1 === 4 * view.width) {
         done.add(row)
@@ -74,14 +77,16 @@ export function* share(bus, { begin, harvest, labours = true, random = Math.rand
     news.offer(null)
   }
 
-  /** Rows of a picture that nobody looks at any more need not be kept. */
+  /** Clears the retained rows of the previous picture at the broker. */
   function forget() {
     for (const row of done) bus.publish(`row/${idOf(view)}/${row}`, new Uint8Array(), true)
   }
 
   /**
-   * @returns {number} a row that nobody computes; -1 when there is none. One of our own is free, too: another's claim came
-   *   first, then the other was gone, then ours was heard.
+   * Returns a row that no other member computes, or -1. A row that this member has claimed counts as free.
+   * This happens if another member claims the row first and dies before the claim of this member arrives.
+   *
+   * @returns {number}
    */
   function free() {
     if (view === null) return -1
@@ -104,7 +109,7 @@ export function* share(bus, { begin, harvest, labours = true, random = Math.rand
       const seen = /** @type {View} */ (view)
       const topic = `${idOf(seen)}/${row}`
       if (!claims.has(row)) bus.publish(`claim/${topic}`, encoder.encode(`${bus.member}\0`), false)
-      // A claim that does not come back has been lost with the line: whatever comes, look again.
+      // A claim that the broker does not send back was lost with the connection: search again after a second.
       while (view === seen && !claims.has(row) && !done.has(row)) yield choice([{ receive: news }, { timeout: 1000 }])
       if (view !== seen || claims.get(row) !== bus.member || done.has(row)) continue
       const pixels = yield computeRow(seen, row)
@@ -143,5 +148,5 @@ function viewIn(text) {
   return areCounts && [x, y, span].every(Number.isFinite) ? { width, height, x, y, span, depth } : null
 }
 
-/** What tells pictures apart in a topic. @param {View} view */
+/** Returns a name for the picture that is unique among topics. @param {View} view */
 const idOf = view => Object.values(view).join(',')

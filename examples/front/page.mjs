@@ -1,4 +1,4 @@
-// The same work on two threads of their own, plain on one and scheduled on the other: so one can freeze beside the other.
+// Runs equal work on two threads: plainly on the first, scheduled on the second. Only the first one freezes.
 const live = document.getElementById('live')
 const button = live.querySelector('button')
 const field = live.querySelector('input')
@@ -35,7 +35,7 @@ const sides = [...live.querySelectorAll('figure')].map(figure => {
 })
 const tell = message => sides.forEach(({ worker, way }) => worker.postMessage(typeof message === 'function' ? message(way) : message))
 
-/** Who stands still cannot say so. */
+/** Shows the silence of a side as its freeze, because a frozen thread cannot report one. */
 function watch() {
   for (const { heard, freeze, show } of sides) {
     const silence = performance.now() - heard
@@ -52,7 +52,7 @@ function set(isRunning) {
   tell({ isRunning })
   button.setAttribute('aria-pressed', String(isRunning))
   button.textContent = isRunning ? 'Stop' : 'Run it'
-  // It takes two processors for as long as it runs.
+  // Each run keeps two processors busy, so it ends after some seconds.
   if (!isRunning) return
   timer = setTimeout(set, SECONDS * 1000, false)
   watch()

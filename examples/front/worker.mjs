@@ -1,8 +1,9 @@
-// One side of the picture: a box that moves by animation frames, what is typed, and work without end, on this thread alone.
+// A side of the front page: an animated box, the typed text, and endless work, all on the thread of this
+// worker.
 import { preemptify } from '../../addons/preemptify.mjs'
 import { rt } from '../../rt.mjs'
 
-/** Half a second of work, or more, as anybody would write it. @param {number} limit @returns {number} */
+/** Half a second of work, or more, in ordinary code. @param {number} limit @returns {number} */
 function countPrimes(limit) {
   let count = 0
   for (let n = 2; n < limit; n++) {
@@ -14,7 +15,11 @@ function countPrimes(limit) {
 }
 const LIMIT = 2_500_000
 
-/** How it is run, until it is told to stop. @type {Record<string, (isOver: () => boolean) => void>} */
+/**
+ * Starts the work, plainly or as a job, and repeats it until `isOver`.
+ *
+ * @type {Record<string, (isOver: () => boolean) => void>}
+ */
 const ways = {
   plain(isOver) {
     const run = () => {
@@ -43,22 +48,22 @@ addEventListener('message', ({ data }) => {
   if (data.isRunning === undefined) return requestAnimationFrame(draw)
   const own = ++run
   if (!data.isRunning) return
-  /** When the work began. */
+  /** Time at which the work started. */
   let began = Infinity
-  /** Of the frames of the last two seconds. @type {number[]} */
+  /** Timestamps of the frames of the last two seconds. @type {number[]} */
   let times = []
   const frame = time => {
     if (own !== run) return
     times.push(time)
     while (times.length > 2 && time - times[0] > 2000) times.shift()
     const gaps = times.slice(1).map((next, i) => next - times[i])
-    // Before a second has passed, a rate says nothing.
+    // A frame rate means nothing before a second has passed.
     if (time > began) postMessage({ frames: time - began > 1000 ? gaps.length / (time - times[0]) * 1000 : undefined, freeze: Math.max(...gaps) })
     draw(time)
     requestAnimationFrame(frame)
   }
   requestAnimationFrame(frame)
-  // So that something is there that can freeze.
+  // Start late, so that the box moves before it can freeze.
   setTimeout(() => {
     if (own !== run) return
     times = [began = performance.now()]

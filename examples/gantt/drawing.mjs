@@ -1,37 +1,39 @@
 import { endOf, endedAt, firstFrom, timeOf } from './intervals.mjs'
 
 /**
- * How a schedule is drawn, by a pen that draws on a canvas or writes SVG. What is narrower than a pixel is
- * merged: the opacity of a piece is the share of it that is covered, so that far away looks like near by.
+ * Draws a schedule with a pen, which paints on a canvas or writes SVG. Bars narrower than a few pixels are
+ * merged into one bar. The opacity of a merged bar is the covered share of its width, so that a zoomed-out
+ * chart keeps its overall look.
  *
  * @typedef {import('./intervals.mjs').Schedule} Schedule
  * @typedef {import('./intervals.mjs').Activation} Activation
  * @typedef {import('./intervals.mjs').Row} Row
  *
- * @typedef {object} Panel one schedule; several stand below each other, on one axis
+ * @typedef {object} Panel a schedule in the drawing; several panels are drawn below each other on one axis
  * @property {Schedule} schedule
  * @property {string} [title]
- * @property {string} [note] beside the title
- * @property {boolean} [warns] the note is one of something late
- * @property {string} [paint] of all rows; by default each has its own
- * @property {number} [origin] the schedule's time at which the axis has 0; default: its own
- * @property {(a: Row, b: Row) => number} [order] of the rows; default: of appearance
+ * @property {string} [note] a text beside the title
+ * @property {boolean} [warns] whether the note reports a missed deadline
+ * @property {string} [paint] paint of all rows; by default each row has its own
+ * @property {number} [origin] the schedule's time at 0 on the axis; default: the origin of the schedule
+ * @property {(a: Row, b: Row) => number} [order] compares rows for sorting; default: the order of appearance
  *
- * @typedef {object} Pen what draws; a paint is a name of `paints`, or a CSS colour
+ * @typedef {object} Pen a drawing surface; a paint is a name of `paints` or a CSS colour
  * @property {(x: number, y: number, width: number, height: number, paint: string, opacity?: number) =>
  *   void} box
- * @property {(lines: number[][], paint: string, width?: number) => void} lines each from x1, y1 to x2, y2
- * @property {(x: number, y: number, height: number, paint: string) => void} arrowHead its tip is at x, y
+ * @property {(lines: number[][], paint: string, width?: number) => void} lines each line is [x1, y1, x2, y2]
+ * @property {(x: number, y: number, height: number, paint: string) => void} arrowHead the tip is at x, y
  * @property {(text: string, x: number, y: number, paint: string, align?: 'left' | 'center' | 'right',
- *   bold?: boolean) => void} text around the middle line y
+ *   bold?: boolean) => void} text the text is centred vertically on y
  * @property {(x: number, y: number, width: number, height: number, draw: () => void) => void} within clips
+ *   the output of `draw` to a rectangle
  *
  * @typedef {{ panels: Panel[], width: number, rowHeight: number, from: number, span: number,
- *   hasLegend?: boolean, selected?: { panel: Panel, activation: Activation } | null }} Scene from: ms on the
- *   axis
+ *   hasLegend?: boolean, selected?: { panel: Panel, activation: Activation } | null }} Scene `from`: ms on
+ *   the axis
  */
 
-/** Colours by scheme; late is kept for what is past its deadline. */
+/** Colours by scheme. `late` is reserved for missed deadlines. */
 export const paints = {
   light: {
     text: '#1d1f23', muted: '#666b73', line: '#dcdad4', background: '#fff',
@@ -52,7 +54,7 @@ const footHeight = 14
 const margin = 8
 const legendHeight = 20
 
-/** Rows of a panel, in the order in which they are drawn. @param {Panel} panel */
+/** Returns the rows of a panel in drawing order. @param {Panel} panel */
 export function rowsOf({ schedule, order }) {
   return order ? schedule.rows.toSorted(order) : schedule.rows
 }
@@ -71,28 +73,28 @@ export function sceneHeight(scene) {
   return panelsHeight(scene) + margin + (items.length ? (items[items.length - 1].line + 1) * legendHeight : 0)
 }
 
-/** The width of the column of names. @param {Pick<Scene, 'panels' | 'width'>} scene */
+/** Returns the width of the column of names. @param {Pick<Scene, 'panels' | 'width'>} scene */
 export function labelWidth({ panels, width }) {
   const names = panels.flatMap(({ schedule }) => schedule.rows.map(({ name }) => name.length))
   const longest = Math.max(4, ...names)
   return Math.round(Math.min(longest * 6.6 + 16, Math.max(64, width * 0.28)))
 }
 
-/** The axis' 0 in a panel's own time. @param {Panel} panel */
+/** Returns the panel's own time at 0 on the axis. @param {Panel} panel */
 export function originOf({ schedule, origin = schedule.origin }) {
   return origin < Infinity ? origin : 0
 }
 
-/** Where the drawing ends, ms on the axis. @param {Panel[]} panels */
+/** Returns the time at which the last schedule ends, ms on the axis. @param {Panel[]} panels */
 export function endOfPanels(panels) {
   return Math.max(0, ...panels.map(panel => panel.schedule.end - originOf(panel)).filter(Number.isFinite))
 }
 
 /**
- * What is at a place of the drawing.
+ * Returns the row and the time at a position of the drawing.
  * @param {Scene} scene @param {number} x @param {number} y
- * @returns {{ panel: Panel, row: Row, time: number, slack: number } | null} in the panel's own time; slack is
- *   the time of two pixels
+ * @returns {{ panel: Panel, row: Row, time: number, slack: number } | null} `time`: in the panel's own time;
+ *   `slack`: the time that two pixels cover
  */
 export function placeAt({ panels, width, rowHeight, from, span }, x, y) {
   const left = labelWidth({ panels, width })
@@ -110,7 +112,7 @@ export function placeAt({ panels, width, rowHeight, from, span }, x, y) {
 }
 
 /**
- * The job at a place: the one that executes there, else the one released last.
+ * Returns the job at a position: the job that executes there, else the job that was released last.
  * @param {ReturnType<typeof placeAt>} place
  * @returns {Activation | null}
  */
@@ -130,7 +132,7 @@ export function activationAt(place) {
 }
 
 /**
- * Calls back with the activations that may be seen, living ones last.
+ * Calls `see` with each activation that can overlap the interval, unfinished ones last.
  * @param {Row} row @param {number} from @param {number} to @param {(activation: Activation) => void} see
  */
 function eachVisible({ ended, living, longest, ahead }, from, to, see) {
@@ -141,7 +143,7 @@ function eachVisible({ ended, living, longest, ahead }, from, to, see) {
   living.forEach(see)
 }
 
-/** The shortest of 1, 2, 5, 10, ... ms whose labels do not run into each other. */
+/** Returns the shortest step of 1, 2, 5, 10, ... ms whose labels do not overlap. */
 export function tickStep(span, width) {
   const least = span / width * 76
   const power = 10 ** Math.floor(Math.log10(least))
@@ -149,7 +151,7 @@ export function tickStep(span, width) {
 }
 
 /**
- * Draws all that is within the view.
+ * Draws the visible part of all panels.
  * @param {Pen} pen
  * @param {Scene} scene
  */
@@ -173,7 +175,7 @@ export function draw(pen, scene) {
 
 const sampleWidth = 16
 
-/** What is explained, and where. @param {Scene} scene */
+/** Returns the entries of the legend with their positions. @param {Scene} scene */
 function legendOf({ panels, width, rowHeight, hasLegend = false }) {
   if (!hasLegend) return []
   const has = type => panels.some(({ schedule }) => schedule.types.has(type))
@@ -241,7 +243,7 @@ function drawPanel(pen, axis, panel, top, { rowHeight, selected }) {
   if (note) pen.text(note, beside, top + titleHeight / 2, warns ? 'late' : 'muted')
   const origin = originOf(panel)
   const begin = origin + axis.from
-  /** In the panel's own time. */
+  /** The visible interval in the panel's own time, and the conversion to pixels. */
   const view = {
     begin, end: begin + axis.span, left, right: width, scale, now: schedule.end,
     x: time => left + (time - begin) * scale
@@ -265,10 +267,10 @@ function drawPanel(pen, axis, panel, top, { rowHeight, selected }) {
   })
 }
 
-/** Pixels below which boxes are merged. */
+/** Width below which boxes are merged, pixels. */
 const narrow = 3
 
-/** Boxes of one height, merged where they are narrow. */
+/** Boxes of equal height in one row. Narrow neighbours are merged, see the top of this file. */
 class Boxes {
   /**
    * @param {Pen} pen @param {number} y @param {number} height
@@ -276,17 +278,21 @@ class Boxes {
    */
   constructor(pen, y, height, paint, opacity = 1) {
     this.draw = (x, width, share) => pen.box(x, y, width, height, paint, opacity * share)
-    // What is being merged, and how much of it is covered.
+    // The narrow boxes that are being merged: their interval, and the covered width in it.
     this.begin = NaN
     this.end = NaN
     this.covered = 0
-    // What has been merged, while the next piece may look the same.
+    // The last box, not drawn yet, because the next box can extend it.
     this.from = NaN
     this.to = NaN
     this.share = 0
   }
 
-  /** From left to right, more or less. @param {number} from @param {number} to pixels */
+  /**
+   * Adds a box. Boxes must arrive roughly from left to right.
+   *
+   * @param {number} from @param {number} to pixels
+   */
   add(from, to) {
     if (to - from >= narrow) {
       this.#merged()
@@ -312,7 +318,7 @@ class Boxes {
     if (Number.isNaN(this.begin)) return
     const end = Math.max(this.end, this.begin + 0.75)
     const share = Math.min(1, this.covered / (end - this.begin))
-    // Few shades, so that neighbours often share one.
+    // Round to a few shades, so that neighbours often have the same one and become one box.
     this.#put(this.begin, end, Math.max(0.4, Math.ceil(share * 5) / 5), 1)
     this.begin = this.end = NaN
   }
@@ -377,7 +383,7 @@ function drawWaits(pen, { begin, end }, { waits, longestWait, living }, y, clipp
   boxes.depleted.flush()
 }
 
-/** A notch where a job was preempted, once the piece is as wide as this. */
+/** Minimum width of a run for the notch that marks a preemption, pixels. */
 const notchFrom = 6
 
 function drawRuns(pen, { begin, end, x }, { runs }, y, height, hue, clipped, hasNotches) {
@@ -409,11 +415,11 @@ function drawStalls(pen, { begin, end }, { stalls, marks }, row, y, clipped) {
   dots.flush()
 }
 
-/** Where marks are to be drawn: no two closer than two pixels, and only those that may be seen. */
+/** Positions of marks: only visible ones, at least two pixels apart. */
 class Places {
   /** @type {number[]} */
   list = []
-  /** With those that were too close. */
+  /** Number of visible marks, including the ones that were too close to the previous one. */
   count = 0
   #last = -Infinity
 
@@ -423,7 +429,7 @@ class Places {
     this.right = right + 4
   }
 
-  /** From left to right, more or less. @param {number} x */
+  /** Adds a mark. Marks must arrive roughly from left to right. @param {number} x */
   add(x) {
     if (x < this.left || x > this.right) return
     this.count++
@@ -432,14 +438,14 @@ class Places {
     this.list.push(x)
   }
 
-  /** How many there are for each pixel. */
+  /** Marks per pixel. */
   get density() {
     return this.count / (this.right - this.left)
   }
 }
 
 /**
- * Arrows up or down; where they are dense, strokes, and then nothing.
+ * Draws arrows up or down. Dense arrows become strokes; even denser ones are not drawn.
  * @param {Pen} pen @param {Places} places
  */
 function drawArrows(pen, places, { top, bottom, isTall, paint, isUp }) {
@@ -451,7 +457,7 @@ function drawArrows(pen, places, { top, bottom, isTall, paint, isUp }) {
   }
 }
 
-/** Crosses; where they are dense, strokes along the top. @param {Pen} pen @param {Places} places */
+/** Draws crosses. Dense crosses become strokes along the top. @param {Pen} pen @param {Places} places */
 function drawMisses(pen, places, top, height) {
   if (places.density > 1 / 8) {
     const strokes = new Boxes(pen, top, 4, 'late')
@@ -464,7 +470,7 @@ function drawMisses(pen, places, top, height) {
   if (lines.length) pen.lines(lines, 'late', 1.75)
 }
 
-/** Rounds, and alarms below them. */
+/** Draws the rounds, and the alarms below them. */
 function drawFoot(pen, { begin, end, x, left, right }, { rounds, alarms }, top) {
   const boxes = new Boxes(pen, top + 2, 4, 'muted', 0.6)
   for (let i = firstFrom(rounds, begin, endOf); i < rounds.length && rounds[i].from <= end; i++) {
@@ -480,7 +486,7 @@ function drawFoot(pen, { begin, end, x, left, right }, { rounds, alarms }, top) 
   marks.replenish.flush()
 }
 
-/** From release to deadline: whoever executed here did so instead. */
+/** Highlights the interval from release to deadline: the jobs that ran in it delayed the selected job. */
 function drawWindow(pen, { x, now }, { release, deadline, ended = now, missed }, top, height) {
   const to = Math.min(deadline, Math.max(ended, release))
   const width = Math.max(1, x(to) - x(release))

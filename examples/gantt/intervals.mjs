@@ -1,43 +1,43 @@
 /**
- * From the records of a scheduler to what a picture of its schedule needs: a row per task, the intervals in
- * which its jobs executed and waited, the deadlines they missed, and who executed instead.
+ * Turns the records of a scheduler into the intervals of a schedule: a row per task, the execution and
+ * waiting times of its jobs, the missed deadlines, and the jobs that executed instead of a late job.
  *
  *   const schedule = new Schedule()
  *   const stop = scheduler.observe(record => schedule.add(record))
  *
- * A record is read when it comes and not kept: a job's own fields go on changing.
+ * A record is evaluated when it arrives and is not kept, because the fields of its job keep changing.
  *
  * @typedef {{ type: string, time: number, job?: any, [more: string]: any }} TraceRecord
  *
- * @typedef {object} Activation a job from its release to its end; one period of a periodic loop; a callback that kept the
- *   thread. Times in ms.
+ * @typedef {object} Activation a job from its release to its end, one period of a periodic loop, or a
+ *   callback that blocked the thread. Times are in ms.
  * @property {string} name
  * @property {number} id
  * @property {Row} row
  * @property {number} release
- * @property {number} deadline absolute; Infinity without one
+ * @property {number} deadline absolute; Infinity if there is none
  * @property {number | undefined} started
  * @property {number | undefined} ended
- * @property {'' | 'finish' | 'cancel' | 'fail'} outcome '' while it lives
+ * @property {'' | 'finish' | 'cancel' | 'fail'} outcome '' until the activation ends
  * @property {number} cost execution time
  * @property {number} preemptions
  * @property {boolean} missed
- * @property {Activation | null} before of the same job
- * @property {number | undefined} paused when it last began to wait
- * @property {{ from: number, state: 'waits' | 'depleted', on: string, holders: string[] } | null} wait not
- *   over yet
+ * @property {Activation | null} before the previous activation of the same job
+ * @property {number | undefined} paused start of the last wait
+ * @property {{ from: number, state: 'waits' | 'depleted', on: string, holders: string[] } | null} wait the
+ *   current wait
  *
- * @typedef {{ activation: Activation, from: number, to: number, how: string }} Run an interval of execution,
- *   and the type of the record that ended it
+ * @typedef {{ activation: Activation, from: number, to: number, how: string }} Run an interval of execution;
+ *   `how` is the type of the record that ended it
  * @typedef {{ activation: Activation, from: number, to: number, state: 'waits' | 'depleted', on: string,
- *   holders: string[] }} Wait what for, and who held it
+ *   holders: string[] }} Wait an interval of waiting, with the names of the awaited object and its holders
  * @typedef {{ activation: Activation, from: number, to: number }} Stall execution without a preemption point
  * @typedef {{ type: 'alarm' | 'replenish', time: number, due: number, reservation: string }} Alarm
  * @typedef {{ from: number, to: number }} Round
  * @typedef {{ activation: Activation, time: number, type: 'overrun' | 'deplete', reservation: string }} Mark
- *   of a job that goes on
+ *   an overrun or a depletion after which the job keeps running
  *
- * @typedef {object} Row all lists are in the order in which things ended
+ * @typedef {object} Row all lists are in the order in which their entries ended
  * @property {string} name
  * @property {Run[]} runs
  * @property {Wait[]} waits
@@ -45,22 +45,22 @@
  * @property {Set<Activation>} living
  * @property {number} jobs
  * @property {number} missed
- * @property {number} busy ms executed
- * @property {number} latest the largest lateness, ms
- * @property {number} longest ms from release to end
- * @property {number} ahead ms from end to deadline
- * @property {number} longestWait
+ * @property {number} busy execution time, ms
+ * @property {number} latest largest lateness, ms
+ * @property {number} longest longest time from release to end, ms
+ * @property {number} ahead longest time from end to deadline, ms
+ * @property {number} longestWait ms
  */
 
-/** Names beyond so many share a row. */
+/** Maximum number of rows. Further names share the last row. */
 const mostRows = 60
 
 const ends = new Set(['finish', 'cancel', 'fail'])
-/** The id of a callback that kept the thread. */
+/** The id of activations that are callbacks. */
 const NO_JOB = -1
 
 /**
- * How a job, or what it waits for, is called.
+ * Returns the name of a job, or of the object that a job waits for.
  * @param {any} subject
  */
 export function nameOf(subject) {
@@ -72,9 +72,9 @@ export function nameOf(subject) {
 }
 
 /**
- * The first index at which `key` is at least `least`.
+ * Returns the first index at which `key` is at least `least`.
  * @template T
- * @param {T[]} list by rising key
+ * @param {T[]} list sorted by key
  * @param {number} least
  * @param {(item: T) => number} key
  */
@@ -93,13 +93,13 @@ export const endOf = ({ to }) => to
 export const endedAt = ({ ended }) => ended
 export const timeOf = ({ time }) => time
 
-/** A schedule as it grows, record by record. */
+/** A schedule that grows record by record. */
 export class Schedule {
-  /** @type {Row[]} in order of appearance */
+  /** @type {Row[]} sorted by first appearance */
   rows = []
-  /** @type {Run[]} of all rows; they do not overlap */
+  /** @type {Run[]} runs of all rows; they do not overlap */
   runs = []
-  /** @type {Round[]} in which the scheduler had the thread */
+  /** @type {Round[]} intervals in which the scheduler had the thread */
   rounds = []
   /** @type {Alarm[]} */
   alarms = []
@@ -107,25 +107,25 @@ export class Schedule {
   stalls = []
   /** @type {Mark[]} */
   marks = []
-  /** @type {Activation[]} in the order in which their misses were noticed */
+  /** @type {Activation[]} sorted by the time at which the miss was detected */
   misses = []
-  /** Records so far. */
+  /** Number of records so far. */
   length = 0
   /** Types of records so far. @type {Set<string>} */
   types = new Set()
-  /** ms; Infinity while there is no record */
+  /** Time of the earliest record that is kept, ms; Infinity if there is none. */
   begin = Infinity
   end = -Infinity
-  /** The first begin, whatever has been forgotten since. */
+  /** Time of the first record; unlike `begin`, it never changes. */
   origin = Infinity
 
   #rowOf
   /** @type {Map<string, Row>} */
   #rows = new Map()
-  /** @type {Map<any, Activation>} by the job's id */
+  /** @type {Map<any, Activation>} unfinished activations by job id */
   #living = new Map()
   /**
-   * Those of this round, by the job's id: a late end is noticed as a miss only after it.
+   * Activations that ended in this round, by job id. The miss of a late job is reported only after its end.
    * @type {Map<any, Activation>}
    */
   #ended = new Map()
@@ -133,12 +133,12 @@ export class Schedule {
   #running = null
   #firstOfRound = 0
   #limit
-  /** Times at which a fifth of the limit had come. @type {number[]} */
+  /** Times of every record whose number is a multiple of a fifth of the limit. @type {number[]} */
   #fifths = []
 
   /**
-   * @param {{ rowOf?: (job: any) => string, limit?: number }} [options] rowOf: which row a job belongs to, by
-   *   default that of its name; limit: about so many records are remembered, by default all
+   * @param {{ rowOf?: (job: any) => string, limit?: number }} [options] `rowOf`: returns the name of a job's
+   *   row, by default the name of the job; `limit`: approximate number of records to keep, by default all
    */
   constructor({ rowOf = nameOf, limit = Infinity } = {}) {
     this.#rowOf = rowOf
@@ -147,7 +147,7 @@ export class Schedule {
 
   /** @param {TraceRecord} record */
   add({ type, time, job, ...more }) {
-    // An event is released when it happened.
+    // An event's job is released at the time of the event, which lies before its record.
     if (this.length === 0) this.begin = this.origin = type === 'release' ? Math.min(time, job.release) : time
     this.length++
     if (time > this.end) this.end = time
@@ -189,28 +189,29 @@ export class Schedule {
     }
   }
 
-  /** Ends the run that is still open. Meant for records that stop in the middle of a round. */
+  /** Ends the current run. Call it after the last record if the records stop in the middle of a round. */
   close() {
     this.#endRun(this.end, '')
   }
 
-  /** Who executes, or goes on in the next round. */
+  /** The activation that executes now, or that resumes in the next round. */
   get running() {
     return this.#running?.activation ?? null
   }
 
-  /** What a job that has not ended is doing. @param {{ id: number }} job */
+  /** Returns the current activation of an unfinished job. @param {{ id: number }} job */
   find({ id }) {
     return this.#living.get(id)
   }
 
-  /** All activations of a row, the earliest first. @param {Row} row */
+  /** Returns all activations of a row, sorted by release. @param {Row} row */
   activations({ ended, living }) {
     return [...ended, ...living].sort((a, b) => a.release - b.release || a.id - b.id)
   }
 
   /**
-   * Who executed instead of a job: between its release and its deadline, or its end if that came first.
+   * Finds the jobs that executed instead of a late job between its release and its deadline, or its end if
+   * that was earlier.
    *
    * @param {Activation} activation
    * @returns {Blame}
@@ -280,7 +281,7 @@ export class Schedule {
     return found
   }
 
-  /** Forgets what ended before a time. @param {number} time */
+  /** Forgets all intervals that ended before a time. @param {number} time */
   forget(time) {
     const drop = (list, key) => list.splice(0, firstFrom(list, time, key)).length
     this.#firstOfRound = Math.max(0, this.#firstOfRound - drop(this.runs, endOf))
@@ -311,7 +312,7 @@ export class Schedule {
       known.deadline = job.absoluteDeadline ?? known.deadline
       return known
     }
-    // A job with a new release has begun a new period. To wait for that is no wait of the last one.
+    // A new release starts a new period. Waiting for the release is not part of the previous period.
     known.wait = null
     this.#end(known, known.paused ?? time, 'finish')
     return this.#begin(job, known.row, known)
@@ -320,7 +321,7 @@ export class Schedule {
   /** @param {any} job @param {string} type @param {number} time */
   #appear(job, type, time) {
     const activation = this.#begin(job, this.#rowNamed(this.#rowOf(job)), null)
-    // It executed already when the records began.
+    // If its first record shows it running, the job was already executing when the records began.
     const wasRunning = type === 'preempt' || type === 'block' || type === 'finish' || type === 'stall'
     if (wasRunning && this.#running === null && this.runs.length === 0) {
       activation.started = job.started ?? this.begin
@@ -348,7 +349,7 @@ export class Schedule {
       paused: undefined,
       wait: null
     }
-    // One period back is enough.
+    // Only the previous period is needed, so older ones are released.
     if (before !== null) before.before = null
     row.jobs++
     row.living.add(activation)
@@ -357,7 +358,7 @@ export class Schedule {
   }
 
   /**
-   * A callback kept the thread: nobody else executed meanwhile.
+   * Adds a callback that blocked the thread. The running job did not execute in that time.
    *
    * @param {{ id: number, name: string, release: number }} callback @param {number} to
    */
@@ -401,7 +402,7 @@ export class Schedule {
     if (this.#running === null) return
     const { activation, from } = this.#running
     this.#running.from = to
-    // A job that was too short for the clock still shows.
+    // Keep the run of a job that took less than a clock tick, so that the job is visible.
     if (to <= from && !(ends.has(how) && activation.cost === 0)) return
     const last = this.runs.length > this.#firstOfRound ? this.runs[this.runs.length - 1] : undefined
     if (last !== undefined && last.activation === activation && last.to === from) {
@@ -419,7 +420,8 @@ export class Schedule {
   /** @param {number} start @param {number} time */
   #endRound(start, time) {
     this.#endRun(time, 'round')
-    // A job that runs when a round ends goes on with the next one: when that one began is known only now.
+    // A job that runs at the end of a round resumes in the next one. Only the next round's record states its
+    // start.
     for (const run of this.runs.slice(this.#firstOfRound)) {
       if (run.from >= start) break
       if (run.activation.id === NO_JOB) continue
@@ -435,7 +437,7 @@ export class Schedule {
   }
 
   /**
-   * Drops a run before this round, in which its job did not execute.
+   * Removes a run that lies before this round, because its job did not execute then.
    * @param {Run} run
    */
   #remove(run) {
@@ -468,7 +470,7 @@ export class Schedule {
 
   /** @param {Activation} activation @param {number} time */
   #miss(activation, time) {
-    // It may be noticed in the next period only.
+    // A miss can be detected after the next period has started.
     const isOfLast = activation.deadline > time && activation.before !== null
     const late = isOfLast ? /** @type {Activation} */ (activation.before) : activation
     late.missed = true
@@ -491,7 +493,11 @@ export class Schedule {
   }
 }
 
-/** The end of a period is learnt late: then others have ended meanwhile. @param {Activation[]} list */
+/**
+ * Inserts an activation. A period's end is learnt late, after other activations may have ended.
+ *
+ * @param {Activation[]} list
+ */
 function insertByEnd(list, activation) {
   let at = list.length
   while (at > 0 && list[at - 1].ended > activation.ended) at--
@@ -500,17 +506,18 @@ function insertByEnd(list, activation) {
 }
 
 /**
- * @typedef {{ name: string, row: Row, ms: number, isLater: boolean, unbroken: number }} Culprit executed for
- *   `ms`; isLater: although its own deadline was later; unbroken: the longest stretch, ms, without a
- *   preemption point
+ * @typedef {{ name: string, row: Row, ms: number, isLater: boolean, unbroken: number }} Culprit a task that
+ *   executed for `ms`. `isLater`: its own deadline was later; `unbroken`: its longest interval without a
+ *   preemption point, ms
  * @typedef {{ from: number, to: number, own: number, others: Culprit[], away: number,
- *   waits: (Wait & { ms: number })[], ranOut: string }} Blame ms; away: in which the scheduler did not have
- *   the thread; ranOut: the reservation that was used up while the job went on
+ *   waits: (Wait & { ms: number })[], ranOut: string }} Blame times in ms. `away`: time outside of rounds, in
+ *   which the scheduler did not have the thread; `ranOut`: the reservation that was depleted while the job
+ *   kept running
  */
 
 /**
- * The schedule that a list of records tells of.
- * @param {Iterable<TraceRecord>} records in order
+ * Builds the schedule of a complete list of records.
+ * @param {Iterable<TraceRecord>} records sorted by time
  * @param {{ rowOf?: (job: any) => string, limit?: number }} [options]
  */
 export function scheduleOf(records, options) {

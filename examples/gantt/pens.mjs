@@ -3,8 +3,8 @@ import { paints } from './drawing.mjs'
 /** @typedef {import('./drawing.mjs').Pen} Pen */
 
 /**
- * A pen for a canvas.
- * @param {CanvasRenderingContext2D} context in CSS pixels
+ * Returns a pen for a canvas.
+ * @param {CanvasRenderingContext2D} context scaled to CSS pixels
  * @param {(paint: string) => string} colorOf
  * @returns {Pen}
  */
@@ -54,7 +54,7 @@ export function canvasPen(context, colorOf) {
       context.clip()
       draw()
       context.restore()
-      // restore() brings back what was set before.
+      // restore() resets the style, so the cached values are invalid.
       fill = ''
       alpha = NaN
     }
@@ -65,14 +65,15 @@ const anchors = { left: 'start', center: 'middle', right: 'end' }
 const number = value => String(Math.round(value * 100) / 100)
 const attribute = (name, value) => value === undefined ? '' : ` ${name}="${escapeXml(String(value))}"`
 
-/** @param {string} text without what XML cannot hold */
+/** Escapes a text, and replaces characters that XML forbids. @param {string} text */
 export function escapeXml(text) {
   return text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
     .replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`)
 }
 
 /**
- * A pen that writes SVG. A named paint is a class, whose colour depends on the scheme of whoever looks.
+ * Returns a pen that writes SVG. A named paint becomes a class, so that its colour follows the viewer's
+ * scheme.
  * @returns {{ pen: Pen, text(): string }}
  */
 export function svgPen() {
@@ -114,7 +115,7 @@ export function svgPen() {
     },
     within(x, y, width, height, draw) {
       const [left, top, wide, high] = [x, y, width, height].map(number)
-      // Pictures that share a document share a name only for the same place.
+      // The id encodes the rectangle: pictures in one document share an id only if the rectangle is the same.
       const id = `rt-${[left, top, wide, high].join('-')}`
       const place = `<rect x="${left}" y="${top}" width="${wide}" height="${high}"/>`
       parts.push(`<clipPath id="${id}">${place}</clipPath><g clip-path="url(#${id})">`)
@@ -125,7 +126,7 @@ export function svgPen() {
   return { pen, text: () => parts.join('\n') }
 }
 
-/** The colours of an SVG's classes. @param {'light' | 'dark' | 'auto'} scheme */
+/** Returns the CSS rules for the classes of an SVG. @param {'light' | 'dark' | 'auto'} scheme */
 export function svgStyle(scheme) {
   const rules = colors =>
     Object.entries(colors).map(([name, color]) => `.rt-${name}{color:${color}}`).join('')

@@ -4,7 +4,7 @@ import { escapeXml, svgPen, svgStyle } from './pens.mjs'
 import { story, summary } from './words.mjs'
 
 /**
- * A schedule as the text of a standalone SVG, without a DOM.
+ * Draws a schedule as the text of a standalone SVG. Needs no DOM.
  *
  * @param {Iterable<import('./intervals.mjs').TraceRecord> | Schedule} records
  * @param {object} [options]
@@ -13,8 +13,8 @@ import { story, summary } from './words.mjs'
  * @param {number} [options.from] ms after the first record; default 0
  * @param {number} [options.span] ms; default: to the end
  * @param {string} [options.title]
- * @param {number} [options.miss] the number of a missed deadline, from 0: who is to blame is shown
- * @param {'light' | 'dark' | 'auto'} [options.scheme] default: what whoever looks prefers
+ * @param {number} [options.miss] index of a missed deadline; the picture shows the jobs that ran instead
+ * @param {'light' | 'dark' | 'auto'} [options.scheme] default 'auto': the preference of the viewer
  * @param {boolean} [options.hasLegend] default true
  * @returns {string}
  */
@@ -36,7 +36,7 @@ export function toSVG(records, options = {}) {
 }
 
 /**
- * A scene as SVG; below it, what is to be told about the job that is chosen.
+ * Draws a scene as SVG, with a text about the selected job below it.
  * @param {import('./drawing.mjs').Scene} scene
  * @param {string} title
  * @param {'light' | 'dark' | 'auto'} scheme

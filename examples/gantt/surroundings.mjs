@@ -12,7 +12,7 @@ const buttons = [
   ['follow', 'Follow', 'Follow what comes']
 ]
 
-/** What stands around the canvas of a chart: buttons, what is told, and the same as a table. */
+/** The elements around the canvas of a chart: buttons, the text about a job, and the figures as a table. */
 export class Surroundings {
   /** @type {HTMLCanvasElement} */
   canvas
@@ -28,7 +28,7 @@ export class Surroundings {
   /**
    * @param {HTMLElement} container
    * @param {object} does
-   * @param {(name: any) => void} does.move what a button does
+   * @param {(name: any) => void} does.move performs the action of a button
    * @param {(activation: import('./intervals.mjs').Activation) => void} does.choose
    */
   constructor(container, { move, choose }) {
@@ -38,7 +38,7 @@ export class Surroundings {
       const button = make('button', { type: 'button', textContent: text, title: label })
       button.setAttribute('aria-label', label)
       button.dataset.move = name
-      // All of them stand in one row on a phone.
+      // Narrow enough for one row of buttons on a phone.
       Object.assign(button.style, { minWidth: '2.25rem', paddingInline: '.4rem' })
       button.addEventListener('click', () => move(name))
       return button
@@ -58,9 +58,9 @@ export class Surroundings {
     container.append(this.#root)
   }
 
-  /** @param {string} text about a job; '' for none */
+  /** @param {string} text description of a job, or '' */
   tell(text) {
-    // What is said again would be read out again.
+    // Setting an equal text again would make screen readers repeat it.
     if (this.#readout.textContent !== (text || hint)) this.#readout.textContent = text || hint
   }
 
@@ -75,12 +75,14 @@ export class Surroundings {
     this.#root.remove()
   }
 
-  /** For those who do not see it: figures per task, and the last misses to choose from. */
+  /**
+   * Fills the table for users who cannot see the chart: figures per task, and buttons for the last misses.
+   */
   #tabulate() {
     const table = this.#table
     if (!table.open) return
     const old = [...table.children].slice(1)
-    // A button that is being used stays.
+    // Keep the table while one of its buttons has the focus.
     if (old.some(node => node.contains(table.ownerDocument.activeElement))) return
     for (const node of old) node.remove()
     for (const panel of this.#panels) table.append(this.#figures(panel), this.#misses(panel))

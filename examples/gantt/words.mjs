@@ -1,5 +1,5 @@
 /**
- * What a schedule says in words: a summary, a job's life, and who is to blame for a missed deadline.
+ * Describes a schedule in words: a summary, the life of a job, and the causes of a missed deadline.
  *
  * @typedef {import('./intervals.mjs').Schedule} Schedule
  * @typedef {import('./intervals.mjs').Activation} Activation
@@ -13,7 +13,7 @@ const length = time => {
 }
 
 /**
- * What there is to see, in a sentence.
+ * Summarizes a schedule in a sentence.
  * @param {Schedule} schedule
  */
 export function summary({ rows, begin, end }) {
@@ -25,7 +25,7 @@ export function summary({ rows, begin, end }) {
 }
 
 /**
- * A job's life in words; of one that is late, also who is to blame.
+ * Describes the life of a job and, if it is late, the causes.
  * @param {Schedule} schedule
  * @param {Activation} activation
  * @param {number} [origin] time 0
@@ -48,11 +48,13 @@ export function story(schedule, activation, origin = schedule.origin) {
 
 const at = time => `${time < 0 ? '−' : ''}${length(time)}`
 
-/** A stretch without a preemption point that is worth telling, ms: others are a tick of the clock. */
+/**
+ * Minimum length of a reported interval without a preemption point, ms. Shorter ones may be one clock tick.
+ */
 const rude = 5
 
 /**
- * Who executed instead, in words.
+ * Describes the jobs that executed instead of a late job.
  * @param {Blame} blame
  */
 export function accusation({ from, to, own, others, away, waits, ranOut }) {

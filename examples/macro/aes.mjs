@@ -1,6 +1,5 @@
 /**
- * AES-128 (FIPS 197), as one writes it: loops, arrays, and not a thought about anybody else who may want the
- * thread.
+ * AES-128 (FIPS 197) in ordinary code: loops and arrays, without any preemption points.
  */
 
 /** The irreducible polynomial, x^8 + x^4 + x^3 + x + 1. */
@@ -9,11 +8,11 @@ const polynomial = 0x11b
 const substitutes = substitution()
 const doubles = Uint8Array.from({ length: 256 }, (_, byte) => byte << 1 ^ (byte >> 7) * polynomial)
 
-/** Each byte's multiplicative inverse, put through an affine map. */
+/** Computes the S-box: an affine map of the multiplicative inverse of each byte. */
 function substitution() {
   const box = new Uint8Array(256)
-  let power = 1 // runs through the powers of 3,
-  let inverse = 1 // and this one through those of its inverse
+  let power = 1 // runs through the powers of 3
+  let inverse = 1 // runs through the powers of the inverse of 3
   do {
     power = power ^ power << 1 ^ (power >> 7) * polynomial
     inverse ^= inverse << 1
@@ -28,7 +27,7 @@ function substitution() {
   return box
 }
 
-/** @param {Uint8Array} key 16 bytes @returns {Uint8Array} the 11 round keys */
+/** @param {Uint8Array} key 16 bytes @returns {Uint8Array} 11 round keys */
 export function expandKey(key) {
   const keys = new Uint8Array(176)
   keys.set(key)
@@ -47,7 +46,7 @@ export function expandKey(key) {
 
 const shifted = new Uint8Array(16)
 
-/** Encrypts a block where it stands. @param {Uint8Array} bytes @param {number} at @param {Uint8Array} keys */
+/** Encrypts a block in place. @param {Uint8Array} bytes @param {number} at @param {Uint8Array} keys */
 export function encryptBlock(bytes, at, keys) {
   for (let i = 0; i < 16; i++) bytes[at + i] ^= keys[i]
   for (let round = 1; round <= 10; round++) {
@@ -69,7 +68,7 @@ export function encryptBlock(bytes, at, keys) {
   }
 }
 
-/** @param {string} text @returns {Uint8Array} its bytes, with zeros up to a whole number of blocks */
+/** @param {string} text @returns {Uint8Array} the bytes of the text, padded with zeros to whole blocks */
 export function blocksOf(text) {
   const bytes = new TextEncoder().encode(text)
   const blocks = new Uint8Array(Math.max(16, Math.ceil(bytes.length / 16) * 16))
@@ -78,13 +77,12 @@ export function blocksOf(text) {
 }
 
 /**
- * Encrypts a text again and again. The work of the RT.js page benchmark is
- * `encrypt(text.repeat(16), key, 350)`.
+ * Encrypts a text `times` times. The RT.js page benchmark calls `encrypt(text.repeat(16), key, 350)`.
  *
  * @param {string} text
  * @param {Uint8Array} key 16 bytes
  * @param {number} times
- * @param {{ blocks: number }} progress counts the blocks
+ * @param {{ blocks: number }} progress counts the encrypted blocks
  * @returns {Uint8Array}
  */
 export function encrypt(text, key, times, progress) {

@@ -6,42 +6,44 @@ import { eventTiming, frameRates, spread } from './statistics.mjs'
  * @typedef {import('./statistics.mjs').Spread} Spread
  * @typedef {{ typing?: boolean, aes?: boolean, tasks?: boolean, endless?: boolean }} Loads
  *
- * @typedef {object} World what a benchmark runs in
+ * @typedef {object} World environment of a benchmark: a page, or a simulation of one
  * @property {import('../../rt.mjs').Host} host
- * @property {(fn: () => void) => void} post runs `fn` in the next turn of the event loop
- * @property {HTMLInputElement | (EventTarget & { value: string })} field for text
- * @property {EventTarget} [page] of its `visibilitychange`
+ * @property {(fn: () => void) => void} post calls `fn` in a later event-loop turn
+ * @property {HTMLInputElement | (EventTarget & { value: string })} field the text input
+ * @property {EventTarget} [page] the target of `visibilitychange` events
  * @property {(time: number) => void} [move] draws the box
- * @property {(text: string, ms: number) => void} [echo] shows what was typed so many ms ago
- * @property {(bytes: Uint8Array) => void} [show] shows what was encrypted
+ * @property {(text: string, ms: number) => void} [echo] shows the text that was typed `ms` ago
+ * @property {(bytes: Uint8Array) => void} [show] shows encrypted bytes
  * @property {import('./loads.mjs').TaskSet} taskSet
- * @property {string[]} words for simulated typing
+ * @property {string[]} words texts for simulated typing
  * @property {import('./loads.mjs').Computations} [computations]
- * @property {import('./timings.mjs').Timings} [timings] what the browser measures itself
+ * @property {import('./timings.mjs').Timings} [timings] the browser's own measurements
  *
  * @typedef {object} Inputs
  * @property {number} count
- * @property {number} trusted of them
- * @property {number} lost never handled
- * @property {Spread | null} latency ms until the handler was done
- * @property {ReturnType<typeof eventTiming>} timing ms until the next paint, of the trusted ones (Event Timing)
+ * @property {number} trusted number of inputs by a user or a browser driver
+ * @property {number} lost number of inputs that were never handled
+ * @property {Spread | null} latency ms from an input until its handler has returned
+ * @property {ReturnType<typeof eventTiming>} timing ms from a trusted input until the next paint (Event
+ *   Timing)
  *
- * @typedef {object} Outcome of one subtest
+ * @typedef {object} Outcome result of a subtest
  * @property {string} way
- * @property {string} title of the way
+ * @property {string} title title of the way
  * @property {string} subtest
  * @property {Loads} loads
- * @property {number} seconds that were measured
+ * @property {number} seconds measured time
  * @property {import('./statistics.mjs').FrameRates} frames
  * @property {Inputs} input
  * @property {{ blocks: number, worked: number }} perSecond AES blocks, and ms of the task set's work
- * @property {{ ended: number, late: number, longest: number }} jobs of all tasks; longest: ms, the greatest
- *   lateness
- * @property {{ count: number, longest: number, blocking: number } | null} longFrames as Chromium tells; ms
- * @property {object | null} scheduler its own figures
+ * @property {{ ended: number, late: number, longest: number }} jobs jobs of all tasks; `longest`: the
+ *   greatest lateness, ms
+ * @property {{ count: number, longest: number, blocking: number } | null} longFrames long animation frames,
+ *   ms; only Chromium reports them
+ * @property {object | null} scheduler statistics of the scheduler
  */
 
-/** The subtests of the paper, in its order, and one that leaves nothing of the thread over. */
+/** The subtests of the paper in its order, and a subtest whose load uses all of the thread's time. */
 export const subtests = {
   none: { title: 'Box and input', short: 'neither', loads: {} },
   aes: { title: 'AES', short: 'AES', loads: { aes: true } },
@@ -50,13 +52,16 @@ export const subtests = {
   endless: { title: 'AES without end', short: 'no end', loads: { endless: true } }
 }
 
-/** The four of the paper's figure 8. */
+/** The four subtests of the paper's figure 8. */
 export const paperSubtests = /** @type {const} */ (['none', 'aes', 'tasks', 'all'])
 
-/** ms between two simulated words. */
+/** Time between two simulated words, ms. */
 const wordPeriod = 500
 
-/** A word that is typed by nobody. Its time is when it was due: timers come late to a busy thread. */
+/**
+ * A simulated input. Its timestamp is the time at which it was due, because timers fire late on a busy
+ * thread.
+ */
 class Typed extends Event {
   #due
 
@@ -69,11 +74,11 @@ class Typed extends Event {
   get timeStamp() { return this.#due }
 }
 
-/** What happens while a load runs: frames, inputs, jobs; without the time in which nobody sees the page. */
+/** Records the frames, inputs and jobs of a running load. Time while the page is hidden does not count. */
 export class Watch {
-  /** When it began and the times of all frames, without what was hidden. @type {number[]} */
+  /** Start time and the times of all frames, without hidden time. @type {number[]} */
   frames
-  /** ms from each input until its handler was done. @type {number[]} */
+  /** Times from each input until its handler returned, ms. @type {number[]} */
   latencies = []
   inputs = 0
   trusted = 0
@@ -105,12 +110,12 @@ export class Watch {
     this.#cancelFrame = host.frame(frame)
   }
 
-  /** ms that somebody could see. */
+  /** Time without hidden time, ms. */
   now() {
     return (this.#hiddenSince?.time ?? this.#host.now()) - this.#hidden
   }
 
-  /** Resolves with the first frame at `time` or later. @param {number} time as `now` tells it */
+  /** Resolves with the first frame at `time` or later. @param {number} time a time of `now` */
   frameAt(time) {
     return new Promise(resolve => {
       const look = frame => frame >= time ? resolve(frame) : this.#awaiting.push(look)
@@ -130,7 +135,7 @@ export class Watch {
   /** @param {number} happened @param {number} handled */
   handled(happened, handled) {
     this.handledInputs++
-    // The timers of a hidden page come when they like.
+    // Ignore inputs of a hidden page, because its timers are throttled.
     if (this.#hiddenSince === null && happened >= this.#shown) this.latencies.push(handled - happened)
   }
 
@@ -150,7 +155,7 @@ export class Watch {
     this.#hiddenSince ??= { time: this.#host.now(), blocks, worked }
   }
 
-  // What was computed meanwhile was computed in no time that counts.
+  // Discards the work that was done while the page was hidden.
   #show() {
     if (this.#hiddenSince === null) return
     const { time, blocks, worked } = this.#hiddenSince
@@ -163,13 +168,13 @@ export class Watch {
 }
 
 /**
- * Runs a load until it is told to stop.
+ * Runs a load until `end` is called.
  *
  * @param {World} world
  * @param {Way} way
  * @param {Loads} loads
- * @param {(watch: Watch) => boolean} [isOver] asked by callbacks before they begin: behind a long one, what
- *   ends a subtest comes late
+ * @param {(watch: Watch) => boolean} [isOver] called before each callback. A long callback can delay the end
+ *   of a subtest, and later callbacks must not start after it
  */
 export function run(world, way, loads, isOver = () => false) {
   const { host, field, post, taskSet, computations } = world
@@ -196,7 +201,7 @@ export function run(world, way, loads, isOver = () => false) {
   const pick = event => {
     watch.inputs++
     if (event.isTrusted) watch.trusted++
-    // The key came before its input; where no key was, as with a phone's keyboard, the input counts.
+    // Latency counts from the keydown. Phone keyboards may send none; then it counts from the input.
     const happened = pressed > 0 ? pressed : host.eventTime(event)
     pressed = NaN
     return { text: field.value, happened }
@@ -227,17 +232,17 @@ export function run(world, way, loads, isOver = () => false) {
 export const lastWord = text => text.trimEnd().split(' ').at(-1) ?? ''
 
 /**
- * A word now and then, as by a user: however busy the thread is, he goes on.
+ * Types a word every `wordPeriod` ms, as a user would, however busy the thread is.
  *
  * @param {World} world
- * @returns {() => void} ends it, with the words that were due before
+ * @returns {() => void} stops typing, after the words that are already due
  */
 function type({ host, field, words }) {
   let due = host.now() + wordPeriod
   let count = 0
   let cancel
   const write = () => {
-    // Of a page that was asleep nobody expects all that he did not type.
+    // After a long sleep of the page, skip the words of that time.
     if (host.now() - due > 60_000) due = host.now()
     for (; due <= host.now(); due += wordPeriod) {
       field.value = words[count++ % words.length]
@@ -263,11 +268,11 @@ function type({ host, field, words }) {
  * @param {keyof typeof subtests} subtest
  * @param {object} options
  * @param {number} options.seconds
- * @param {boolean} [options.typing] simulated; otherwise somebody types, or nobody does
+ * @param {boolean} [options.typing] whether typing is simulated; default true
  * @param {AbortSignal} [options.signal]
  * @param {(watch: Watch) => void} [options.onStart]
  * @returns {Promise<Outcome>}
- * @throws the reason of `signal`, when that is aborted
+ * @throws the reason of `signal` if the signal is aborted
  */
 export async function runSubtest(world, way, subtest, options) {
   const { seconds, typing = true, signal, onStart = () => {} } = options
@@ -275,7 +280,7 @@ export async function runSubtest(world, way, subtest, options) {
   const { host, timings } = world
   signal?.throwIfAborted()
   world.field.value = ''
-  // From a frame to a frame: so that n frames are n intervals.
+  // Measure from frame to frame, so that n frames are n intervals.
   await Promise.race([new Promise(resolve => host.frame(resolve)), aborted(signal)])
   let ends = Infinity
   const running = run(world, way, loads, watch => watch.now() >= ends)
@@ -325,16 +330,16 @@ function aborted(signal) {
 }
 
 /**
- * @typedef {{ way: Way, subtest: keyof typeof subtests }} Step
+ * Runs subtests one after another. Between two subtests is a pause in which leftover callbacks can run.
  *
- * The automatic run: subtest after subtest, with a pause between them in which what is left over can happen.
+ * @typedef {{ way: Way, subtest: keyof typeof subtests }} Step
  *
  * @param {World} world
  * @param {Step[]} steps
  * @param {object} options
- * @param {number} options.seconds of each
+ * @param {number} options.seconds duration of each subtest
  * @param {boolean} [options.typing]
- * @param {number} [options.grace] ms of the pauses
+ * @param {number} [options.grace] duration of the pauses, ms
  * @param {AbortSignal} [options.signal]
  * @param {(step: Step, index: number, watch: Watch) => void} [options.onStart]
  * @returns {AsyncGenerator<Outcome, void>}
@@ -347,5 +352,5 @@ export async function* runSteps(world, steps, { grace = 400, onStart = () => {},
   }
 }
 
-/** Four subtests by each of the ways, as in figure 8. @param {readonly Way[]} ways @returns {Step[]} */
+/** Returns the four subtests of figure 8 for each way. @param {readonly Way[]} ways @returns {Step[]} */
 export const stepsOf = ways => ways.flatMap(way => paperSubtests.map(subtest => ({ way, subtest })))

@@ -1,4 +1,4 @@
-/** ms that the graphs show. */
+/** Time that the graphs show, ms. */
 const shown = 30_000
 const bin = 500
 const labelWidth = 34
@@ -7,14 +7,14 @@ const leastLatency = 1
 const mostLatency = 10_000
 
 /**
- * Two graphs of the last while.
+ * Returns a function that draws two graphs of the last 30 seconds: frame rates and input latencies.
  *
- * @typedef {{ time: number, color: string }} Frame the color is a CSS property's name
+ * @typedef {{ time: number, color: string }} Frame `color`: name of a CSS property
  * @typedef {{ time: number, ms: number, color: string }} Input
  *
  * @param {HTMLCanvasElement} rates
  * @param {HTMLCanvasElement} latencies
- * @returns {(now: number, frames: Frame[], inputs: Input[]) => void} draws them
+ * @returns {(now: number, frames: Frame[], inputs: Input[]) => void}
  */
 export function graphs(rates, latencies) {
   const drawRates = graph(rates, [0, 30, 60], value => value / mostFrames)
@@ -25,16 +25,16 @@ export function graphs(rates, latencies) {
   }
 }
 
-/** Where a latency stands between bottom and top, 0 to 1. @param {number} ms */
+/** Returns the height of a latency in its graph, from 0 (bottom) to 1 (top). @param {number} ms */
 export function heightOf(ms) {
   const clipped = Math.min(mostLatency, Math.max(leastLatency, ms))
   return Math.log(clipped / leastLatency) / Math.log(mostLatency / leastLatency)
 }
 
 /**
- * Frames per second in each of the bins that are over.
+ * Returns the frames per second in each complete bin.
  *
- * @param {Frame[]} frames in order of time
+ * @param {Frame[]} frames sorted by time
  * @param {number} now
  */
 export function binned(frames, now) {
@@ -48,7 +48,7 @@ export function binned(frames, now) {
     counts[index]++
     colors[index] = color
   }
-  // A bin without a frame has the color of the one before.
+  // A bin without a frame has the color of the previous bin.
   return counts.map((count, index) => ({
     time: (first + index) * bin,
     value: count * 1000 / bin,

@@ -3,8 +3,8 @@ import { budget } from '../../rt.mjs'
 import { blocksOf, encrypt, encryptBlock, expandKey } from './aes.mjs'
 
 /**
- * What competes for the thread (RT.js, section IV-D), each made twice: as JavaScript runs it, to its end, and
- * preemptible.
+ * The loads that compete for the thread (RT.js, section IV-D). Each exists twice: as a function that runs to
+ * completion, and as a preemptible generator.
  *
  * @typedef {object} Work
  * @property {string} name
@@ -24,19 +24,19 @@ import { blocksOf, encrypt, encryptBlock, expandKey } from './aes.mjs'
  * @typedef {[wcet: number, now: () => number, progress: Progress]} Spin
  */
 
-/** ms after which a job is late. The tasks of the set have their periods. */
+/** Relative deadlines, ms. Each task of the task set has its period as its deadline. */
 const deadlines = { box: 10, input: 32, aes: 500 }
 
-/** How often the text is encrypted, and how many times it is repeated before. */
+/** `times`: how many times a text is encrypted; `copies`: how many copies of it are joined before. */
 const times = 350
 const copies = 16
 
 const key = Uint8Array.from({ length: 16 }, (_, i) => 17 * i)
 
-/** Nobody types this much: a piece of it takes about as long as the AES jobs of the paper. */
+/** The text of the endless load. Its encryption takes about as long as an AES job of the paper. */
 const longText = 'the quick brown fox jumps over the lazy dog '.repeat(2)
 
-/** Spins until it has received its execution time. */
+/** Spins until it has consumed its execution time. */
 function spin(wcet, now, progress) {
   let last = now()
   for (let left = wcet; left > 0;) {
@@ -47,7 +47,8 @@ function spin(wcet, now, progress) {
   }
 }
 
-// By hand: after a yield it has to leave out what went to others, which no rewriting can know.
+// Written by hand, because time that other jobs used after a yield must not count. No rewriting can know
+// this.
 function* spinPreemptibly(wcet, now, progress) {
   let last = now()
   for (let left = wcet; left > 0;) {
@@ -65,16 +66,16 @@ function* spinPreemptibly(wcet, now, progress) {
 /** @type {Computations} */
 export const computations = {
   encrypt,
-  // An ordinary function becomes preemptible; a block takes a microsecond, and is left in one piece.
+  // Becomes preemptible at its loops. A block takes a microsecond, so encryptBlock stays non-preemptible.
   encryptPreemptibly: preemptify(encrypt, { scope: { expandKey, blocksOf, encryptBlock } }),
   spin,
   spinPreemptibly
 }
 
-/** @param {string} file beside this module @returns {Promise<any>} */
+/** @param {string} file name of a file in this folder @returns {Promise<any>} */
 async function load(file) {
   const url = new URL(file, import.meta.url)
-  // Node's fetch refuses file: addresses.
+  // Node's fetch does not support file: URLs.
   if (url.protocol === 'file:') {
     const { readFile } = await import('node:fs/promises')
     return JSON.parse(await readFile(url, 'utf8'))
@@ -87,15 +88,15 @@ async function load(file) {
 /** @returns {Promise<TaskSet>} */
 export const loadTaskSet = () => load('./page-load.json')
 
-/** @returns {Promise<string[]>} for simulated typing */
+/** @returns {Promise<string[]>} words for simulated typing */
 export const loadWords = () => load('./words.json')
 
 /**
  * @param {object} world
  * @param {() => number} world.now
  * @param {(time: number) => void} world.move draws the box for a frame
- * @param {(typed: any) => void} world.echo shows what was typed
- * @param {(bytes: any) => void} world.show shows what was encrypted
+ * @param {(typed: any) => void} world.echo shows a typed text
+ * @param {(bytes: any) => void} world.show shows encrypted bytes
  * @param {Progress} world.progress
  * @param {TaskSet} world.taskSet
  * @param {Computations} [world.computations]
@@ -105,7 +106,7 @@ export function worksOf({ now, move, echo, show, progress, taskSet, computations
     name,
     deadline,
     whole,
-    // It is over sooner than any budget, and has no point.
+    // Ends sooner than any budget, so it needs no preemption point.
     *preemptible(...args) { whole(...args) }
   })
   return {

@@ -17,11 +17,11 @@ const host = defaultHost()
 const draw = graphs(element('rates'), element('latencies'))
 const loadNames = ['typing', 'aes', 'tasks', 'endless']
 
-/** What the graphs show, with the color of the way at that time. */
+/** The points of the graphs, each with the color of the way at that time. */
 const frames = []
 const inputs = []
 let color = '--muted'
-/** When the way was switched last: figures are those of one way. */
+/** Time of the last switch of the way. Figures cover only one way. */
 let since = 0
 let range = 0
 
@@ -42,17 +42,19 @@ const world = {
   timings: watchTimings()
 }
 
-/** What runs by hand. @type {ReturnType<typeof run> | null} */
+/** The run that the user controls. @type {ReturnType<typeof run> | null} */
 let running = null
-/** One switch after the other: each waits for the end of what ran before. */
+/**
+ * Settles after the last switch. Switches run one after another; each waits for the end of the previous run.
+ */
 let switched = Promise.resolve()
 /** @type {AbortController | null} */
 let inTurn = null
-/** Of the automatic run. @type {import('./experiment.mjs').Watch | null} */
+/** The watch of the automatic run. @type {import('./experiment.mjs').Watch | null} */
 let inTurnWatch = null
-/** @type {any} what the last automatic run found */
+/** @type {any} results of the last automatic run */
 let results = null
-/** What was done at the last look, and in which run. */
+/** Progress at the last update of the figures, and the run to which it belongs. */
 let sample = { time: host.now(), blocks: 0, worked: 0, progress: /** @type {any} */ (null) }
 
 applyAddress()
@@ -69,7 +71,7 @@ element('pause').addEventListener('click', () => {
   else restart()
 })
 field.addEventListener('keydown', event => {
-  // Who types himself wants to see that, and not what a simulation writes.
+  // A user who types wants to see the typed text, so simulated typing stops.
   if (!event.isTrusted || inTurn || !controls.elements.typing.checked || event.key.length > 1) return
   controls.elements.typing.checked = false
   field.value = ''
@@ -82,7 +84,7 @@ automatic.addEventListener('submit', event => {
 })
 element('download').addEventListener('click', download)
 document.addEventListener('visibilitychange', () => {
-  // A hidden page draws no frames, which is no freeze.
+  // A hidden page draws no frames; the gap must not count as a freeze.
   if (!document.hidden) frames.length = 0
 })
 element('run').disabled = false
@@ -90,7 +92,7 @@ element('run').disabled = false
 if (new URLSearchParams(location.search).has('run')) automatic.requestSubmit()
 else restart()
 
-// The settings can stand in the address: ?way=plain&tasks=0 or ?seconds=5&against=fp&run
+// The address can contain settings: ?way=plain&tasks=0 or ?seconds=5&against=fp&run
 function applyAddress() {
   for (const [name, value] of new URLSearchParams(location.search)) {
     const control = controls.elements[name] ?? automatic.elements[name]
@@ -99,7 +101,7 @@ function applyAddress() {
   }
 }
 
-/** As ordinary tasks are posted: the scheduler's own way would wait for frames. */
+/** Returns a function that posts ordinary tasks. The scheduler's own host would wait for frames. */
 function ordinaryPost() {
   const { port1, port2 } = new MessageChannel()
   const posted = []
@@ -119,7 +121,7 @@ function hex(bytes) {
 /** @template T @param {T[]} list @param {T} item */
 function keep(list, item) {
   list.push(item)
-  // In pieces, as each shift moves all the others.
+  // Remove many at once: each shift() would move all other items.
   if (list.length >= 6000) list.splice(0, 3000)
 }
 
@@ -128,7 +130,7 @@ function watchFrames() {
   requestAnimationFrame(watchFrames)
 }
 
-/** @param {string} id of the way, or '' */
+/** @param {string} id the id of a way, or '' */
 function paint(id) {
   stage.className = id
   since = host.now()
@@ -192,15 +194,16 @@ async function runAutomatically() {
 }
 
 /**
- * Runs subtests in turn, and shows them. The window hears of the results by a `benchmark` event.
+ * Runs subtests one after another, shows the results, and dispatches them as a `benchmark` event on the
+ * window.
  *
  * @param {object} options
  * @param {import('./experiment.mjs').Step[]} options.steps
- * @param {number} options.seconds of each
- * @param {boolean} [options.typing] simulated; otherwise somebody types, or nobody does
+ * @param {number} options.seconds duration of each subtest
+ * @param {boolean} [options.typing] whether typing is simulated; default true
  * @returns {Promise<{ seconds: number, isolated: boolean, userAgent: string, date: string,
  *   outcomes: import('./experiment.mjs').Outcome[] }>}
- * @throws AbortError when the user stops it
+ * @throws AbortError if the user stops the run
  */
 export async function benchmark({ steps, seconds, typing = true }) {
   if (inTurn) throw new Error('it is running already')
@@ -248,7 +251,7 @@ export async function benchmark({ steps, seconds, typing = true }) {
   return results
 }
 
-/** @param {import('./experiment.mjs').Step | undefined} step the next one */
+/** @param {import('./experiment.mjs').Step | undefined} step next step */
 function announce(step) {
   if (step) element('now').textContent = `${step.way.title}: ${subtests[step.subtest].title}`
 }

@@ -3,7 +3,7 @@ import { paperSubtests, subtests } from './experiment.mjs'
 /** @typedef {import('./experiment.mjs').Outcome} Outcome */
 
 /**
- * The cells of a subtest's row, each with whether it is as it should be, where there is a way it should be.
+ * Returns the cells of a subtest's row. `isGood` says whether a value meets its target, if it has one.
  *
  * @param {Outcome} outcome
  * @returns {{ text: string, isGood?: boolean }[]}
@@ -24,7 +24,7 @@ export function cellsOf({ frames, input, perSecond, jobs }) {
 const atMost = (ms, spread) =>
   spread === null ? { text: '–' } : { text: figure(spread.p95), isGood: spread.p95 <= ms }
 
-/** @param {number} value two digits or whole */
+/** @param {number} value shown with one decimal below 10 */
 export const figure = value => value.toFixed(value < 9.95 ? 1 : 0)
 
 /** @param {number} value */
@@ -39,11 +39,12 @@ const panelHeight = 120
 const most = 70
 
 /**
- * Figure 8 of the paper: the frames of every second, a panel per way, the subtests side by side.
+ * Draws figure 8 of the paper: the frames of every second, with a panel per way and the subtests side by
+ * side.
  *
  * @param {Outcome[]} outcomes
- * @param {number} width in CSS pixels
- * @returns {string} SVG; its colors are CSS properties
+ * @param {number} width CSS pixels
+ * @returns {string} SVG whose colors are CSS properties
  */
 export function figureOf(outcomes, width) {
   const ways = [...new Set(outcomes.map(({ way }) => way))]
@@ -75,7 +76,7 @@ export function figureOf(outcomes, width) {
     `aria-label="${label}" fill="none">${parts.join('')}${titles.join('')}</svg>`
 }
 
-/** One step per second. */
+/** Draws a step curve with one step per second. */
 function curve(rates, x, width, y, way) {
   const step = width / Math.max(1, rates.length)
   const steps = rates.map((rate, second) =>

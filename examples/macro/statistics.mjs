@@ -2,7 +2,7 @@
  * @typedef {{ count: number, median: number, p95: number, longest: number }} Spread ms
  * @typedef {object} FrameRates
  * @property {number} mean frames per second
- * @property {number | null} minimum of the whole seconds; null where there was none
+ * @property {number | null} minimum the lowest rate of a whole second; null if there is no whole second
  * @property {number[]} perSecond
  * @property {Spread | null} interval ms from frame to frame
  */
@@ -15,7 +15,7 @@ export function quantile(sorted, share) {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
 }
 
-/** @param {number[]} values in any order @returns {Spread | null} null of none */
+/** @param {number[]} values @returns {Spread | null} null if there are no values */
 export function spread(values) {
   if (values.length === 0) return null
   const sorted = values.toSorted((a, b) => a - b)
@@ -28,7 +28,8 @@ export function spread(values) {
 }
 
 /**
- * @param {number[]} times ms, of frames in order; the first begins what is measured, the last one ends it
+ * @param {number[]} times frame times in ascending order, ms; the measurement lasts from the first to the
+ *   last frame
  * @returns {FrameRates}
  */
 export function frameRates(times) {
@@ -37,7 +38,7 @@ export function frameRates(times) {
   const length = times.length > 1 ? times[times.length - 1] - begin : 0
   const perSecond = Array(Math.floor(length / 1000)).fill(0)
   for (const time of times.slice(1)) {
-    // The frame that ends a second belongs to it: so one of n frames has n intervals.
+    // A frame at the end of a second belongs to that second, so a second of n frames has n intervals.
     const second = Math.ceil((time - begin) / 1000) - 1
     if (second < perSecond.length) perSecond[second]++
   }
@@ -50,12 +51,13 @@ export function frameRates(times) {
 }
 
 /**
- * How long interactions took until the next paint. Those of less than 16 ms the browser does not report; they
- * are taken for 8 ms.
+ * Returns the spread of the times from interactions to the next paint. Browsers do not report interactions
+ * below 16 ms; these count as 8 ms.
  *
- * @param {number[]} durations ms, as reported
- * @param {number} count of the interactions
- * @returns {Spread & { p98: number } | null} p98: Interaction to Next Paint, which leaves out one in fifty
+ * @param {number[]} durations reported durations, ms
+ * @param {number} count number of all interactions
+ * @returns {Spread & { p98: number } | null} `p98`: Interaction to Next Paint, which ignores one interaction
+ *   in 50
  */
 export function eventTiming(durations, count) {
   const unreported = Math.max(0, count - durations.length)

@@ -1,19 +1,20 @@
 /**
- * What the browser itself measures of how a page answers, where it does: Event Timing (by which Interaction to Next Paint is
- * defined), long animation frames (Chromium).
+ * Collects the browser's own measurements of responsiveness: Event Timing, on which Interaction to Next Paint
+ * is based, and long animation frames (Chromium). A browser may lack either.
  *
- * @typedef {{ count: number, longest: number, blocking: number }} LongFrames those of more than 50 ms; the
- *   longest, and how much of all would have kept input waiting (Total Blocking Time), ms
+ * @typedef {{ count: number, longest: number, blocking: number }} LongFrames frames of more than 50 ms: their
+ *   number, the longest, and the time in which they would have blocked input (Total Blocking Time), ms
  *
  * @typedef {object} Timings
- * @property {(from: number, to: number) => Promise<Observed>} between of what began in this time
+ * @property {(from: number, to: number) => Promise<Observed>} between returns the measurements that started
+ *   in an interval
  *
  * @typedef {object} Observed
  * @property {number[] | null} events ms from each reported interaction to the next paint
  * @property {LongFrames | null} longFrames
  */
 
-/** How long the browser may take to report what has happened. */
+/** How long the browser may take to report an event, ms. */
 const patience = 150
 
 /** @returns {Timings} */
@@ -40,7 +41,11 @@ export function watchTimings() {
   }
 }
 
-/** Of the events of an interaction, as those of a key, the longest counts. @param {any[]} events @returns {number[]} ms */
+/**
+ * Returns the duration of each interaction: the longest of its events. A key has several.
+ *
+ * @param {any[]} events @returns {number[]} ms
+ */
 function interactions(events) {
   const longest = new Map()
   for (const { interactionId, startTime, duration } of events) {
@@ -50,7 +55,9 @@ function interactions(events) {
   return [...longest.values()]
 }
 
-/** @returns {(() => any[]) | null} the entries so far; null where there are none of this type */
+/**
+ * @returns {(() => any[]) | null} returns the entries so far; null if the browser has no entries of this type
+ */
 function collect(type, options, suits) {
   if (!PerformanceObserver.supportedEntryTypes.includes(type)) return null
   let entries = []

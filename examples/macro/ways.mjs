@@ -2,35 +2,36 @@ import { edf, fp, Scheduler, Task } from '../../rt.mjs'
 import { frames, on, periodic } from '../../alarms.mjs'
 
 /**
- * The ways to run the same load.
+ * The ways to run a load: without a scheduler, or with one of its policies.
  *
  * @typedef {import('./loads.mjs').Work} Work
  *
- * @typedef {object} Place
+ * @typedef {object} Place environment of a load
  * @property {import('../../rt.mjs').Host} host
- * @property {(fn: () => void) => void} post runs `fn` in the next turn of the event loop, as ordinary tasks
- * @property {EventTarget} field of the input events
- * @property {() => boolean} isOver whether nothing new is to begin
- * @property {(work: Work, lateness: number) => void} ended hears of every job's end; ms after its deadline
+ * @property {(fn: () => void) => void} post calls `fn` in a later event-loop turn, as an ordinary task
+ * @property {EventTarget} field the target of input events
+ * @property {() => boolean} isOver whether no further callback may start
+ * @property {(work: Work, lateness: number) => void} ended called at the end of every job; `lateness`: ms
+ *   after its deadline
  *
  * @typedef {object} Executor
  * @property {(work: Work) => void} eachFrame
  * @property {(work: Work, pick: (event: any) => any) => void} eachInput `pick` is called in the listener
  * @property {(work: Work, ...args: any[]) => void} release
- * @property {(work: Work) => void} periodically from now on; a period is left out while a job runs
- * @property {(work: Work) => void} endlessly one job behind the other
- * @property {() => Promise<object | undefined>} end what was typed is still handled, the rest given up.
- *   Gives the scheduler's own figures, where there is one
- *
+ * @property {(work: Work) => void} periodically starts now; skips a period if the previous job is still
+ *   running
+ * @property {(work: Work) => void} endlessly runs one job after another
+ * @property {() => Promise<object | undefined>} end stops the load. Pending inputs are still handled, other
+ *   jobs are cancelled. Returns the statistics of the scheduler, if there is one
  * @typedef {{ id: string, title: string, start(place: Place): Executor }} Way
  */
 
 /**
- * What a page has without a scheduler. How a job runs is left to `run`, which calls `done` at its end.
+ * Creates a way without a scheduler. `run` executes a job and calls `done` at its end.
  *
  * @param {string} id
  * @param {string} title
- * @param {(place: Place, work: Work, args: any[], done: () => void) => void} run a job of AES or of the tasks
+ * @param {(place: Place, work: Work, args: any[], done: () => void) => void} run executes an AES or task job
  * @returns {Way}
  */
 export function byCallbacks(id, title, run) {
@@ -98,19 +99,19 @@ function start(place, run) {
   }
 }
 
-/** Every callback to its end, in the order in which they come. */
+/** Runs every callback to completion, in the order of arrival. */
 export const plain = byCallbacks('plain', 'Plain JavaScript', (place, work, args, done) => {
   work.whole(...args)
   done()
 })
 
 /**
- * Jobs of rt.mjs.
+ * Creates a way that runs the load as jobs of a scheduler.
  *
  * @param {string} id
  * @param {string} title
  * @param {import('../../rt.mjs').Policy} policy
- * @param {object} [options] of the Scheduler; `budgets`: of single works, by name
+ * @param {object} [options] options of the Scheduler; `budgets`: budgets of some works, by name
  * @returns {Way}
  */
 export function scheduled(id, title, policy, { budgets = {}, ...options } = /** @type {any} */ ({})) {
@@ -120,9 +121,9 @@ export function scheduled(id, title, policy, { budgets = {}, ...options } = /** 
     start({ host, field, ended }) {
       const scheduler = new Scheduler({ policy, host, ...options })
       let isEnded = false
-      /** What is given up at the end. @type {Set<import('../../rt.mjs').Job>} */
+      /** Jobs that are cancelled at the end. @type {Set<import('../../rt.mjs').Job>} */
       const background = new Set()
-      // By fixed priority the shorter deadline is the more important one (Leung, Whitehead 1982).
+      // With fixed priorities, a shorter deadline gets a higher priority (Leung, Whitehead 1982).
       const parameters = ({ name, deadline }) => ({
         name, deadline, scheduler, budget: budgets[name], priority: deadline === Infinity ? -1e9 : -deadline
       })

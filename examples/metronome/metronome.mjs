@@ -2,7 +2,7 @@ import { periodic, sleep } from '../../alarms.mjs'
 import { defaultHost, Scheduler } from '../../rt.mjs'
 
 /**
- * Each voice is a periodic task, its period and phase in beats. The last one plays three against two.
+ * Each voice is a periodic task whose period and phase are in beats. The last voice plays three against two.
  * @typedef {{ name: string, beats: number, offset: number }} Voice
  * @type {readonly Voice[]}
  */
@@ -13,22 +13,22 @@ export const voices = [
   { name: 'Clave', beats: 2 / 3, offset: 0 }
 ]
 
-/** How long a piece of background work takes, ms. */
+/** Length of a piece of background work, ms. */
 export const workLength = 40
 
-/** From the start to the first beat, ms: what it takes to begin should not count as late. */
+/** Time from the start to the first beat, ms. The cost of starting must not count as lateness. */
 export const leadIn = 150
 
 /**
- * When the background work begins, ms after the start: once every interval has begun on its beat. One that
- * begins late stays late.
+ * Returns the start of the background work, ms after the start. By then every interval has started on its
+ * beat; an interval that starts late stays late.
  * @param {number} tempo
  */
 export const workFrom = tempo => leadIn + ms(1, tempo) + 20
 
 /**
- * The ms between two pieces of background work that take a share of the thread.
- * @param {number} share of 0 to 1
+ * Returns the pause between two pieces of background work that use a share of the thread, ms.
+ * @param {number} share a number from 0 to 1
  */
 export const pauseFor = share => share > 0 ? workLength * (1 - share) / share : workLength
 
@@ -37,20 +37,21 @@ export const pauseFor = share => share > 0 ? workLength * (1 - share) / share : 
  *
  * @typedef {object} Setup
  * @property {number} tempo beats per minute
- * @property {() => number} load share of the thread for the background work, of 0 to 1; asked again and again
- * @property {(voice: number, lateness: number, time: number) => void} onTick ms behind the beat; host
- *   timestamp
- * @property {(ms: number) => void} [onWork] background work that was done
+ * @property {() => number} load returns the share of the thread for the background work, from 0 to 1; called
+ *   before each piece
+ * @property {(voice: number, lateness: number, time: number) => void} onTick `lateness`: ms after the beat;
+ *   `time`: host timestamp
+ * @property {(ms: number) => void} [onWork] called after each piece of background work with its duration
  * @property {import('../../rt.mjs').Host} [host]
  * @property {Timers} [timers]
- * @property {() => void} [step] a little of the background work
+ * @property {() => void} [step] performs a little background work
  */
 
 /**
- * The voices as periodic tasks beside a background job without a deadline.
+ * Plays the voices as periodic tasks beside a background job without a deadline.
  *
  * @param {Setup} setup
- * @returns {() => void} ends it
+ * @returns {() => void} stops playing
  */
 export function playScheduled({
   tempo, load, onTick, onWork = () => {}, host = defaultHost(), step = compute
@@ -89,18 +90,19 @@ export function playScheduled({
 }
 
 /**
- * The same with what JavaScript has: an interval per voice, and background work in pieces that run to their
- * ends.
+ * Plays the same without a scheduler: an interval per voice, and background work in pieces that run to
+ * completion.
  *
  * @param {Setup} setup
- * @returns {() => void} ends it
+ * @returns {() => void} stops playing
  */
 export function playByTimers({
   tempo, load, onTick, onWork = () => {}, host = defaultHost(), timers = globalThis, step = compute
 }) {
   const began = host.now()
   const ends = voices.map(({ beats, offset }, voice) => {
-    // Browsers cut the fraction off; that it runs ahead of the beat is not held against it.
+    // Browsers truncate the period. The same period is used for the lateness, so that drifting ahead costs
+    // nothing.
     const period = Math.floor(ms(beats, tempo))
     const phase = phaseOf(offset, tempo)
     const origin = began + phase
@@ -141,7 +143,7 @@ const ms = (beats, tempo) => beats * 60_000 / tempo
 const phaseOf = (offset, tempo) => leadIn + ms(offset, tempo)
 
 /**
- * How far behind the beat, ms. Timers come up to 1 ms early: that is before this beat, not late for the last.
+ * Returns the lateness of a tick, ms. A timer may fire up to 1 ms early; then it belongs to the next beat.
  *
  * @param {number} time @param {number} origin @param {number} period
  */
@@ -155,9 +157,9 @@ function compute() {
   for (let i = 0; i < 200; i++) sum += Math.sqrt(i)
 }
 
-/** The lateness of a voice: the last ones, and what they amount to. */
+/** The latenesses of a voice: recent values and their summary. */
 export class Lateness {
-  /** In order of time. @type {{ time: number, ms: number }[]} */
+  /** The latest values, sorted by time. @type {{ time: number, ms: number }[]} */
   recent = []
   count = 0
 
@@ -165,11 +167,13 @@ export class Lateness {
   add(time, ms) {
     this.count++
     this.recent.push({ time, ms })
-    // In pieces, as each shift moves all the others.
+    // Remove many at once: each shift() would move all other items.
     if (this.recent.length >= 2000) this.recent.splice(0, 1000)
   }
 
-  /** @returns {{ mean: number, p99: number, max: number }} of the last ones; NaN of none */
+  /**
+   * @returns {{ mean: number, p99: number, max: number }} summary of the recent values; NaN if there are none
+   */
   summary() {
     const sorted = this.recent.map(({ ms }) => ms).sort((a, b) => a - b)
     const { length } = sorted

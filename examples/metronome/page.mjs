@@ -43,13 +43,13 @@ element('forget').addEventListener('click', () => {
   forget()
   showFigures()
 })
-// What a page in the background does to its timers is another story.
+// Stop in the background, because browsers throttle the timers of hidden pages.
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) restart()
   else if (end) end()
 })
 
-// The settings can stand in the address: ?way=timers&load=50&tempo=90
+// The address can contain settings: ?way=timers&load=50&tempo=90
 function applyAddress() {
   for (const [name, value] of new URLSearchParams(location.search)) {
     if (elements[name] && name !== 'sound') elements[name].value = value

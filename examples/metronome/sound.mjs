@@ -1,4 +1,7 @@
-/** Drums made of oscillators and noise. Browsers let no page sound before the user has asked for it. */
+/**
+ * Creates drums from oscillators and noise. Browsers allow no sound before the user has interacted with the
+ * page.
+ */
 export function drums() {
   /** @type {AudioContext | null} */
   let audio = null

@@ -1,12 +1,12 @@
 import { voices } from './metronome.mjs'
 
-const span = 8000 // ms that are shown
-const most = 100 // ms of lateness
+const span = 8000 // visible time, ms
+const most = 100 // largest lateness of the scale, ms
 const least = 0.01
 const labelWidth = 54
 const padding = 8
 
-/** Where a lateness stands between the bottom and the top of its lane, 0 to 1. @param {number} ms */
+/** Returns the height of a lateness in its lane, from 0 (bottom) to 1 (top). @param {number} ms */
 export function heightOf(ms) {
   const clipped = Math.min(most, Math.max(least, ms))
   return Math.log10(clipped / least) / Math.log10(most / least)
@@ -15,10 +15,10 @@ export function heightOf(ms) {
 /** @typedef {import('./metronome.mjs').Lateness} Lateness */
 
 /**
- * Draws the lateness of each tick, a lane per voice.
+ * Returns a function that draws the lateness of each tick, with a lane per voice.
  *
  * @param {HTMLCanvasElement} canvas
- * @returns {(now: number, histories: { color: string, voices: Lateness[] }[]) => void} draws them
+ * @returns {(now: number, histories: { color: string, voices: Lateness[] }[]) => void}
  */
 export function lanes(canvas) {
   const context = canvas.getContext('2d')
@@ -89,7 +89,7 @@ export function lanes(canvas) {
       context.globalAlpha = 0.35
       context.fillRect(x - 0.75, y, 1.5, bottom - y)
       context.globalAlpha = 1
-      // A tick flashes when it comes.
+      // A new tick flashes.
       const radius = 2.5 + 3 * Math.max(0, 1 - age / 180)
       context.beginPath()
       context.arc(x, y, radius, 0, 2 * Math.PI)

@@ -1,5 +1,6 @@
-// A server that renders Markdown and answers a ping meanwhile, without the server: how long the event loop stands still while
-// marked, as published, renders a text. From the repository, once `npm install --prefix bench/peers` has been run:
+// Measures how long the event loop is blocked while the published marked package renders Markdown, called
+// plainly and as a job. A server that renders Markdown would answer no ping in that time. Run it from the
+// repository after `npm install --prefix bench/peers`:
 //
 //   node --import ./examples/node/register.mjs examples/node/markdown.mjs
 import { createRequire } from 'node:module'

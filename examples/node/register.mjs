@@ -3,29 +3,30 @@
 //   node --import ./examples/node/register.mjs app.mjs
 //   node --import './examples/node/register.mjs?match=/marked/' app.mjs
 //
-// `match` is a regular expression: a file is rewritten if the expression is found in its URL; default: all files below
-// node_modules. The hook warns about each file that it cannot rewrite.
+// `match` is a regular expression: a file is rewritten if the expression is found in its URL; default: all
+// files below node_modules. The hook warns about each file that it cannot rewrite.
 //
-// Modules are rewritten by the loader hooks of Node. CommonJS files are rewritten when they are compiled, in all versions
-// of Node alike. So Node finds the names of their exports in the original text, and `import { name } from 'package'` works.
+// The loader hooks of Node rewrite modules. CommonJS files are rewritten when they are compiled, in all
+// versions of Node. Node therefore finds the names of their exports in the original text, and
+// `import { name } from 'package'` works.
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 
-/** The run-time support, which is all that rewritten code imports. */
+/** URL of the run-time support, the only import of rewritten code. */
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 const wanted = new RegExp(new URL(import.meta.url).searchParams.get('match') ?? '/node_modules/')
-/** `?exclusive=true` claims each package as a whole, `?exclusive=false` claims nothing. */
+/** `?exclusive=true` claims each package as a unit, `?exclusive=false` claims nothing. */
 const exclusive = new URL(import.meta.url).searchParams.get('exclusive')
 const rule = exclusive === null ? {} : { exclusive: exclusive !== 'false' }
 const isWanted = url => wanted.test(url) && !isOwnModule(url)
-/** Formats without JavaScript. */
+/** Formats that contain no JavaScript. */
 const OTHER = new Set(['addon', 'builtin', 'json', 'wasm'])
 
 /**
- * Returns a module that another one imports, so that both are analysed together; undefined if it is no module
- * that this hook rewrites.
+ * Returns an imported module, so that it is analysed together with its importer, or undefined if this hook
+ * does not rewrite it.
  *
  * @param {string} specifier @param {string} base
  */
@@ -34,7 +35,7 @@ function moduleFor(specifier, base) {
   return url && isWanted(url) && !url.endsWith('.cjs') ? { url, text: readFileSync(new URL(url), 'utf8') } : undefined
 }
 
-/** The fields of a package that lead to its module. */
+/** The conditions that lead to the module of a package. */
 const CONDITIONS = ['node', 'module', 'import', 'default']
 
 /**
@@ -62,24 +63,24 @@ function warn(url, reason) {
   process.emitWarning(`${url} stays as it is: ${reason}`, 'preemptify')
 }
 
-/** A CommonJS file as a script. The lines stay where they are. @param {string} text */
+/** Returns a CommonJS file as a script with unchanged line numbers. @param {string} text */
 const asScript = text => '(function (exports, require, module, __filename, __dirname) {' +
   `${text.replace(/^#!.*/, '')}\n}).call(this, exports, require, module, __filename, __dirname)`
 
-/** @param {string} text of a module @param {string} url */
+/** @param {string} text the text of a module @param {string} url */
 const rewrittenModule = (text, url) =>
   preemptify.source(text, { type: 'module', runtime, url, get: moduleFor, ...rule })
 
 /**
- * The result of a load hook, with a rewritten module.
+ * Returns the result of a load hook with a rewritten module.
  *
  * @param {string} url @param {any} loaded
  */
 function rewritten(url, loaded) {
   const { format, source } = loaded
   if (!isWanted(url) || OTHER.has(format)) return loaded
-  if (format === 'commonjs') return url.startsWith('file:') ? { ...loaded, source: null } : loaded // see compile
-  if (format === undefined || format === null) return loaded // a required file
+  if (format === 'commonjs') return url.startsWith('file:') ? { ...loaded, source: null } : loaded // see compile()
+  if (format === undefined || format === null) return loaded // a file loaded by require()
   if (format !== 'module' || !source) {
     warn(url, `its format is ${format}`)
     return loaded
@@ -93,10 +94,11 @@ function rewritten(url, loaded) {
 }
 
 /**
- * Returns the rewritten text of a required file.
+ * Returns the rewritten text of a file that is loaded by require().
  *
  * @param {string} text @param {string} filename
- * @param {string} [format] given by Node from 22 on; undefined if Node has to try
+ * @param {string} [format] format of the file; Node passes it from version 22 on; undefined if Node must
+ *   detect it
  */
 function rewrittenFile(text, filename, format) {
   const url = pathToFileURL(filename).href
@@ -115,7 +117,7 @@ function rewrittenFile(text, filename, format) {
   }
 }
 
-/** Rewrites CommonJS files of this thread when Node compiles them. */
+/** Rewrites the CommonJS files of this thread when Node compiles them. */
 function compile() {
   const { prototype } = module
   const own = prototype._compile
@@ -126,7 +128,7 @@ function compile() {
   }
 }
 
-/** For the thread that Node 20 has for hooks. */
+/** The load hook for Node 20, which runs hooks in their own thread. */
 export const load = async (url, context, next) => rewritten(url, await next(url, context))
 
 if (!import.meta.url.endsWith('#hooks')) {

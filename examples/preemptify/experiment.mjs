@@ -1,23 +1,24 @@
 import { rt } from '../../rt.mjs'
 
 /**
- * How a run ended, and what it took.
+ * Result and duration of a run.
  *
  * @typedef {object} Outcome
  * @property {'done' | 'failed' | 'cancelled'} state
  * @property {any} [result]
  * @property {any} [error]
- * @property {number} elapsed ms from its start to its end
- * @property {number} [cost] ms of them that it computed; as it is, nobody knows once it waits
- * @property {number} [lateness] ms after the deadline, negative before it; where there was one
+ * @property {number} elapsed ms from start to end
+ * @property {number} [cost] execution time, ms; unknown for a plain async function
+ * @property {number} [lateness] ms after the deadline, negative before it; undefined without a deadline
  */
 
 /**
- * Runs a function as it is: until it returns, nothing else happens on this thread.
+ * Calls a function plainly. Nothing else runs on this thread until it returns.
  *
  * @param {Function} fn
  * @param {any[]} args
- * @param {{ now?: () => number, signal?: AbortSignal }} [options] signal: no longer to wait for a promise
+ * @param {{ now?: () => number, signal?: AbortSignal }} [options] `signal` stops waiting for a returned
+ *   promise
  * @returns {Promise<Outcome>}
  */
 export async function runPlain(fn, args, { now = () => performance.now(), signal } = {}) {
@@ -33,7 +34,7 @@ export async function runPlain(fn, args, { now = () => performance.now(), signal
   } catch (error) {
     return computed({ state: 'failed', error })
   }
-  // Awaiting what is no promise would be a trip to the event loop.
+  // Await only promises, because awaiting any other value costs a trip to the microtask queue.
   if (typeof returned?.then !== 'function') return computed({ state: 'done', result: returned })
   try {
     return finish({ state: 'done', result: await unless(signal, returned) })
@@ -59,7 +60,7 @@ function unless(signal, promise) {
  * @param {object} [options]
  * @param {number} [options.deadline] ms
  * @param {import('../../rt.mjs').Scheduler} [options.scheduler]
- * @param {AbortSignal} [options.signal] cancels it
+ * @param {AbortSignal} [options.signal] cancels the job
  * @returns {Promise<Outcome>}
  */
 export async function runPreempted(work, args, { deadline = Infinity, scheduler = rt, signal } = {}) {
@@ -78,13 +79,13 @@ export async function runPreempted(work, args, { deadline = Infinity, scheduler 
   }
 }
 
-/** How long the frames of a page are apart, in all and while something is watched. */
+/** Records the frames of a page: their rate, and the gaps between frames during a watched interval. */
 export class Frames {
-  /** When each of the last ones came. @type {number[]} */
+  /** Times of the last frames. @type {number[]} */
   times = []
   #watched = null
 
-  /** @param {number} time ms, when a frame is drawn */
+  /** @param {number} time time at which a frame is drawn, ms */
   add(time) {
     const last = this.times[this.times.length - 1]
     if (this.#watched && last !== undefined) {
@@ -95,21 +96,25 @@ export class Frames {
     if (this.times.length >= 2000) this.times.splice(0, 1000)
   }
 
-  /** Frames per second, of those in the last half second. @param {number} now @returns {number} */
+  /**
+   * Returns the frame rate of the last half second.
+   *
+   * @param {number} now @returns {number} frames per second
+   */
   rate(now) {
     let count = 0
     while (count < this.times.length && this.times[this.times.length - 1 - count] > now - 500) count++
     return count * 2
   }
 
-  /** @param {number} from ms, when what is watched begins */
+  /** Starts watching. @param {number} from start of the watched interval, ms */
   watch(from) {
     this.#watched = { from, longest: 0, count: 0 }
   }
 
   /**
-   * Ends at the last frame, so there has to be one after the end.
-   * @returns {{ longest: number, rate: number }} the longest gap in ms; frames per second
+   * Stops watching at the last frame. Call it only after a frame that follows the end of the run.
+   * @returns {{ longest: number, rate: number }} `longest`: the longest gap, ms; `rate`: frames per second
    */
   unwatch() {
     const { from, longest, count } = this.#watched

@@ -1,4 +1,4 @@
-/** Functions to begin with: as one writes them, with nothing for a scheduler in them. */
+/** Functions to start with: ordinary code that knows nothing of a scheduler. */
 
 function queens(n, row = 0, columns = 0, rising = 0, falling = 0) {
   if (row === n) return 1
@@ -141,11 +141,11 @@ const records = 'JSON.stringify(Array(80000).fill({ id: 7, tags: ["a", "b"], at:
 
 /**
  * @typedef {object} Ready
- * @property {string} id for the address
+ * @property {string} id the id in the address of the page
  * @property {string} title
- * @property {string} text the last function is the one that is run
- * @property {string} args as one writes them in a call
- * @property {boolean} [isEndless] whether a page that runs it as it is freezes for good
+ * @property {string} text source of the functions; the last one is run
+ * @property {string} args source of the arguments
+ * @property {boolean} [isEndless] whether a plain call would freeze the page forever
  */
 
 /** @type {Ready[]} */

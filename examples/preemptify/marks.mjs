@@ -1,18 +1,18 @@
 /**
- * What was inserted into a text. Tokens that both texts have stay, as many as possible in as few pieces as
+ * Finds the insertions in a text. Tokens of both texts are kept: as many as possible, in as few pieces as
  * possible.
  *
- * @typedef {{ text: string, kind: '' | 'point' | 'call' }} Piece kind: '' of what was there before; a point
- *   hands over, a call begins, resumes or waits for something that hands over
+ * @typedef {{ text: string, kind: '' | 'point' | 'call' }} Piece `kind`: '' for unchanged text, 'point' for a
+ *   preemption point, 'call' for code that starts, resumes or awaits a preemptible call
  *
  * @param {string} before
  * @param {string} after
- * @returns {Piece[]} they make up `after`
+ * @returns {Piece[]} the pieces of `after` in order
  */
 export function marks(before, after) {
   const lines = before.split('\n')
   const others = after.split('\n')
-  // The rewriter keeps lines. Where it did not, the texts are compared as a whole.
+  // The rewriter usually keeps lines. If the number of lines differs, the texts are compared as a whole.
   const pieces = lines.length === others.length
     ? lines.flatMap((line, i) => [...compared(line, others[i]), kept('\n')]).slice(0, -1)
     : compared(before, after)
@@ -22,7 +22,7 @@ export function marks(before, after) {
 const kept = text => ({ text, kind: '' })
 const tokensOf = text => text.match(/\s+|[\p{L}\p{N}_$]+|./gsu) ?? []
 
-/** Tables of more places than this take longer than anyone waits. */
+/** Maximum number of cells of the comparison table. A larger table would take too long. */
 const mostPlaces = 4e6
 
 /** @param {string} before @param {string} after @returns {Piece[]} */
@@ -43,7 +43,11 @@ function compared(before, after) {
   return pieces
 }
 
-/** A point is a yield that stands alone; one with a value hands a call over. @param {string} text */
+/**
+ * Returns the kind of an inserted text. A bare yield is a point; a yield with a value is a call.
+ *
+ * @param {string} text
+ */
 function kindOf(text) {
   if (/\byield\s*;|\.left\b/.test(text)) return 'point'
   return /\byield\b|\$\w*(?:call|await|wait|enter|iterator)/.test(text) ? 'call' : 'point'
@@ -51,7 +55,11 @@ function kindOf(text) {
 
 const closers = { ')': '(', ']': '[', '}': '{' }
 
-/** What only closes is of the kind of what it closes. @param {Piece[]} pieces @returns {Piece[]} */
+/**
+ * Gives a piece that only closes brackets the kind of the matching opening piece.
+ *
+ * @param {Piece[]} pieces @returns {Piece[]}
+ */
 function closed(pieces) {
   /** @type {{ opener: string, kind: Piece['kind'] }[]} */
   const open = []
@@ -68,14 +76,15 @@ function closed(pieces) {
 }
 
 /**
- * Which tokens of b are a longest common subsequence with a, each piece of it costing half a token.
+ * Marks the tokens of b that belong to a longest common subsequence with a. Each piece of it costs half a
+ * token.
  *
  * @param {string[]} a @param {string[]} b
  * @returns {boolean[]}
  */
 function common(a, b) {
   const width = b.length + 1
-  // The best value of the rest of both: in general, and when this token goes on a piece.
+  // Best values of the remaining tokens: in general, and if the current token continues a piece.
   const free = new Float32Array((a.length + 1) * width)
   const going = new Float32Array((a.length + 1) * width)
   const piece = 0.5
@@ -91,7 +100,7 @@ function common(a, b) {
     }
   }
   const stays = new Array(b.length).fill(false)
-  let isGoing = true // a piece that begins with the text is none that was cut
+  let isGoing = true // a piece at the start of the text costs nothing
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
     const at = i * width + j
     const best = isGoing ? going[at] : free[at]
@@ -109,10 +118,14 @@ function common(a, b) {
   return stays
 }
 
-/** Space that happens to be alike ties nothing together. @param {string} token */
+/**
+ * Returns the weight of a token. White space weighs little, because equal spaces are often a coincidence.
+ *
+ * @param {string} token
+ */
 const weight = token => /^\s/.test(token) ? 0.25 : 1
 
-/** Neighbours of one kind as one. @param {Piece[]} pieces */
+/** Joins adjacent pieces of the same kind. @param {Piece[]} pieces */
 function joined(pieces) {
   const result = []
   for (const piece of pieces) {

@@ -1,8 +1,8 @@
 /**
- * What a text names or holds that is a module: its address, or its text.
+ * Recognizes the address or the text of a module.
  *
  * @param {string} text
- * @returns {{ url?: string, text?: string } | null} null: it is neither
+ * @returns {{ url?: string, text?: string } | null} null if the text is neither
  */
 export function moduleIn(text) {
   const line = text.trim()
@@ -11,11 +11,12 @@ export function moduleIn(text) {
 }
 
 /**
- * A function of no arguments that makes a call in the presence of a module's exports; the default one is called `main` there.
+ * Returns a function that evaluates a call in the scope of a module's exports. The default export is named
+ * `main`.
  *
  * @param {{ url?: string, text?: string }} module
- * @param {string} call as one writes it
- * @param {(url: string) => Promise<any>} importing how modules are imported
+ * @param {string} call source of the call
+ * @param {(url: string) => Promise<any>} importing imports a module
  * @returns {Promise<() => any>}
  */
 export async function caller({ url, text }, call, importing) {
@@ -31,13 +32,21 @@ export async function caller({ url, text }, call, importing) {
 /** @type {Map<string, string>} */
 const addresses = new Map()
 
-/** The same for the same text, so that both ways are asked for the same. @param {string} text */
+/**
+ * Returns a blob URL. Equal texts get the same URL, so that both ways import the same module.
+ *
+ * @param {string} text
+ */
 function addressOf(text) {
   if (!addresses.has(text)) addresses.set(text, URL.createObjectURL(new Blob([text], { type: 'text/javascript' })))
   return addresses.get(text)
 }
 
-/** The text of a module. @param {{ url?: string, text?: string }} module @returns {Promise<string>} */
+/**
+ * Returns the text of a module.
+ *
+ * @param {{ url?: string, text?: string }} module @returns {Promise<string>}
+ */
 export async function textOf({ url, text }) {
   if (url === undefined) return text
   const response = await fetch(url)
@@ -45,7 +54,7 @@ export async function textOf({ url, text }) {
   return response.text()
 }
 
-/** Modules to begin with. @type {import('./functions.mjs').Ready[]} */
+/** Modules to start with. @type {import('./functions.mjs').Ready[]} */
 export const readyModules = [
   {
     id: 'module',

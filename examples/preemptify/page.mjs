@@ -14,25 +14,36 @@ const { elements } = form
 const draw = strip(element('strip'))
 const frames = new Frames()
 
-/** Characters of a rewritten module that are shown. */
+/** Maximum number of characters of a rewritten module that are shown. */
 const mostShown = 50_000
 
-/** ms without a frame that are no hiccup of the page, but code without points. */
+/**
+ * Maximum time without a frame that counts as a hiccup, ms. A longer freeze means code without preemption
+ * points.
+ */
 const LONGEST_FREEZE = 250
 
-/** Who had the thread, in order of time. @type {{ from: number, to: number, color: string }[]} */
+/**
+ * Intervals in which a way had the thread, sorted by time.
+ *
+ * @type {{ from: number, to: number, color: string }[]}
+ */
 const spans = []
-/** What each way came to, of the text as it is now. @type {Record<string, any>} */
+/** The outcome of each way with the current text. @type {Record<string, any>} */
 let outcomes = {}
 /** @type {import('./pasted.mjs').Pasted | null} */
 let pasted = null
-/** Where the text is a module, or the address of one. @type {{ url?: string, text?: string } | null} */
+/**
+ * The module, if the text is a module or the address of one.
+ *
+ * @type {{ url?: string, text?: string } | null}
+ */
 let module = null
 /** @type {import('./pasted.mjs').Rewritten | null} */
 let rewritten = null
 /** @type {{ name: string, signal: AbortSignal, abort(): void } | null} */
 let running = null
-/** Whether the text was changed since it was read. */
+/** Whether the text has changed since it was read. */
 let isTyped = false
 let typing
 
@@ -73,7 +84,8 @@ elements.text.addEventListener('input', () => {
   clearTimeout(typing)
   typing = setTimeout(update, 400)
 })
-// Enter would press the first button, and freeze the page; in the text it takes Ctrl or Cmd.
+// Enter would press the first button and freeze the page. In the text area, running takes Ctrl or Cmd with
+// Enter.
 form.addEventListener('keydown', event => {
   const { key, target, ctrlKey, metaKey } = event
   if (key !== 'Enter' || !target.matches('input, textarea')) return
@@ -93,7 +105,7 @@ element('wrap').addEventListener('change', ({ target }) => {
   element('rewritten').classList.toggle('wrapped', target.checked)
 })
 
-// What to begin with can stand in the address: ?function=fib
+// The address can name the function to start with: ?function=fib
 function applyAddress() {
   const given = new URLSearchParams(location.search)
   if (choices.some(({ id }) => id === given.get('function'))) elements.ready.value = given.get('function')
@@ -150,7 +162,7 @@ function enable() {
     button.disabled = running ? running.name !== name : !(pasted || module) || (name === 'plain' && isEndless)
   }
   for (const name of ['ready', 'budgeted', 'strict']) elements[name].disabled = running !== null
-  // What is typed in keeps the focus.
+  // Inputs become read-only instead of disabled, so that they keep the focus.
   for (const name of ['text', 'args']) elements[name].readOnly = running !== null
   element('caution').hidden = !isEndless
 }
@@ -183,14 +195,14 @@ async function run(name) {
   say(`${way.title}: running`)
   element('track').className = name
   element('stage').scrollIntoView({ block: 'nearest', behavior: 'instant' })
-  // What is said should be on the screen before the function freezes it.
+  // Show the status before the function freezes the page.
   await nextFrame()
   await nextFrame()
 
   const began = performance.now()
   frames.watch(began)
   const outcome = await way.run(fn, args, signal)
-  // What computes, and when, of one that waits is known to nobody.
+  // The execution times of an async function are unknown, so only a synchronous run is drawn.
   if (name === 'plain' && outcome.cost !== undefined) mark(began, performance.now(), way.color)
   await nextFrame()
   await nextFrame()
@@ -204,13 +216,13 @@ async function run(name) {
 
 function mark(from, to, color) {
   const last = spans[spans.length - 1]
-  // Rounds that follow at once are drawn as one.
+  // Adjacent rounds are drawn as one.
   if (last?.color === color && from - last.to < 0.5) last.to = to
   else spans.push({ from, to, color })
   if (spans.length > 2000) spans.splice(0, 1000)
 }
 
-// A hidden page gets no frames; the run goes on.
+// Resolves after at most 100 ms, because a hidden page gets no frames and the run must continue.
 function nextFrame() {
   return new Promise(resolve => {
     requestAnimationFrame(resolve)
@@ -222,7 +234,7 @@ function say(text) {
   element('now').textContent = text
 }
 
-/** Whether both ways came to the same; undefined until both have come to an end. */
+/** Whether both ways had the same outcome; undefined until both have finished. */
 function isSame() {
   const { plain, preempted } = outcomes
   if (!plain || !preempted || plain.state === 'cancelled' || preempted.state === 'cancelled') return undefined
@@ -245,7 +257,7 @@ function summary() {
   return `As it is: the page stood still for ${ms(plain.longest)}. Now run it preempted.`
 }
 
-/** What to say of a run that kept the thread all the same. */
+/** Returns the explanation of a run that froze the page, or ''. */
 function stood({ longest }) {
   return longest <= LONGEST_FREEZE ? ''
     : `, but the page stood still for ${ms(longest)}: something in it runs that long without a point, such as a sort ` +
@@ -289,7 +301,10 @@ function showOutcomes() {
   }))
 }
 
-/** What the points cost, where that can be told: a call of microseconds says nothing. No-break spaces keep a number and its unit together. */
+/**
+ * Returns the cost of preemptibility as a ratio, or '' for a short call, whose time is not meaningful.
+ * No-break spaces keep a number and its unit together.
+ */
 function ratio() {
   const { plain, preempted } = outcomes
   return plain.cost >= 5 ? `${(preempted.cost / plain.cost).toFixed(1)}\u00a0×` : ''
@@ -322,7 +337,11 @@ function showRewritten() {
   element('legend').hidden = !rewritten
 }
 
-/** What a module is rewritten into, and what of it runs in one piece all the same. @param {{ url?: string, text?: string }} shown */
+/**
+ * Shows the rewritten text of a module, and its non-preemptible parts.
+ *
+ * @param {{ url?: string, text?: string }} shown
+ */
 async function showModule(shown) {
   element('legend').hidden = true
   element('rewritten').replaceChildren(paragraph('Reading the module.'))
@@ -346,7 +365,7 @@ async function showModule(shown) {
   }
 }
 
-/** @param {string} text of a module */
+/** @param {string} text the text of a module */
 function reported(text) {
   const all = preemptify.report(text).filter(({ claims }) => claims === undefined)
   if (all.length === 0) return [paragraph('All of it can be preempted.')]
@@ -363,14 +382,14 @@ function paragraph(textContent) {
   return Object.assign(document.createElement('p'), { className: 'note', textContent })
 }
 
-/** The box and the meters: moved by script, so that they stand still whenever the thread is kept. */
+/** Animates the box and the meters by script, so that they stop whenever the thread is blocked. */
 function animate() {
   const box = element('box')
   let second = 0
-  /** When to stop drawing: a while after the run, so that it can be looked at. */
+  /** Time at which drawing stops. Drawing continues briefly after a run, to show its end. */
   let until = 0
   requestAnimationFrame(function frame() {
-    // Not the frame's own time stamp: that is the time at which the frame should have been.
+    // Use the current time: the timestamp of a late frame is the time at which it was due.
     const time = performance.now()
     frames.add(time)
     const range = box.parentElement.clientWidth - box.clientWidth - 8

@@ -1,33 +1,33 @@
 import { preemptify } from '../../addons/preemptify.mjs'
 
 /**
- * What a text means that someone pasted.
+ * A pasted text, evaluated.
  *
  * @typedef {object} Pasted
- * @property {string} name of the function that is run: the last one
+ * @property {string} name name of the function to run: the last one of the text
  * @property {Function} fn
- * @property {Map<string, Function>} functions that the text declares, by name
- * @property {(source: string) => any} evaluate evaluates where the functions see each other
+ * @property {Map<string, Function>} functions declared functions by name
+ * @property {(source: string) => any} evaluate evaluates in the scope of the functions
  */
 
 const noFunction = 'There is no function in this text.'
 
-// Parameters would hide variables of the text; `arguments` hides none that a function could see.
+// Uses `arguments`, because a named parameter would shadow a variable of the text.
 const evaluator = 'function () { return eval(arguments[0]) }'
 
 /**
- * Reads a text that holds function declarations, one function expression, or one method.
+ * Reads a text that contains function declarations, one function expression, or one method.
  *
  * @param {string} pastedText
- * @param {{ strict?: boolean }} [options] strict: whether the text is strict without saying so
+ * @param {{ strict?: boolean }} [options] `strict`: whether to read the text as strict code
  * @returns {Pasted}
- * @throws {SyntaxError} when the text is none of these
- * @throws {TypeError} when it holds no function
- * @throws {EvalError} when the page's Content-Security-Policy forbids evaluation
+ * @throws {SyntaxError} if the text cannot be parsed as one of these
+ * @throws {TypeError} if the text contains no function
+ * @throws {EvalError} if the page's Content-Security-Policy forbids evaluation
  */
 export function read(pastedText, { strict = false } = {}) {
   const mode = strict ? "'use strict'; " : ''
-  // Much of what is pasted was a module's.
+  // Texts copied from a module may start with `export`.
   const text = pastedText.replace(/^export\s+(?:default\s+)?/gm, '')
   const declared = compiled(`${mode}${text}\nreturn ${evaluator}`)
   if (!(declared instanceof SyntaxError)) {
@@ -49,13 +49,13 @@ export function read(pastedText, { strict = false } = {}) {
     const fn = value ?? get ?? set
     if (typeof fn === 'function') return { name: fn.name, fn, functions: new Map(), evaluate }
   }
-  // A function expression without a name is none that could be declared.
+  // A function expression without a name is not a valid declaration.
   const isExpression = /^\s*(?:async\s+)?function\s*\*?\s*\(|^\s*\(/.test(text)
   throw complaint(isExpression ? `(${text}\n)` : text) ??
     (declared instanceof SyntaxError ? declared : new TypeError(noFunction))
 }
 
-/** What is wrong with the text alone, whatever stood around it when it was compiled. @param {string} text */
+/** Returns the error of evaluating the text alone, without the code that read() adds. @param {string} text */
 function complaint(text) {
   try {
     (0, eval)(`throw null; ${text}`)
@@ -74,10 +74,14 @@ function compiled(body) {
   }
 }
 
-/** The text's own functions, in its order. @param {string} text @param {(source: string) => any} evaluate */
+/**
+ * Returns the text's functions in their order.
+ *
+ * @param {string} text @param {(source: string) => any} evaluate
+ */
 function declaredFunctions(text, evaluate) {
   const functions = new Map()
-  // What looks like a declaration is asked for where the text is: nested names are not there.
+  // Each name that may be declared is evaluated in the scope of the text, where nested names do not exist.
   const declaration = /(?:\b(?:class|const|let|var)\s+|\bfunction\s*\*?\s*)([\p{L}_$][\p{L}\p{N}_$]*)/gu
   for (const [, name] of text.matchAll(declaration)) {
     let value
@@ -95,24 +99,24 @@ function declaredFunctions(text, evaluate) {
 
 /**
  * @param {Pasted} pasted
- * @param {string} list arguments, as one writes them in a call
- * @returns {any[]} fresh ones
+ * @param {string} list source of the arguments
+ * @returns {any[]} new values
  */
 export const argumentsOf = ({ evaluate }, list) => evaluate(`[${list}\n]`)
 
 /**
- * The functions of a text, made preemptible and linked with each other.
+ * Makes the functions of a text preemptible and links them with each other.
  *
  * @typedef {object} Rewritten
- * @property {(...args: any[]) => Generator} work what is run
- * @property {{ name: string, before: string, after: string }[]} texts of each rewritten function, first the
- *   one that is run
- * @property {{ name: string, reason: string }[]} left functions that stay as they are, and why
+ * @property {(...args: any[]) => Generator} work the function to run
+ * @property {{ name: string, before: string, after: string }[]} texts texts of the rewritten functions,
+ *   starting with the function to run
+ * @property {{ name: string, reason: string }[]} left functions that cannot be rewritten, with the reasons
  *
  * @param {Pasted} pasted
  * @param {{ budgeted?: boolean }} [options]
  * @returns {Rewritten}
- * @throws what preemptify throws of the function that is run
+ * @throws if preemptify rejects the function to run
  */
 export function rewrite({ fn, functions, evaluate }, { budgeted = true } = {}) {
   const left = []
@@ -131,7 +135,7 @@ export function rewrite({ fn, functions, evaluate }, { budgeted = true } = {}) {
       }
     })
     if (failed !== undefined) {
-      // Who calls it has to be told that it is not preemptible.
+      // Rewrite all functions again: callers must call this one plainly.
       names.delete(failed)
       continue
     }
@@ -148,7 +152,7 @@ export function rewrite({ fn, functions, evaluate }, { budgeted = true } = {}) {
 
 const isClass = fn => /^class\b/.test(String(fn)) && fn.prototype !== undefined
 
-/** What went wrong with a text, in words for whoever pasted it. @param {any} error @returns {string} */
+/** Explains an error to the author of a text. @param {any} error @returns {string} */
 export function explain(error) {
   if (error instanceof EvalError) {
     return error.message.startsWith('preemptify') ? error.message

@@ -1,22 +1,23 @@
-/** ms that are shown. */
+/** Visible time, ms. */
 const shown = 1000
 const laneHeight = 26
 const gap = 6
 const labelWidth = 58
 
 /**
- * Draws who had the thread, and when the page drew its frames: the last second.
+ * Returns a function that draws the last second: the frames of the page, and the intervals in which each way
+ * had the thread.
  *
- * @typedef {{ from: number, to: number, color: string }} Span ms; the color is a CSS property's name
+ * @typedef {{ from: number, to: number, color: string }} Span ms; `color`: name of a CSS property
  *
  * @param {HTMLCanvasElement} canvas
- * @returns {(now: number, frames: number[], spans: Span[]) => void} draws what was until `now`
+ * @returns {(now: number, frames: number[], spans: Span[]) => void} draws the second before `now`
  */
 export function strip(canvas) {
   const context = canvas.getContext('2d')
   const style = getComputedStyle(canvas)
   let width = 0
-  /** What was drawn last. @type {[number, number[], Span[]]} */
+  /** Arguments of the last drawing. @type {[number, number[], Span[]]} */
   let last = [0, [], []]
   const fit = () => {
     width = canvas.clientWidth

@@ -1,12 +1,12 @@
 /**
- * Whether two results are the same: numbers as Object.is has them, objects by their prototypes, properties
- * and entries; cycles are followed once.
+ * Compares two results: primitives by Object.is, objects by their prototypes, properties and entries. Each
+ * cycle is followed once.
  *
  * @param {unknown} a @param {unknown} b
  * @returns {boolean}
  */
 export function same(a, b) {
-  /** What was taken to be the same already. @type {Map<object, object>} */
+  /** Pairs of objects that are being compared or are equal. @type {Map<object, object>} */
   const met = new Map()
   const pending = [[a, b]]
   while (pending.length > 0) {
@@ -32,7 +32,11 @@ const isObject = value => typeof value === 'object' && value !== null
 /** @param {unknown} value */
 const isTypedArray = value => ArrayBuffer.isView(value) && !(value instanceof DataView)
 
-/** What objects are beside their properties. @param {object} a @param {object} b */
+/**
+ * Compares prototypes and internal values, such as the time of a Date.
+ *
+ * @param {object} a @param {object} b
+ */
 function alike(a, b) {
   if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false
   if (a instanceof Date) return Object.is(a.getTime(), b.getTime())
@@ -40,7 +44,7 @@ function alike(a, b) {
   return !(a instanceof RegExp) || String(a) === String(b)
 }
 
-/** Names and values, in an order of which two equal objects have the same. @param {any} object */
+/** Returns names and values in an order that is equal for equal objects. @param {any} object */
 function partsOf(object) {
   if (isTypedArray(object)) return [...object]
   if (object instanceof ArrayBuffer) return [...new Uint8Array(object)]
@@ -52,17 +56,17 @@ function partsOf(object) {
 }
 
 /**
- * A value as one line of text.
+ * Formats a value as one line of text.
  *
  * @param {unknown} value
- * @param {number} [most] characters
+ * @param {number} [most] maximum length, characters
  */
 export function show(value, most = 120) {
   const text = shown(value, 0)
   return text.length > most ? `${text.slice(0, most - 1)}…` : text
 }
 
-const wide = 12 // entries that are shown of a collection
+const wide = 12 // maximum number of entries of a collection
 const deep = 3
 
 /** @param {any} value @param {number} depth */

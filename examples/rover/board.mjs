@@ -3,48 +3,50 @@ import { sleep, until } from '../../alarms.mjs'
 import { reach } from './vehicle.mjs'
 
 /**
- * An Arduino-compatible board in a rover, as far as its sketches need one. The functions have the names of
- * the Arduino API; those that take time are to be yielded.
+ * A simulated Arduino-compatible board, limited to the needs of the rover's sketches. The functions have the
+ * names of the Arduino API; a sketch yields the ones that take time.
  *
- *   pins 8, 9   left motor: HIGH, LOW forward; LOW, HIGH backward; else it stands
+ *   pins 8, 9   left motor: HIGH, LOW forward; LOW, HIGH backward; otherwise stopped
  *   pins 6, 7   right motor
  *   pin 11      trigger of the ultrasonic range finder
- *   pin 2       its echo
+ *   pin 2       echo of the range finder
  *   pins 4, 5   remote control: left, right
  *
- * As on the Intel Galileo, most pins are behind a slow bus, and whoever writes to one is blocked for as long
- * as the transfer takes.
+ * As on the Intel Galileo, most pins are connected through a slow bus. Writing to such a pin blocks the
+ * caller until the transfer ends.
  */
 
 export const LOW = 0
 export const HIGH = 1
 export const OUTPUT = 'output'
 export const INPUT = 'input'
-/** Of a pin that is not behind the bus. */
+/** Mode of an input pin that is not connected through the bus. */
 export const FAST_INPUT = 'fast input'
 
-/** ms of a transfer on the bus */
+/** Duration of a transfer on the bus, ms. */
 const transfer = 0.35
-/** ms from the trigger to the rise of the echo, and the longest echo: nothing is near */
+/**
+ * Time from the trigger to the rise of the echo, ms; and the longest echo, which means that nothing is near.
+ */
 const rise = 0.45
 const longestEcho = 38
-/** ms of sound for 1 m and back */
+/** Time of flight of sound for 1 m and back, ms. */
 const flight = 5.82
 
 /**
  * @param {import('./vehicle.mjs').Vehicle} vehicle
  * @param {object} options
  * @param {() => number} options.now ms
- * @param {EventTarget} [options.bumper] gets a bump event when the rover has run into something
- * @param {() => void} [options.step] what the processor does while it polls
- * @param {(line: string, time: number) => void} [options.onLine] what is printed
+ * @param {EventTarget} [options.bumper] target of a bump event when the rover hits something
+ * @param {() => void} [options.step] a step of the processor's polling loop
+ * @param {(line: string, time: number) => void} [options.onLine] called for each printed line
  */
 export function boardOf(vehicle, { now, bumper = new EventTarget(), step = () => {}, onLine = () => {} }) {
   const began = now()
   /** @type {Map<number, { mode: string, level: number }>} */
   const pins = new Map()
   let triggered = NaN
-  /** What the timer captures: when the echo rises, and when it falls; NaN when that has been looked at. */
+  /** Captured times of the echo's rising and falling edge; NaN after they have been read. */
   let echo = { from: NaN, to: NaN }
 
   /** @param {number} pin */
@@ -91,10 +93,10 @@ export function boardOf(vehicle, { now, bumper = new EventTarget(), step = () =>
     /** @param {number} pin @param {number} level */
     * digitalWrite(pin, level) {
       if (pins.get(pin)?.mode !== OUTPUT) throw new Error(`pin ${pin} is not an output`)
-      // No timer of a browser is as fine as a transfer is short.
+      // Polls, because browser timers are coarser than a transfer.
       yield* poll(transfer)
       put(pin, level)
-      // Whoever was blocked goes on when it is his turn.
+      // A blocked caller resumes after the jobs that became ready before it.
       yield sleep(0)
     },
 
@@ -102,7 +104,8 @@ export function boardOf(vehicle, { now, bumper = new EventTarget(), step = () =>
     digitalRead: levelOf,
 
     /**
-     * µs that a pin was high for, by the timer that captures its edges; 0 if it was not. Only of the echo.
+     * Returns the length of the echo pulse in µs, from the timer that captures its edges; 0 if there was no
+     * pulse.
      * @param {number} pin @param {number} level
      */
     * pulseIn(pin, level) {
@@ -125,14 +128,14 @@ export function boardOf(vehicle, { now, bumper = new EventTarget(), step = () =>
       println: line => onLine(String(line), now())
     },
 
-    // What happens to the board from outside
+    // Events from outside the board
 
-    /** Something touches the bumper. */
+    /** Simulates a touch of the bumper. */
     bump() {
       bumper.dispatchEvent(new Event('bump'))
     },
 
-    /** What the remote control says. @param {{ left: boolean, right: boolean }} keys */
+    /** Sets the state of the remote control. @param {{ left: boolean, right: boolean }} keys */
     steer({ left, right }) {
       pins.set(4, { mode: INPUT, level: left ? HIGH : LOW })
       pins.set(5, { mode: INPUT, level: right ? HIGH : LOW })

@@ -1,5 +1,6 @@
 /**
- * A canvas whose context is in CSS pixels, and the page's colours for it.
+ * Returns a context scaled to CSS pixels, the size of the canvas, and a function that reads the page's
+ * colours.
  *
  * @param {HTMLCanvasElement} canvas
  */
@@ -11,7 +12,7 @@ export function fit(canvas) {
     context,
     width: 0,
     height: 0,
-    /** @param {string} name of a custom property @returns {string} */
+    /** @param {string} name name of a custom property @returns {string} */
     color: name => known.get(name) ?? known.set(name, style.getPropertyValue(name)).get(name)
   }
   const resize = () => {

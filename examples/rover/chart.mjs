@@ -1,21 +1,26 @@
 import { fit } from './canvas.mjs'
 
-/** Actuations that are shown. */
+/** Number of visible actuations. */
 const shown = 80
 const left = 36
 const bottom = 20
 const top = 8
 
-/** The top of the scale: of 200, 400, 600 ... 1400 ms the first that is enough. @param {number} ms */
+/**
+ * Returns the top of the scale: the lowest of 200, 400, 600 ... 1400 ms that includes a value.
+ *
+ * @param {number} ms
+ */
 export function scaleFor(ms) {
   return Math.min(1400, Math.max(200, Math.ceil(ms / 200) * 200))
 }
 
 /**
- * Draws the times between the last actuations, a line per way, as Qduino's figure 12.
+ * Returns a function that draws the times between the last actuations, with a line per way (figure 12 of
+ * Qduino).
  *
  * @param {HTMLCanvasElement} canvas
- * @returns {(ways: { paint: string, recent: number[], isNow: boolean }[]) => void} draws them
+ * @returns {(ways: { paint: string, recent: number[], isNow: boolean }[]) => void}
  */
 export function chart(canvas) {
   const surface = fit(canvas)
@@ -29,7 +34,7 @@ export function chart(canvas) {
     const x = at => left + (width - left - 8) * at / (shown - 1)
     context.clearRect(0, 0, width, height)
     drawScale(most, y, width, height, color)
-    // The present one above the others.
+    // Draw the line of the current way on top.
     for (const line of lines.sort((a, b) => Number(a.isNow) - Number(b.isNow))) drawLine(line, x, y, color)
   }
 

@@ -1,7 +1,7 @@
 /**
- * A host whose clock stands still while the page is kept from running: between two readings it advances by
- * `most` ms at the longest. So what other programs do to the processor is not put down to the jobs of this
- * page. It has to be read often, as each frame does.
+ * Wraps a host so that its clock stops while the page is kept from running: the clock advances by at most
+ * `most` ms between two readings. Delays by other programs are therefore not charged to the jobs of this
+ * page. Read the clock often, for example in each frame.
  *
  * @param {import('../../rt.mjs').Host} host
  * @param {number} most ms
@@ -16,7 +16,7 @@ export function patientHost(host, most) {
     last = time
     return time - stood
   }
-  // An event that happened meanwhile happens when the clock goes on.
+  // An event during such a delay happens at the time at which the clock stopped.
   const eventTime = event => Math.min(now(), (host.eventTime?.(event) ?? event.timeStamp) - stood)
   return { ...host, now, eventTime }
 }

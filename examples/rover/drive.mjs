@@ -4,13 +4,13 @@ import { oneLoop, severalLoops } from './sketch.mjs'
 
 /** @typedef {import('../../rt.mjs').Scheduler} Scheduler */
 
-/** ms that equals run before it is the next one's turn, as on a time-sharing system. */
+/** Time slice of jobs of equal rank, ms, as on a time-sharing system. */
 export const slice = 10
-/** Share of the processor for the bottom halves of events. */
+/** Share of the processor for the bottom halves of event handlers. */
 const ioShare = 0.02
 
 /**
- * What may drive the rover.
+ * The ways to drive the rover: a sketch and a system to run it.
  * @type {Record<string, { sketch: typeof severalLoops, system: typeof reserved }>}
  */
 export const ways = {
@@ -20,13 +20,13 @@ export const ways = {
 }
 
 /**
- * Runs a sketch, and hogs beside it.
+ * Runs a sketch together with CPU hogs.
  *
  * @param {Scheduler} scheduler
  * @param {object} options
  * @param {keyof ways} options.way
  * @param {import('./board.mjs').Board} options.board
- * @param {() => void} [options.step] a little of what a hog does
+ * @param {() => void} [options.step] a step of a hog's loop
  */
 export function drive(scheduler, { way, board, step = () => {} }) {
   const { sketch, system } = ways[way]
@@ -45,10 +45,10 @@ export function drive(scheduler, { way, board, step = () => {} }) {
   }
 
   return {
-    /** ms from an event to its handling, at the longest; undefined where that is not known */
+    /** Upper bound of the time from an event to its handling, ms; undefined if there is none. */
     worstDelay: worstDelay?.(),
 
-    /** How many hogs there are from now on. @param {number} count */
+    /** Sets the number of hogs. @param {number} count */
     hogs(count) {
       while (running.length > count) running.pop().cancel()
       while (running.length < count) running.push(scheduler.spawn(hog))
@@ -62,7 +62,7 @@ export function drive(scheduler, { way, board, step = () => {} }) {
 }
 
 /**
- * Each part of the sketch has its reservation.
+ * Runs each part of the sketch in its own reservation.
  * @param {Scheduler} scheduler @param {{ cancel(): unknown }[]} parts
  */
 function reserved(scheduler, parts) {
@@ -80,7 +80,11 @@ function reserved(scheduler, parts) {
   }
 }
 
-/** All are equal, the hogs too. @param {Scheduler} scheduler @param {{ cancel(): unknown }[]} parts */
+/**
+ * Runs all parts as jobs of the same rank as the hogs.
+ *
+ * @param {Scheduler} scheduler @param {{ cancel(): unknown }[]} parts
+ */
 function takingTurns(scheduler, parts) {
   return {
     loop(body) {

@@ -1,6 +1,6 @@
-/** The times between consecutive actuations, and what they amount to. */
+/** The times between consecutive actuations, and their statistics. */
 export class Intervals {
-  /** The last ones, ms. @type {number[]} */
+  /** The latest times, ms. @type {number[]} */
   recent = []
   count = 0
   min = Infinity
@@ -9,7 +9,7 @@ export class Intervals {
   #sumOfSquares = 0
   #last = NaN
 
-  /** An actuation. @param {number} time ms */
+  /** Adds an actuation. @param {number} time ms */
   add(time) {
     const ms = time - this.#last
     this.#last = time
@@ -20,11 +20,11 @@ export class Intervals {
     this.min = Math.min(this.min, ms)
     this.max = Math.max(this.max, ms)
     this.recent.push(ms)
-    // In pieces, as each shift moves all the others.
+    // Remove many at once: each shift() would move all other items.
     if (this.recent.length >= 400) this.recent.splice(0, 200)
   }
 
-  /** The next actuation is the first again. */
+  /** Ends the series: the next actuation starts a new one. */
   interrupt() {
     this.#last = NaN
   }

@@ -35,7 +35,7 @@ let vehicle
 let board
 /** @type {ReturnType<typeof drive> | null} */
 let driving = null
-/** m to what is ahead, as the loop that actuates knows */
+/** The distance to the obstacle ahead as the actuation loop knows it, m. */
 let seen = Infinity
 let isScheduleSeen = false
 let sum = 0
@@ -55,7 +55,7 @@ requestAnimationFrame(function frame() {
 })
 new IntersectionObserver(([{ isIntersecting }]) => { isScheduleSeen = isIntersecting }).observe(gantt.canvas)
 
-// The settings can stand in the address: ?way=turns&hogs=4&speed=1.6&policy=fp
+// The address can contain settings: ?way=turns&hogs=4&speed=1.6&policy=fp
 function applyAddress() {
   for (const [name, value] of new URLSearchParams(location.search)) {
     if (elements[name] && 'value' in elements[name]) elements[name].value = value
@@ -99,7 +99,7 @@ function start() {
   intervals.interrupt()
   gantt.clear()
   gantt.follows = true
-  // It is drawn with each frame, but only where it is seen.
+  // Adds to the schedule directly: the frame loop draws the chart, and only while it is visible.
   scheduler.observe(record => gantt.panels[0].schedule.add(record))
   scheduler.observe(({ type, job }) => {
     if (type !== 'start' || job.name !== 'bumper') return
@@ -216,7 +216,7 @@ element('sketch').addEventListener('toggle', async () => {
   if (shown.textContent === '') shown.textContent = await (await fetch('sketch.mjs')).text()
 })
 
-// What a page in the background does to its timers is another story.
+// Stop in the background, because browsers throttle the timers of hidden pages.
 let wasDriving = false
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) {
@@ -245,7 +245,7 @@ function showIntervals() {
 }
 
 function showFigures() {
-  // Its height is that of its rows, also before it is scrolled to.
+  // Drawing sets the height of the chart, which must be right before the user scrolls to it.
   if (!isScheduleSeen) gantt.draw()
   const { hits } = results[elements.way.value]
   const ahead = seen < 10 ? `sees ${seen.toFixed(1)} m ahead` : ''

@@ -23,11 +23,11 @@ const echoPin = 2
 const remoteLeftPin = 4
 const remoteRightPin = 5
 
-/** ms of backing off after a bump */
+/** Duration of backing off after a bump, ms. */
 const retreat = 300
 
 /**
- * Listing 1: each loop has its own share of the processor.
+ * Runs Listing 1: each loop has its own share of the processor.
  * @param {Board} board @param {System} system
  */
 export function severalLoops(board, { loop, interrupt }) {
@@ -57,7 +57,7 @@ export function severalLoops(board, { loop, interrupt }) {
 }
 
 /**
- * Listing 2: one loop, as every Arduino has it.
+ * Runs Listing 2: one loop, as in every Arduino sketch.
  * @param {Board} board @param {System} system
  */
 export function oneLoop(board, { loop, interrupt }) {
@@ -80,7 +80,7 @@ export function oneLoop(board, { loop, interrupt }) {
   }, { capacity: 2, period: 40 })
 }
 
-/** What both have. @param {Board} board */
+/** Returns the parts that both sketches share. @param {Board} board */
 function partsOf({ pinMode, digitalRead, digitalWrite, delayMicroseconds, millis, pulseIn, Serial }) {
   function setup() {
     for (const pin of [leftMotorPin1, leftMotorPin2, rightMotorPin1, rightMotorPin2]) pinMode(pin, OUTPUT)
@@ -118,7 +118,7 @@ function partsOf({ pinMode, digitalRead, digitalWrite, delayMicroseconds, millis
     yield digitalWrite(rightMotorPin2, HIGH)
   }
 
-  /** cm to what is ahead */
+  /** Measures the distance to the obstacle ahead, cm. */
   function* sense() {
     yield digitalWrite(trigPin, LOW)
     yield delayMicroseconds(2)
@@ -131,7 +131,7 @@ function partsOf({ pinMode, digitalRead, digitalWrite, delayMicroseconds, millis
 
   /** @param {number | undefined} distance cm @param {number} bumped ms */
   function* actuate(distance, bumped) {
-    // It stands until it sees.
+    // The rover does not move before the first measurement.
     if (distance === undefined) return
     Serial.println(distance)
     if (millis() - bumped < retreat) {

@@ -5,20 +5,20 @@
 
 /** @typedef {{ x: number, y: number, radius: number }} Obstacle */
 
-/** Of the rover, and of all that may touch it. */
+/** Radius of the rover, m. */
 export const radius = 0.25
-/** Between the middles of the tracks; they skid in a turn, so that it is wider than the rover. */
+/** Distance between the track centres, m. Tracks skid in a turn, so this is wider than the rover. */
 export const trackWidth = 1
-/** How far the range finder sees. */
+/** Range of the range finder, m. */
 export const reach = 4
-/** To either side of where the range finder looks. */
+/** Half of the range finder's opening angle. */
 export const beam = Math.PI / 9
 const rays = 9
-/** In which the tracks come within a third of the speed that the motors are told. */
+/** Time constant of the tracks, ms: after this time the speed error has fallen to 1/e. */
 const inertia = 80
 const longestStep = 4
 
-/** Where the rover may be. */
+/** The walled field with its obstacles. */
 export class Field {
   /** @type {Obstacle[]} */
   obstacles = []
@@ -31,7 +31,7 @@ export class Field {
   }
 
   /**
-   * From a point to what is nearest, a wall or an obstacle; below 0 inside of it.
+   * Returns the distance from a point to the nearest wall or obstacle; negative inside of one.
    * @param {number} x @param {number} y
    */
   clearance(x, y) {
@@ -43,7 +43,7 @@ export class Field {
   }
 
   /**
-   * From a point to what is first met in a direction.
+   * Returns the distance from a point to the first wall or obstacle in a direction.
    * @param {number} x @param {number} y @param {number} angle
    */
   distance(x, y, angle) {
@@ -63,7 +63,7 @@ export class Field {
 }
 
 /**
- * The rover. It moves when it is asked where it is: `advance` to a time, however long after the last.
+ * The rover. Its position changes only when `advance` is called with a later time.
  */
 export class Vehicle {
   /** Speeds of the tracks, m/s. */
@@ -77,12 +77,13 @@ export class Vehicle {
   /**
    * @param {Field} field
    * @param {object} options
-   * @param {number} options.time ms, at which it stands
-   * @param {number} options.speed m/s of a motor that is on
+   * @param {number} options.time time of the initial position, ms
+   * @param {number} options.speed speed of a running motor, m/s
    * @param {number} [options.x]
    * @param {number} [options.y]
    * @param {number} [options.heading]
-   * @param {(speed: number) => void} [options.onHit] has run into something, at so many m/s
+   * @param {(speed: number) => void} [options.onHit] called with the speed, m/s, when the rover hits
+   *   something
    */
   constructor(field, options) {
     const { time, speed, x = field.width / 4, y = field.height / 2, heading = 0, onHit = () => {} } = options
@@ -95,7 +96,7 @@ export class Vehicle {
     this.#onHit = onHit
   }
 
-  /** What the motors are told: 1 forward, -1 backward, 0 stop. @param {number} left @param {number} right */
+  /** Sets the motors: 1 forward, -1 backward, 0 stop. @param {number} left @param {number} right */
   drive(left, right) {
     this.#drive = { left, right }
   }
@@ -109,7 +110,10 @@ export class Vehicle {
     }
   }
 
-  /** In m: from its front to the nearest in the beam of the range finder, or Infinity out of reach. */
+  /**
+   * Returns the distance to the nearest obstacle in the beam of the range finder, m; Infinity beyond its
+   * range.
+   */
   range() {
     const { field, heading } = this
     const x = this.x + radius * Math.cos(heading)
@@ -138,7 +142,7 @@ export class Vehicle {
     if (clearance > radius + 0.02) this.isTouching = false
   }
 
-  /** It stops, and can only turn. */
+  /** Stops the rover at an obstacle. It can still turn. */
   #touch() {
     const speed = (this.left + this.right) / 2
     this.left -= speed

@@ -1,7 +1,7 @@
 import { fit } from './canvas.mjs'
 import { beam, radius, reach } from './vehicle.mjs'
 
-/** ms for which a hit is seen, and for which a track is. */
+/** Time for which hits and the track stay visible, ms. */
 const memory = 6000
 
 /** @typedef {import('./vehicle.mjs').Vehicle} Vehicle */
@@ -21,13 +21,17 @@ export function view(canvas) {
   const young = now => ({ time }) => now - time < memory
 
   return {
-    /** Metres, of a point in CSS pixels. @param {Vehicle} vehicle @param {number} x @param {number} y */
+    /**
+     * Converts a point from CSS pixels to metres.
+     *
+     * @param {Vehicle} vehicle @param {number} x @param {number} y
+     */
     place({ field }, x, y) {
       const scale = field.width / surface.width
       return { x: x * scale, y: y * scale }
     },
 
-    /** Where it has just run into something. @param {Vehicle} vehicle @param {number} time */
+    /** Adds a hit at the front of the rover. @param {Vehicle} vehicle @param {number} time */
     hit({ x, y, heading }, time) {
       hits.push({ x: x + radius * Math.cos(heading), y: y + radius * Math.sin(heading), time })
     },
@@ -39,8 +43,8 @@ export function view(canvas) {
 
     /**
      * @param {Vehicle} vehicle
-     * @param {{ now: number, seen: number, paint: string }} what seen: m to what is ahead, as the loop that
-     *   sets the motors knows
+     * @param {{ now: number, seen: number, paint: string }} what `seen`: distance to the obstacle ahead as
+     *   the actuation loop knows it, m
      */
     draw(vehicle, { now, seen, paint }) {
       const { width, height, color } = surface
@@ -116,7 +120,7 @@ export function view(canvas) {
     for (const [side, velocity] of [[-0.21, left], [0.09, right]]) {
       context.fillStyle = color('--text')
       context.fillRect(-0.26, side, 0.52, 0.12)
-      // How fast the track goes, and which way.
+      // A bar shows the speed and the direction of the track.
       context.fillStyle = color('--surface')
       context.fillRect(0, side + 0.045, 0.24 * velocity / speed, 0.03)
     }

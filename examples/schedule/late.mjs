@@ -3,14 +3,14 @@ import { on, periodic } from '../../alarms.mjs'
 import { nonPreemptive } from '../../sync.mjs'
 
 /**
- * A page that is late on purpose: inputs that are to be handled within 32 ms, a save of 120 ms every 300 ms,
- * and an index that is computed whenever nothing else is to be done.
+ * A page that misses deadlines on purpose. Inputs should be handled within 32 ms. A save of 120 ms runs every
+ * 300 ms, and an index is computed in the remaining time.
  *
- * @typedef {'nobody' | 'section' | 'stall'} Culprit how the save keeps others from running: not at all, by a
- *   critical section, or without any preemption point
+ * @typedef {'nobody' | 'section' | 'stall'} Culprit the cause of late inputs: none, the save's critical
+ *   section, or the save without any preemption point
  */
 
-/** ms from an event to the end of its handling. */
+/** Relative deadline of an input, ms. */
 export const inputDeadline = 32
 export const savePeriod = 300
 export const saveLength = 120
@@ -19,13 +19,14 @@ const inputLength = 2
 /**
  * @param {import('../../rt.mjs').Scheduler} scheduler
  * @param {object} options
- * @param {() => Culprit} options.culprit asked at each save
+ * @param {() => Culprit} options.culprit called at the start of each save
  * @param {[target: EventTarget, type: string][]} options.inputs
- * @param {(event: any) => any} [options.before] runs in the listener itself
- * @param {(what: any) => void} [options.onInput] has handled what `before` picked
- * @param {() => number} [options.now] the clock of the scheduler's host
- * @param {() => void} [options.step] a little work
- * @returns {() => void} ends it
+ * @param {(event: any) => any} [options.before] called in the listener itself
+ * @param {(what: any) => void} [options.onInput] called with the result of `before` when the input has been
+ *   handled
+ * @param {() => number} [options.now] clock of the scheduler's host
+ * @param {() => void} [options.step] performs a little work
+ * @returns {() => void} stops the page
  */
 export function beLate(scheduler, options) {
   const { culprit, inputs, before, onInput, now = () => scheduler.now(), step = () => {} } = options
@@ -50,7 +51,7 @@ export function beLate(scheduler, options) {
     for (const source of [...handlers, save, index]) source.cancel()
   }
 
-  /** Executes for so many ms, with preemption points. @param {number} ms */
+  /** Executes for `ms` ms, with preemption points. @param {number} ms */
   function* work(ms) {
     let left = ms
     let last = now()
@@ -62,13 +63,13 @@ export function beLate(scheduler, options) {
       if (left <= 0) return
       if (--budget.left <= 0) {
         yield
-        // What passed at the yield went to others.
+        // Other jobs may have run during the yield.
         last = now()
       }
     }
   }
 
-  /** Keeps the thread for so many ms. @param {number} ms */
+  /** Blocks the thread for `ms` ms. @param {number} ms */
   function occupy(ms) {
     for (const end = now() + ms; now() < end;) step()
   }

@@ -21,7 +21,7 @@ scheduler.observe(({ type, job }) => {
   if (type !== 'finish' || job.name !== 'input') return
   inputs++
   if (job.missed) late++
-  // The round has to end before it is known who executed when.
+  // Judge after the round, because the executions of a round are known only at its end.
   setTimeout(judge, 0, job.id, job.missed)
 })
 beLate(scheduler, {
@@ -43,7 +43,7 @@ element('svg').addEventListener('click', () => {
 })
 element('devtools').addEventListener('change', switchDevtools)
 
-// The settings can stand in the address: ?culprit=stall&devtools
+// The address can contain settings: ?culprit=stall&devtools
 function applyAddress() {
   const given = new URLSearchParams(location.search)
   if (given.has('culprit')) form.elements.culprit.value = given.get('culprit')
@@ -62,7 +62,7 @@ function judge(id, missed) {
   const { schedule } = gantt.panels[0]
   const row = schedule.rows.find(({ name }) => name === 'input')
   const activation = row?.ended.findLast(activation => activation.id === id)
-  // What is said is about the job that is chosen, as long as one is.
+  // While a job is selected, the verdict stays with that job.
   if (!activation || !missed && gantt.chosen) return
   const { release, deadline, ended } = activation
   const took = (ended - release).toFixed(1)

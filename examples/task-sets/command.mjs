@@ -5,11 +5,11 @@ import { processClockHost } from './process-clock.mjs'
 import { policies, spread } from './task-sets.mjs'
 
 /**
- * What the commands that run task sets in Node share: their options, the run itself, and what
- * they say about the machine.
+ * The common parts of the commands that run task sets in Node: options, the run itself, and the description
+ * of the machine.
  *
  * @typedef {object} Options
- * @property {number | number[] | 'all'} sets how many, or which
+ * @property {number | number[] | 'all'} sets number of sets, or their ids
  * @property {number} seconds
  * @property {readonly ('fcfs' | 'fp' | 'edf')[]} policies
  * @property {'cpu' | 'wall'} clock
@@ -21,12 +21,12 @@ import { policies, spread } from './task-sets.mjs'
  * @property {boolean} help
  *
  * @typedef {object} Drawing
- * @property {number} [schedule] id of the set whose schedule is shown
- * @property {number} span ms of the schedule that are shown
+ * @property {number} [schedule] id of the set whose schedule is printed
+ * @property {number} span printed part of the schedule, ms
  * @property {boolean} json
  */
 
-/** The options, as --help shows them. */
+/** The text of the options for --help. */
 export const optionsHelp = `
   --sets 10              so many of the 250 task sets, spread evenly over the utilizations; all;
                          or ids, separated by commas: 40,121 (one alone: 40,)
@@ -38,7 +38,7 @@ export const optionsHelp = `
   --min-utilization 0    leave out the sets below
   --max-utilization Infinity   leave out the sets above`
 
-/** An option of parseArgs. @param {string | undefined} value where it is not given */
+/** Describes a text option for parseArgs. @param {string | undefined} value default value */
 export const text = value => ({ type: /** @type {const} */ ('string'), default: value })
 const flag = { type: /** @type {const} */ ('boolean'), default: false }
 
@@ -58,11 +58,11 @@ const measuring = {
 const drawing = { schedule: text(undefined), span: text('150'), json: flag }
 
 /**
- * The options of a measurement.
+ * Parses the options of a measurement.
  * @param {string[]} args
- * @param {object} [more] options of the command's own, for parseArgs; their values are handed through
+ * @param {object} [more] further options of the command for parseArgs; their values are returned unchecked
  * @returns {Options & Record<string, any>}
- * @throws {TypeError | RangeError} naming the option and its value
+ * @throws {TypeError | RangeError} if an option is invalid; the message names the option and its value
  */
 export function parseOptions(args, more = {}) {
   const { values } = parseArgs({ args, options: { ...measuring, ...more } })
@@ -70,10 +70,10 @@ export function parseOptions(args, more = {}) {
 }
 
 /**
- * The options of a measurement whose schedule is shown.
+ * Parses the options of a measurement that prints a schedule.
  * @param {string[]} args
  * @returns {Options & Drawing}
- * @throws {TypeError | RangeError} naming the option and its value
+ * @throws {TypeError | RangeError} if an option is invalid; the message names the option and its value
  */
 export function parseDrawingOptions(args) {
   const options = parseOptions(args, drawing)
@@ -136,7 +136,7 @@ function atLeast0(name, text) {
 }
 
 /**
- * The sets that the options ask for, by rising utilization.
+ * Returns the sets that the options select, sorted by utilization.
  * @param {import('./task-sets.mjs').TaskSet[]} all
  * @param {Options} options
  */
@@ -152,7 +152,7 @@ export function chooseSets(all, { sets, minUtilization, maxUtilization }) {
   return all.filter(set => sets.includes(set.id))
 }
 
-/** Runtime and machine, one line. */
+/** Describes the runtime and the machine in one line. */
 export function machine() {
   const processors = cpus()
   return `Node ${process.versions.node}, ${process.platform} ${process.arch}, ` +
@@ -164,29 +164,30 @@ const clockNames = {
   wall: 'wall time'
 }
 
-/** What the columns of the overhead table mean. */
+/** Explanation of the overhead table's columns. */
 export const overheadMeaning = `Overhead: scheduler time / job time, as the scheduler accounts for it.
 Inflation: by how much rounds outlast the execution times of the jobs, all preemption points and clock reads
 included; median.`
 
-/** What the figures were measured with, one line. */
+/** Describes the conditions of a measurement in one line. */
 export function conditions({ seconds, clock, budget, slice, round }, sets) {
   return `${sets.length} task sets, ${seconds} s each after a warm-up, budget ${budget}, ` +
     `slice ${slice} ms, round ${round} ms; clock: ${clockNames[clock]}`
 }
 
 /**
- * Runs the sets, and shows on a terminal where it stands.
+ * Runs the sets, and shows the progress on a terminal.
  * @param {import('./task-sets.mjs').TaskSet[]} sets
  * @param {Options} options
- * @param {(set: import('./task-sets.mjs').TaskSet) => number} [watch] ms of a set's schedule to record
+ * @param {(set: import('./task-sets.mjs').TaskSet) => number} [watch] returns the part of a set's schedule to
+ *   record, ms
  */
 export async function measure(sets, { policies, seconds, budget, slice, round, clock }, watch = () => 0) {
   const total = sets.length * policies.length
   const hostOf = { cpu: processClockHost, wall: () => undefined }[clock]
   /** @type {import('./experiment.mjs').Result[]} */
   const results = []
-  // What the engine has never run it runs slowly: that is not to be the first set's share alone.
+  // Warm up, because code runs slowly at first. Otherwise the first set alone would pay for it.
   const warmUp = { seconds: Math.min(1, seconds) }
   for (const set of [sets[0], sets.at(-1)]) {
     for (const policy of policies) await runSet(set, { ...warmUp, policy, host: hostOf() })

@@ -8,23 +8,25 @@ import { releasesOf } from './task-sets.mjs'
  * @typedef {import('./ideal.mjs').Segment} Segment
  * @typedef {'fcfs' | 'fp' | 'edf'} PolicyName fcfs = plain JavaScript, fp = rate monotonic
  * @typedef {{ blocking(wcet: number): void, preemptible(wcet: number): Iterator<void>,
- *   longestPause?: number }} Work how a job spends its execution time
- * @typedef {Release & { started: number, finished: number, missed: boolean }} Outcome ms from the run's start
- * @typedef {{ from: number, to: number }} Round in which the scheduler held the thread
+ *   longestPause?: number }} Work the work of a job, with and without preemption points
+ * @typedef {Release & { started: number, finished: number, missed: boolean }} Outcome ms from the start of
+ *   the run
+ * @typedef {{ from: number, to: number }} Round an interval in which the scheduler had the thread
  * @typedef {{ outcomes: Outcome[], segments: Segment[], rounds: Round[], pause: number, stats?: object }} Run
- *   segments and rounds end where `watch` does; pause: the longest, ms, in which a job was kept from working
+ *   `segments` and `rounds` cover the first `watch` ms; `pause`: the longest time in which the machine kept a
+ *   job from running, ms
  * @typedef {{ host?: any, work?: Work, slice?: number, round?: number, budget?: number | 'auto',
  *   watch?: number, signal?: AbortSignal }} RunOptions
- *   watch: ms for which the schedule is recorded (default 0);
- *   signal: ends the run early, `outcomes` then has only the jobs that finished
+ *   `watch`: recorded part of the schedule, ms (default 0);
+ *   `signal`: ends the run early; `outcomes` then contains only the jobs that finished
  */
 
 const schedulers = { fp, edf }
 
-// Time 0 must not come before the last job has been spawned.
+// Delay before time 0, ms. All jobs must have been spawned by then.
 const leadTime = 20
 
-/** The page's or process's own clock and timers. */
+/** The clock and the timers of the page or the process. */
 export const wallClock = {
   now: () => performance.now(),
   after(ms, fn) {
@@ -34,8 +36,8 @@ export const wallClock = {
 }
 
 /**
- * Work that spins until it has received its execution time on the clock `now`. It does nothing but read the
- * clock: a pause between two readings is the machine's doing, not the scheduler's.
+ * Returns work that spins until it has consumed its execution time on the clock `now`. The work only reads
+ * the clock, so a pause between two readings is caused by the machine, not by the scheduler.
  * @param {() => number} now
  * @returns {Work & { longestPause: number }}
  */
@@ -63,7 +65,7 @@ export function spinning(now) {
         last = time
         if (--points.left <= 0) {
           yield
-          // What passed at the yield went to the scheduler and to other jobs, not to this one.
+          // Other jobs and the scheduler may have run during the yield.
           last = now()
         }
       }
@@ -73,22 +75,23 @@ export function spinning(now) {
 }
 
 /**
- * Runs the jobs as plain JavaScript does: each timer's callback works until it is done, in the order the
- * timers expire. All timers are set beforehand, so that blocking delays neither releases nor deadlines.
+ * Runs the jobs as plain JavaScript does: each timer's callback runs to completion, in the order in which the
+ * timers expire. All timers are set at the start, so that blocking delays neither releases nor deadlines.
  * @param {Release[]} releases
  * @param {RunOptions} [options]
  * @returns {Promise<Run>}
  */
 export async function runPlain(releases, options = {}) {
   const { host = wallClock, work = spinning(host.now), watch = 0, signal } = options
-  // Node counts a timer's delay from the beginning of the event loop's turn: begin with a new one.
+  // Node counts a timer's delay from the start of the current event-loop turn, so start in a new turn.
   await new Promise(resolve => host.after(0, resolve))
   const start = host.now() + leadTime
   /** @type {Run} */
   const run = { outcomes: [], segments: [], rounds: [], pause: 0 }
   let unfinished = releases.length
   await new Promise(resolve => {
-    // Whole delays, in order: of timers that are due together the first that was set fires first.
+    // Delays are integers, and timers are set in order: of timers with equal times, the first one set fires
+    // first.
     const cancels = releases.map((release, job) => host.after(leadTime + release.release, () => {
       const started = host.now() - start
       work.blocking(release.wcet)
@@ -109,7 +112,7 @@ export async function runPlain(releases, options = {}) {
 }
 
 /**
- * Runs the jobs on a scheduler of their own, released by its dispatcher.
+ * Runs the jobs on a new scheduler, which releases them.
  * @param {Release[]} releases
  * @param {RunOptions & { policy: 'fp' | 'edf' }} options
  * @returns {Promise<Run>}
@@ -124,7 +127,7 @@ export async function runScheduled(releases, { policy, host, watch = 0, signal, 
     name: `task ${task}`,
     release: start + release,
     deadline: period,
-    // Rate monotonic. Under edf a priority would decide ties that belong to the earlier release.
+    // Rate monotonic. Under edf, priorities would override the order of release for equal deadlines.
     priority: policy === 'fp' ? -period : 0
   }, wcet))
   const recording = watch > 0 ? record(scheduler, jobs, start, watch) : { segments: [], rounds: [] }
@@ -163,7 +166,8 @@ function record(scheduler, jobs, start, watch) {
 
   function closeRound(now, began) {
     close(now)
-    // A job that runs when a round ends goes on with the next one: when that one began is known only now.
+    // A job that runs at the end of a round resumes in the next one. Only the next round's record states its
+    // start.
     const first = segments[firstOfRound]
     if (first) first.from = Math.max(first.from, began)
     firstOfRound = segments.length
@@ -186,7 +190,7 @@ function record(scheduler, jobs, start, watch) {
   return { segments, rounds }
 }
 
-/** Before this time, ms, compiling is what a run mostly measures. */
+/** Length of the warm-up, ms. Earlier, a run mostly measures compilation. */
 export const warmUp = 500
 
 /**
@@ -194,22 +198,22 @@ export const warmUp = 500
  * @property {TaskSet} set
  * @property {PolicyName} policy
  * @property {number} seconds
- * @property {number} jobs that finished
+ * @property {number} jobs number of finished jobs
  * @property {number} misses
  * @property {number} missRatio
- * @property {number} idealMisses of the same jobs in the exact schedule
+ * @property {number} idealMisses misses of the same jobs in the exact schedule
  * @property {number} idealMissRatio
- * @property {number} beyond misses, of jobs released after the warm-up, that the exact schedule does not have
- * @property {number | null} overhead scheduler time / job time, as the scheduler accounts for it; plain
- *   JavaScript has no scheduler
- * @property {number | null} inflation time in rounds beyond the execution times of the jobs / these: all that
- *   scheduling costs, with preemption points and reading the clock
+ * @property {number} beyond misses that the exact schedule does not have, of jobs released after the warm-up
+ * @property {number | null} overhead scheduler time / job time, as the scheduler accounts for it; null for
+ *   plain JavaScript, which has no scheduler
+ * @property {number | null} inflation (time in rounds - execution times of the jobs) / execution times of the
+ *   jobs: the total cost of scheduling, including preemption points and clock readings
  * @property {Release[]} releases all planned jobs
  * @property {Outcome[]} outcomes
  * @property {Segment[]} segments
  * @property {Round[]} rounds
- * @property {number} pause the longest, ms, in which a job was kept from working
- * @property {object} [stats] the scheduler's
+ * @property {number} pause the longest time in which the machine kept a job from running, ms
+ * @property {object} [stats] statistics of the scheduler
  */
 
 /**
@@ -247,11 +251,12 @@ function compare(releases, { outcomes, stats }, policy) {
 const nameOf = ({ task, release }) => `${task}@${release}`
 
 /**
- * Runs every set under every policy, one after the other.
+ * Runs every set under every policy, one after another.
  * @param {TaskSet[]} sets
  * @param {RunOptions & { policies: readonly PolicyName[], seconds: number,
  *   before?(set: TaskSet, policy: PolicyName, done: number, total: number): void | Promise<void> }} options
- * @returns {AsyncGenerator<Result, void>} ends early, without the run in progress, once `signal` is aborted
+ * @returns {AsyncGenerator<Result, void>} ends early if `signal` is aborted, without the result of the
+ *   current run
  */
 export async function* runSets(sets, { policies, before, ...options }) {
   const total = sets.length * policies.length

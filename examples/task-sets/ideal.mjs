@@ -1,12 +1,12 @@
 /**
- * The exact schedule of one processor without overhead: what a scheduler is measured against.
+ * Computes the exact schedule of one processor without overhead, as the reference for a scheduler.
  *
  * @typedef {import('./task-sets.mjs').Release} Release
- * @typedef {{ job: number, from: number, to: number }} Segment job = index into the list of releases
+ * @typedef {{ job: number, from: number, to: number }} Segment `job`: index into the list of releases
  */
 
-// Ties run in order of release, then of task index, and never rotate. Serving by release alone is first come,
-// first served without preemption: the running job was released first, nothing that arrives precedes it.
+// Equal keys are served in order of release, then of task index, without rotation. Ordering by release alone
+// is first come, first served: a running job was released first, so no later job precedes it.
 const keys = {
   fcfs: job => job.release,
   fp: job => job.period,
@@ -14,7 +14,7 @@ const keys = {
 }
 
 /**
- * @param {Release[]} releases by release, then task index
+ * @param {Release[]} releases sorted by release, then task index
  * @param {'fcfs' | 'fp' | 'edf'} policy fp = rate monotonic
  * @returns {{ finished: number[], misses: number, segments: Segment[] }} `finished` in the order of
  *   `releases`
@@ -33,7 +33,7 @@ export function idealSchedule(releases, policy) {
   while (next < releases.length || ready.length) {
     if (!ready.length) time = Math.max(time, releases[next].release)
     while (next < releases.length && releases[next].release <= time) ready.push(next++)
-    // An index grows with release, then task: the lower one precedes on equal keys.
+    // Indexes are sorted by release, then task, so the lower index precedes on equal keys.
     const job = ready.reduce((best, other) => precedes(other, best) ? other : best)
     const end = time + left[job]
     const until = next < releases.length ? Math.min(end, releases[next].release) : end

@@ -18,7 +18,7 @@ const all = await loadTaskSets()
 let results = []
 /** @type {AbortController | null} */
 let running = null
-/** The task set whose schedule is seen. @type {import('./task-sets.mjs').TaskSet | undefined} */
+/** The task set whose schedule is shown. @type {import('./task-sets.mjs').TaskSet | undefined} */
 let drawn
 
 form.addEventListener('input', update)
@@ -37,7 +37,7 @@ applyAddress()
 update()
 if (new URLSearchParams(location.search).has('run')) form.requestSubmit()
 
-// The settings can stand in the address: ?sets=5&seconds=2&policy=fcfs&policy=edf&run
+// The address can contain settings: ?sets=5&seconds=2&policy=fcfs&policy=edf&run
 function applyAddress() {
   const given = new URLSearchParams(location.search)
   for (const [name, value] of given) {
@@ -78,7 +78,7 @@ async function run() {
   drawResults()
   fillChosen()
   animation.restart()
-  // On a small screen the ball to watch may be out of sight.
+  // Scroll to the ball, because a small screen may not show it.
   element('stage').scrollIntoView({ block: 'nearest', behavior: 'smooth' })
   const { signal } = running
   try {
@@ -105,7 +105,7 @@ async function announce(set, policy, done, total) {
   element('count').textContent = `task set ${set.id}, run ${done + 1} of ${total}`
   element('progress').value = done / total
   animation.color(policy)
-  // What is announced should be on the screen before plain JavaScript freezes it.
+  // Show the announcement before plain JavaScript freezes the page.
   await nextFrame()
   await nextFrame()
 }
@@ -116,7 +116,7 @@ function announceEnd(aborted) {
   if (!aborted) element('progress').value = 1
 }
 
-// A hidden page gets no frames; the run goes on.
+// Resolves after at most 100 ms, because a hidden page gets no frames and the run must continue.
 function nextFrame() {
   return new Promise(resolve => {
     requestAnimationFrame(resolve)
@@ -153,7 +153,7 @@ function drawResults() {
   fillFigures(rows)
 }
 
-/** Bars per bin and policy; a mark stands where the ideal schedule would be. */
+/** Draws a bar per bin and policy, with a mark at the miss ratio of the ideal schedule. */
 function drawBars(rows) {
   const svg = element('bars')
   const { width, height } = svg.getBoundingClientRect()
@@ -161,7 +161,7 @@ function drawBars(rows) {
   const left = 44
   const top = 10
   const bottom = height - 34
-  // A logarithm has no 0: everything up to 0.01 % lies on the axis.
+  // A logarithmic axis has no 0, so all ratios up to 0.01 % lie on its base line.
   const share = ratio => logarithmic ? Math.max(0, (Math.log10(ratio || 1e-4) + 4) / 4) : ratio
   const y = ratio => bottom - share(ratio) * (bottom - top)
   const marks = logarithmic ? [1e-4, 1e-3, 1e-2, 1e-1, 1] : [0, 0.25, 0.5, 0.75, 1]
@@ -238,7 +238,7 @@ function tableRow(kind, cells) {
   return row
 }
 
-/** The ball and the frame rate: moved by script, so that they stand still whenever the thread is kept. */
+/** Animates the ball and the frame rate by script, so that they stop whenever the thread is blocked. */
 function animate() {
   const strip = element('strip')
   const context = strip.getContext('2d')
@@ -251,7 +251,7 @@ function animate() {
   let frames = 0
 
   requestAnimationFrame(function frame() {
-    // Not the frame's own time stamp: that is the time at which the frame should have been.
+    // Use the current time: the timestamp of a late frame is the time at which it was due.
     const time = performance.now()
     const gap = time - last
     const range = ball.parentElement.clientWidth - ball.clientWidth - 8
@@ -271,7 +271,7 @@ function animate() {
     requestAnimationFrame(frame)
   })
 
-  // A sweep: full height is 60 frames a second, a hole is a freeze.
+  // Draws a sweep: full height means 60 frames per second, a gap means a freeze.
   function drawGap(from, to) {
     if (strip.width !== strip.clientWidth) {
       strip.width = strip.clientWidth

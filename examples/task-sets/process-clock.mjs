@@ -1,17 +1,17 @@
 import { existsSync, openSync, readSync } from 'node:fs'
 
 /**
- * A host for repeatable measurements on a shared machine, in Node only. Its clock is wall time, less the time
- * for which the system ran other processes instead of this one, plus the idle waits: these it jumps over, so
- * that a run takes no longer than its work.
+ * A host for repeatable measurements on a shared machine, for Node only. Its clock is wall time without the
+ * time in which the system ran other processes instead of this one. It skips idle waits, so that a run takes
+ * no longer than its work.
  */
 
-// Asking the system is dear: only a gap this long (ms) between two reads of the clock is worth it.
+// Minimum gap between two clock readings for which the system is queried, ms. A query is expensive.
 const suspicious = 0.05
 
 /**
- * @param {{ wall?: () => number, losses?: (() => number)[] }} [sources] in ms, for tests; each of `losses`
- *   gives at most the time for which the process was able to run and did not
+ * @param {{ wall?: () => number, losses?: (() => number)[] }} [sources] clocks for tests, ms; each of
+ *   `losses` returns a lower bound of the time in which the process was ready but did not run
  */
 export function processClockHost({ wall = () => performance.now(), losses = systemLosses() } = {}) {
   let lost = 0
@@ -20,7 +20,7 @@ export function processClockHost({ wall = () => performance.now(), losses = syst
   let references = losses.map(loss => loss())
   let posted = 0
   let turning = false
-  /** @type {{ due: number, fn: () => void }[]} by due time, then creation */
+  /** @type {{ due: number, fn: () => void }[]} sorted by due time, then creation */
   const timers = []
 
   function now() {
@@ -33,7 +33,7 @@ export function processClockHost({ wall = () => performance.now(), losses = syst
   function account(gap) {
     const before = references
     references = losses.map(loss => loss())
-    // Never more than the gap, or the clock would run backwards.
+    // Subtract at most the gap, or the clock would run backwards.
     lost += Math.min(gap, Math.max(0, ...references.map((loss, i) => loss - before[i])))
   }
 
@@ -76,8 +76,8 @@ export function processClockHost({ wall = () => performance.now(), losses = syst
   return { now, post, after }
 }
 
-// No figure of the system's is the whole truth: the CPU time of the process includes its background threads,
-// and the waiting time of its main thread, which Linux keeps, leaves out throttling. Neither exaggerates.
+// Both figures are lower bounds. The CPU time of the process includes its background threads, and the waiting
+// time of its main thread, which Linux counts, does not include throttling.
 function systemLosses() {
   return known ??= [() => performance.now() - processorTime(), ...waitingTime()]
 }

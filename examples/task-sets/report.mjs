@@ -1,23 +1,24 @@
 import { binLabel, binOf } from './task-sets.mjs'
 
 /**
- * What the results of an experiment say: figures per utilization bin, and schedules as text.
+ * Reports the results of an experiment: figures per utilization bin, and schedules as text.
  *
  * @typedef {import('./experiment.mjs').Result} Result
  * @typedef {import('./experiment.mjs').PolicyName} PolicyName
  * @typedef {{ missRatio: number, deviation: number, ideal: number, beyond: number,
- *   overhead: null | { median: number, worst: number, mean: number, deviation: number }, inflation: null | number }} Figures
- *   the ratios are means over the sets with their standard deviation, the inflation is a median
+ *   overhead: null | { median: number, worst: number, mean: number, deviation: number },
+ *   inflation: null | number }} Figures the ratios are means over the sets with their standard deviation; the
+ *   inflation is a median
  * @typedef {{ label: string, bin: number | null, sets: number, jobs: number,
- *   figures: Partial<Record<PolicyName, Figures>> }} Row bin is null for the row of all sets
+ *   figures: Partial<Record<PolicyName, Figures>> }} Row `bin`: null in the row for all sets
  */
 
-/** What the policies are called wherever a person reads them. */
+/** The display names of the policies. */
 export const policyNames = { fcfs: 'plain JavaScript', fp: 'fixed priority', edf: 'earliest deadline' }
 
 /**
  * @param {Result[]} results
- * @returns {Row[]} one per bin that has results, by utilization; the last one is for all sets
+ * @returns {Row[]} a row per bin with results, sorted by utilization, and a last row for all sets
  */
 export function summarize(results) {
   const bin = ({ set }) => binOf(set.utilization)
@@ -63,14 +64,14 @@ function deviation(values) {
   return Math.sqrt(mean(values.map(value => (value - average) ** 2)))
 }
 
-/** @param {number[]} values at least one */
+/** @param {number[]} values a non-empty list */
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** A ratio as a percentage that keeps small values apart from 0. */
+/** Formats a ratio as a percentage. Small values stay distinguishable from 0. */
 export function percent(ratio) {
   const value = ratio * 100
   if (value === 0) return '0'
@@ -78,7 +79,7 @@ export function percent(ratio) {
 }
 
 /**
- * Figure 5 as a Markdown table: miss ratios, measured / ideal, and the misses beyond the ideal ones.
+ * Returns figure 5 as a Markdown table: measured and ideal miss ratios, and the misses beyond the ideal ones.
  * @param {Row[]} rows
  * @param {readonly PolicyName[]} policies
  */
@@ -95,7 +96,8 @@ export function missTable(rows, policies) {
 }
 
 /**
- * Figure 6 as a Markdown table: scheduler time / job time, and by how much rounds outlast the work in them.
+ * Returns figure 6 as a Markdown table: scheduler time / job time, and the inflation of rounds over their
+ * work.
  * @param {Row[]} rows
  * @param {readonly PolicyName[]} policies
  */
@@ -121,16 +123,16 @@ function markdown(head, body) {
   return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n')
 }
 
-/** A longer pause of the machine (ms) can make any job late. */
+/** Maximum pause of the machine that is tolerated, ms. A longer pause can make any job late. */
 const disturbing = 5
 
-/** Splits off the runs that the machine disturbed. @param {Result[]} results */
+/** Returns the runs that the machine did not disturb. @param {Result[]} results */
 export function undisturbed(results) {
   return results.filter(({ pause }) => pause <= disturbing)
 }
 
 /**
- * How many runs the machine disturbed, and what the others missed.
+ * Reports how many runs the machine disturbed, and the misses of the other runs.
  * @param {Result[]} results
  */
 export function disturbances(results) {
@@ -142,13 +144,13 @@ export function disturbances(results) {
     `(longest pause: ${longest.toFixed(1)} ms). Beyond the ideal in the other runs: ${beyond}.`
 }
 
-/** How to read what `drawSchedule` draws. */
+/** The legend of `drawSchedule`. */
 export const scheduleLegend = '# executes   . waits   % executes past its deadline   ! waits past it'
 
 /**
- * The schedule of one run as text: a row per task with execution time, by period; a column per
- * `span / columns` ms.
- * @param {Result} result of a run that was watched for `span` ms
+ * Draws the schedule of a run as text, with a row per task that has execution time, sorted by period, and a
+ * column per `span / columns` ms.
+ * @param {Result} result result of a run whose schedule was recorded for `span` ms
  * @param {{ span?: number, columns?: number }} [options]
  */
 export function drawSchedule({ set, releases, segments, outcomes }, { span = 150, columns = 100 } = {}) {

@@ -23,7 +23,7 @@ if (request.error) {
   console.log(help)
 } else {
   const { options, sets, drawn } = request
-  // Watching costs time, so only the set that is drawn is watched, and for no longer than it is drawn.
+  // Recording costs time, so only the printed part of the printed set's schedule is recorded.
   const results = await measure(sets, options, set => set === drawn ? options.span : 0)
   if (options.json) printJson(results, options)
   else printText(results, sets, drawn, options)

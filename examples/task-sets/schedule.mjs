@@ -2,17 +2,18 @@ import { scheduleOf } from '../gantt.mjs'
 import { policyNames } from './report.mjs'
 
 /**
- * The results of an experiment as panels of a Gantt chart.
+ * Converts the results of an experiment to panels of a Gantt chart.
  *
  * @typedef {import('./experiment.mjs').Result} Result
  * @typedef {import('../gantt.mjs').TraceRecord} TraceRecord
  */
 
-/** What comes first of what happens at one time: ends before begins. */
+/** Order of records with equal times: ends before starts. */
 const ranks = { preempt: 0, finish: 0, miss: 1, round: 2, release: 3, start: 4, resume: 4 }
 
 /**
- * What a scheduler's observer would have heard of a run; plain JavaScript has none.
+ * Reconstructs the records that an observer of the scheduler would have received. Plain JavaScript has no
+ * scheduler to observe.
  * @param {Pick<Result, 'releases' | 'outcomes' | 'segments' | 'rounds'>} result
  * @returns {TraceRecord[]}
  */
@@ -23,7 +24,7 @@ export function recordsOf({ releases, outcomes, segments, rounds }) {
   const begun = new Set()
   const executions = segments.flatMap(({ job: id, from, to }, i) => {
     const job = jobs[id]
-    // It goes on: a round has ended, but nobody else came.
+    // The same job continues in the next segment: only a round has ended in between.
     const goesOn = segments[i + 1]?.job === id
     const wentOn = segments[i - 1]?.job === id
     const type = begun.has(job) ? 'resume' : 'start'
@@ -50,7 +51,7 @@ export function recordsOf({ releases, outcomes, segments, rounds }) {
 }
 
 /**
- * The schedules of one task set, a row per task with execution time / period, by period.
+ * Returns the schedules of one task set, with a row per task that has execution time, sorted by period.
  * @param {Result[]} results
  * @returns {import('../gantt.mjs').Panel[]}
  */
@@ -73,7 +74,11 @@ export function panelsOf(results) {
   })
 }
 
-/** Tasks of equal parameters have rows of their own. @param {[number, number][]} tasks */
+/**
+ * Returns the names of the rows. Tasks with equal parameters get different names.
+ *
+ * @param {[number, number][]} tasks
+ */
 function labelsOf(tasks) {
   const plain = tasks.map(([wcet, period]) => `${wcet} / ${period}`)
   const isUnique = label => plain.indexOf(label) === plain.lastIndexOf(label)

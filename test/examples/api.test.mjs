@@ -49,6 +49,14 @@ test('what is read is what is written', () => {
   assert.is(types.comments[0].tags.property.find(({ name }) => name === '[deadline]').text, 'ms after the release, > 0; default Infinity')
 })
 
+test('the API page finds the types that only reject invalid arguments', () => {
+  const page = readFileSync(new URL('../../examples/api/page.mjs', import.meta.url), 'utf8')
+  const [, word] = /text[.]startsWith\('(\w+)'\)/.exec(page)
+  const types = modules.flatMap(({ types }) => [...types.values()])
+  const found = types.filter(({ comments: [{ text }] }) => text.startsWith(word)).map(({ name }) => name)
+  assert.ok(found.includes('Checked') && found.includes('Taking'), `found ${found.join(', ')}`)
+})
+
 for (const name in examples) {
   test(`the example of ${name}`, async () => {
     const { said, wanted } = await run(name)

@@ -1,6 +1,6 @@
 import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, forceX } from 'd3-force'
 
-// Its timer must not run before the simulation is whole.
+// The timer of the simulation must not fire before the simulation is complete.
 export const scheduler = { round: Infinity }
 
 export const sizes = { small: 4, full: 300 }

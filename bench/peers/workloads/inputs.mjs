@@ -1,4 +1,4 @@
-/** What the packages work on: the same on every machine and in every run. */
+/** Inputs for the packages. They are the same on every machine and in every run. */
 import { integers, program, prose, reals } from '../../../test/corpus/inputs.mjs'
 import { seeded } from '../../../test/support/seeded.mjs'
 
@@ -27,7 +27,7 @@ export function records(count, seed = 1) {
   }))
 }
 
-/** Markdown of so many paragraphs with most that the language has. */
+/** Markdown of `count` paragraphs that uses most of the language. */
 export function markdown(count, seed = 1) {
   const random = seeded(seed)
   const words = length => prose(length, random.integer(1, 1e6)).replaceAll('\n\n', ' ')
@@ -63,7 +63,7 @@ export function markdown(count, seed = 1) {
   return Array.from({ length: count }, block).join('\n\n') + '\n'
 }
 
-/** HTML of so many elements, not all of it well formed. */
+/** HTML of `count` elements, some of which are not well formed. */
 export function html(count, seed = 1) {
   const random = seeded(seed)
   const element = depth =>
@@ -81,7 +81,7 @@ export function html(count, seed = 1) {
   return `<!doctype html><html><head><title>t</title></head><body>${Array.from({ length: count }, () => element(0)).join('\n')}</body></html>`
 }
 
-/** Cascading style sheets of so many rules. */
+/** Cascading style sheets of `count` rules. */
 export function css(count, seed = 1) {
   const random = seeded(seed)
   const colour = () => `#${random.integer(0, 0xffffff).toString(16).padStart(6, '0')}`
@@ -106,7 +106,7 @@ export function css(count, seed = 1) {
   ).join('\n')
 }
 
-/** A program in modern JavaScript of so many functions. */
+/** A program of `count` functions in modern JavaScript. */
 export function javascript(count, seed = 1) {
   const random = seeded(seed)
   return Array.from(
@@ -143,7 +143,7 @@ export function paths(count, seed = 1) {
   )
 }
 
-/** A short text for something long: its length and a hash of it, with its beginning for a reader. */
+/** Returns a short text for a long one: its length, its hash, and its beginning. */
 export function digest(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   let hash = 0
@@ -151,7 +151,7 @@ export function digest(value) {
   return `${text.length} ${hash} ${text.slice(0, 60)}`
 }
 
-/** What a call gives or throws. */
+/** Returns the result or the error of a call. */
 export function outcome(call) {
   try {
     return call()

@@ -4,7 +4,7 @@ const ROOT = 'rt.mjs/farm/'
 
 /**
  * @param {any} mqtt the package of this name
- * @param {string} url of the broker: mqtt://... from Node, ws://... from pages
+ * @param {string} url address of the broker: mqtt://... from Node, ws://... from pages
  * @returns {import('../share.mjs').Bus & { end(): void }}
  */
 export function openBus(mqtt, url) {
@@ -13,7 +13,7 @@ export function openBus(mqtt, url) {
   const client = mqtt.connect(url, { clientId: member, will, keepalive: 5, reconnectPeriod: 500 })
   /** @type {import('../share.mjs').Bus['messages']} */
   const messages = new Channel(Infinity)
-  // On each line anew, since the broker then tells what it keeps.
+  // Subscribe again on each connection: the broker then sends its retained messages.
   client.on('connect', () => client.subscribe([`${ROOT}#`], { qos: 1 }))
   client.on('message', (/** @type {string} */ topic, /** @type {Uint8Array} */ value) => {
     messages.offer({ topic: topic.slice(ROOT.length), value })
