@@ -34,6 +34,7 @@
 import { Handle } from '../alarms.mjs'
 import { extend } from '../rt.mjs'
 import { Calls } from './adopt/calls.mjs'
+import { guardEdits } from './adopt/edits.mjs'
 import { adoptHandlers } from './adopt/handlers.mjs'
 import { adoptListeners } from './adopt/listeners.mjs'
 import { adoptObservers } from './adopt/observers.mjs'
@@ -53,6 +54,9 @@ const { options: checked, wrongType } = check
  * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the
  *   newest is made; so a listener waits also where its event could be cancelled, which it cannot be any more
  *   then
+ * @property {boolean} [interleave] the callback changes no state that others use while they are suspended: it
+ *   claims nothing, and does not have to finish before the user's next edit
+ * @property {boolean} [atomic] the callback runs to completion
  */
 /**
  * @typedef {AdoptionRule & { type?: string | string[], target?: string | EventTarget | ((target: any) =>
@@ -145,6 +149,7 @@ export function adopt(target = globalThis, options = {}) {
   adoptObservers(realm)
   adoptHandlers(realm) // before the listeners: it registers native ones
   adoptListeners(realm)
+  guardEdits(realm)
   const cancel = () => {
     if (calls.isReleased) return false
     calls.release()

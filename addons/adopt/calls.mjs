@@ -5,6 +5,7 @@
 import { apply, releaseOf, scriptAddress, startsJob } from '../../alarms.mjs'
 import { extend } from '../../rt.mjs'
 import { OwnMap, OwnSet, OwnWeakMap, holderOf, nameOf } from './books.mjs'
+import { precedesEdit } from './edits.mjs'
 /** @import { Job, Scheduler } from '../../rt.mjs' */
 /** @import { AdoptionRow, AdoptionRule } from '../adopt.mjs' */
 
@@ -25,6 +26,8 @@ const { Waitable, Waiter } = extend
  * @property {any} [event]
  * @property {any} [called] what the event calls
  * @property {boolean} [isWhole] whether it runs to its end
+ * @property {(fn: (time: number) => void) => void} [nextFrame] of a frame callback: calls a function in the
+ *   next frame
  */
 
 /** A call that has not ended; as a waitable, its turn. */
@@ -36,11 +39,17 @@ class Call extends Waitable {
   isWaiting = false
   isQueued = false
 
-  /** @param {Invocation} invocation @param {number} absoluteDeadline @param {number} priority */
-  constructor(invocation, absoluteDeadline, priority) {
+  /**
+   * @param {Invocation} invocation @param {AdoptionRule} rule @param {number} absoluteDeadline
+   * @param {number} priority
+   */
+  constructor(invocation, rule, absoluteDeadline, priority) {
     super()
     const { event } = invocation
     this.invocation = invocation
+    this.rule = rule
+    /** The innermost target of its event: listeners of its parents see it too. */
+    this.target = event && (event.composedPath?.()[0] ?? event.target)
     /**
      * Where its event was when its listener was called.
      *
@@ -83,6 +92,12 @@ export class Calls {
   #pending = new OwnMap()
   /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
   #newest = new OwnWeakMap()
+  /**
+   * The latest calls of listeners that have ended, and have started asynchronous code.
+   *
+   * @type {Set<Call>}
+   */
+  #tails = new OwnSet()
   #source = Function.prototype.toString
   #unwatch
 
@@ -168,12 +183,18 @@ export class Calls {
     const { row, fn, self, args, event, called } = invocation
     if (this.isReleased || extend.page.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
-    const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
+    const { deadline = Infinity, priority: given = 0, reservation, latest = false, atomic = false } = rule
     const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(invocation, release + deadline, priority)
+    const call = new Call(invocation, rule, release + deadline, priority)
     const queue = this.#queueOf(reservation)
-    let { isWhole = false } = invocation
+    const use = this.#useOf(call)
+    let isWhole = use === TO_END
+    const options = {
+      ms: isWhole ? Infinity : undefined,
+      isInEvent: event !== undefined && (row.kind !== 'message' || use > 0) || atomic,
+      usedEvent: use === UNTIL_USE ? event : null
+    }
     const waits = call.isWaiting = queue.length > 0 && scheduler.policy.compare(queue[0], call) <= 0
     if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
     const { stalls } = row
@@ -184,21 +205,24 @@ export class Calls {
       const name = `${row.kind} ${row.name}`
       const parameters = { name, deadline, priority: given, reservation, release }
       const job = call.made = scheduler.spawn(work, parameters)
+      if (rule.interleave) extend.code.waive(job)
+      extend.page.serve(job, time => this.#postpone(queue, call, time))
       end = Waitable.of(job) // its errors are the platform's to report
       return job
     }
     this.#begun = call
     if (waits || scheduler.paused) spawn()
-    else extend.page.run(scheduler, spawn, isWhole ? Infinity : undefined)
+    else extend.page.run(scheduler, spawn, options)
     const job = /** @type {Job} */ (call.made)
     if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
       isWhole = true
-      extend.page.run(scheduler, () => job, Infinity)
+      extend.page.run(scheduler, () => job, WHOLE)
     }
     // A call that runs to completion stalls by the time of all of its steps.
     if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
     if (end.enlist(new Waiter(null, () => this.#leave(queue, call, end)))) {
       this.#count(call)
+      this.#keepTail(call)
       if (end.isFulfilled) return call.value
       throw end.outcome
     }
@@ -209,13 +233,15 @@ export class Calls {
     const { owner } = invocation
     const others = this.#pending.get(owner) ?? new OwnSet()
     this.#pending.set(owner, others.add(call))
-    if (!waits || event === undefined) return
+    if (!waits) return
+    if (event === undefined) return this.#renewTime(call)
     // Listeners of readystatechange read a state that changes while they wait.
-    if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') {
+    const mustStart = (event.cancelable || use === UNTIL_USE) && !latest || isWhole
+    if (mustStart || event.type === 'readystatechange') {
       this.#makeWay(queue, call)
       if (job.finished !== undefined) return
       call.isWaiting = false
-      extend.page.run(scheduler, () => job, isWhole ? Infinity : undefined)
+      extend.page.run(scheduler, () => job, options)
       if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
       if (end.isFulfilled) return call.value
     }
@@ -233,12 +259,26 @@ export class Calls {
     this.pending(owner, part).forEach(call => call.drop())
   }
 
+  /**
+   * How long a call stays in its event: not at all, until the last use of the event, or to its end.
+   *
+   * @param {Call} call
+   */
+  #useOf({ invocation: { fn, event, isWhole }, rule: { atomic, interleave }, target }) {
+    if (isWhole || atomic) return TO_END
+    if (event === undefined || startsJob(fn)) return 0
+    if (precedesEdit(event, target)) return TO_END
+    const use = extend.code.eventUseOf(fn)
+    // A listener that only passes its event on may interleave, if the page's author says so.
+    return interleave && use === TO_END ? 0 : use
+  }
+
   /** @param {Call} call @returns {any} the call of a twin */
   #start(call) {
     call.isWaiting = false
-    const { fn, self, args } = call.invocation
+    const { invocation: { fn, self, args }, rule: { atomic } } = call
     const isAsync = startsJob(fn) // its rest is the platform's
-    const body = isAsync ? fn : extend.preemptible(fn)
+    const body = isAsync || atomic ? fn : extend.preemptible(fn)
     const result = apply(body, self, args)
     if (body !== fn) return this.#end(call, result)
     call.value = result
@@ -288,6 +328,82 @@ export class Calls {
   }
 
   /**
+   * Moves a call in its queue after its job has been ranked anew.
+   *
+   * @param {Call[]} queue @param {Call} call @param {number} absoluteDeadline
+   */
+  #postpone(queue, call, absoluteDeadline) {
+    call.absoluteDeadline = absoluteDeadline
+    if (!call.isQueued) return
+    queue.splice(queue.indexOf(call), 1)
+    this.#insert(queue, call)
+    this.#beginNext(queue)
+  }
+
+  /** In a task of its own, so that the microtasks of this one come before. @param {Call[]} queue */
+  #beginNext(queue) {
+    if (queue[0]?.isWaiting) this.scheduler.host.post(() => { queue[0]?.wake() })
+  }
+
+  /**
+   * A frame callback that waits until the next frame has come gets the time of that frame.
+   *
+   * @param {Call} call
+   */
+  #renewTime(call) {
+    const { args, nextFrame } = call.invocation
+    nextFrame?.((/** @type {number} */ time) => {
+      if (!call.isWaiting || call.made?.finished !== undefined) return
+      args[0] = time
+      this.#renewTime(call)
+    })
+  }
+
+  /**
+   * Finishes the calls of listeners that an edit affects, and those before them in their queues. A rule can
+   * waive that.
+   *
+   * @param {(type: string, target: any) => boolean} isAffected by the type and the innermost target
+   * @returns {Call[]} the calls that can have been suspended
+   */
+  finish(isAffected) {
+    const isGuarded = (/** @type {Call} */ { rule, target, invocation: { event } }) =>
+      event !== undefined && !rule.interleave && isAffected(event.type, target)
+    /** @type {Call[]} */
+    const found = extend.membersOf(this.#tails).filter(isGuarded)
+    this.#queues.forEach(queue => {
+      const last = queue.findLastIndex(isGuarded)
+      queue.slice(0, last + 1).forEach(call => {
+        if (!call.rule.interleave) found.push(call)
+      })
+    })
+    found.forEach(call => this.#finish(call))
+    return found
+  }
+
+  /**
+   * Finishes asynchronous code that calls have started.
+   *
+   * @param {Call[]} calls @returns {boolean} whether some was suspended
+   */
+  finishTails(calls) {
+    const busy = calls.filter(({ made }) => extend.code.isBusy(/** @type {Job} */ (made)))
+    busy.forEach(call => this.#finish(call))
+    return busy.length > 0
+  }
+
+  /** @param {Call} call */
+  #finish(call) {
+    const job = /** @type {Job} */ (call.made)
+    if (call.isWaiting) call.wake()
+    const finish = () => {
+      extend.code.finish(job)
+      return job
+    }
+    extend.page.run(this.scheduler, finish, WHOLE)
+  }
+
+  /**
    * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
    *
    * @param {Call[]} queue @param {Call} call
@@ -303,7 +419,7 @@ export class Calls {
       const left = this.#until - scheduler.now()
       if (!(left > 0)) break
       first.wake()
-      extend.page.run(scheduler, () => /** @type {Job} */ (first.made), left)
+      extend.page.run(scheduler, () => /** @type {Job} */ (first.made), { ms: left })
       if (queue[0] === first) break // it waits for something else
     }
   }
@@ -318,8 +434,19 @@ export class Calls {
     if (others.size === 0) this.#pending.delete(owner)
     if (call.hasBegun) this.#count(call)
     if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
-    // In a task of its own, so that the microtasks of this one come before.
-    if (queue[0]?.isWaiting) this.scheduler.host.post(() => queue[0]?.wake())
+    this.#keepTail(call)
+    this.#beginNext(queue)
+  }
+
+  /** Keeps the call of a listener that has started asynchronous code. @param {Call} call */
+  #keepTail(call) {
+    const { made, invocation: { event } } = call
+    if (event === undefined || extend.code.isBusy(/** @type {Job} */ (made)) === undefined) return
+    this.#tails.add(call)
+    if (this.#tails.size <= MAX_TAILS) return
+    const isIdle = (/** @type {Call} */ { made }) => !extend.code.isBusy(/** @type {Job} */ (made))
+    const oldest = extend.membersOf(this.#tails).find(isIdle)
+    if (oldest !== undefined) this.#tails.delete(oldest)
   }
 
   /** @param {Call} call */
@@ -378,6 +505,14 @@ const isOwnPlace = place => place.includes(ADDRESS)
 
 /** @param {any} event */
 const placeOf = ({ target, currentTarget, eventPhase }) => ({ target, currentTarget, eventPhase })
+
+/** Maximum number of ended calls of which asynchronous code is finished before an edit. */
+const MAX_TAILS = 100
+/** How a listener uses its event: see addons/preemptify/event-use.mjs. */
+const UNTIL_USE = 1
+const TO_END = 2
+/** Options of a call that runs to its end. */
+const WHOLE = { ms: Infinity }
 
 /** The properties of an event that change on its way. */
 const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])

@@ -116,8 +116,8 @@ const nameOfElement = ({ localName, id }) => id ? `${localName}#${id}` : localNa
 const namesOn = object => Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn)
 
 /**
- * The classes with properties `on...`. A search through all classes takes 17 to 40 ms, because browsers create
- * each of them when it is read.
+ * The classes with properties `on...`. A search through all classes takes 17 to 40 ms, because browsers
+ * create each of them when it is read.
  */
 const HANDLED = [
   'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'HTMLVideoElement',

@@ -173,6 +173,7 @@ export const isOthers = fn => typeof fn === 'function' && !extend.page.isInterna
 
 /** Events whose listeners run to their ends: what they may do, they may do there only, or the page ends. */
 const WHOLE = [
+  'beforeinput', 'compositionstart', 'compositionupdate',
   'beforeunload', 'unload', 'pagehide', 'visibilitychange', 'freeze', 'beforeprint', 'submit', 'reset',
   'formdata', 'copy', 'cut', 'paste', 'dragstart', 'drop', 'navigate', 'audioprocess', 'success',
   'upgradeneeded', 'error'

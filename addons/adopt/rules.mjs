@@ -13,7 +13,8 @@ export const ADOPTION = { rules: elsewhere, scheduler: check.scheduler, warn: fl
 
 /** @param {Scheduler} scheduler @param {any} rules @returns {any} */
 export function rulesOf(scheduler, rules = {}) {
-  const checks = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere, latest: flag }
+  const parameters = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere }
+  const checks = { ...parameters, latest: flag, interleave: flag, atomic: flag }
   const eventChecks = {
     ...checks,
     type(/** @type {string} */ name, /** @type {any} */ types) {

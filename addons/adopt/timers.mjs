@@ -23,8 +23,11 @@ export function adoptTimers(realm) {
       args[0] = realm.own(/** @this {any} @param {any[]} given */ function (...given) {
         const owner = numberOf(id)
         if (calls.pending(owner, kind).length > 0) return // an interval is late
-        calls.enter({ row, fn, self: this, args: given, owner, part: kind }, { deadline, ...rules[kind] })
+        const invocation = { row, fn, self: this, args: given, owner, part: kind, nextFrame }
+        calls.enter(invocation, { deadline, ...rules[kind] })
       })
+      const nextFrame = kind !== 'frame' ? undefined : (/** @type {any} */ onFrame) =>
+        apply(native, self, [realm.own(onFrame)])
       const id = apply(native, self, args)
       return id
     })

@@ -17,7 +17,9 @@ import {
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
+import { markLastUse } from './event-use.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
+import { EVENT_USE } from './run.mjs'
 import { claimsOf, packageOf, ruleFor } from './claimed.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
@@ -253,6 +255,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
+    markLastUse(plan.draft, plan)
     plan.own = null
   }
 
@@ -706,16 +709,18 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 }
 
 /**
- * The arguments that a function may change: bit 0 is `this`, bit 1 the first parameter, and so on.
+ * The arguments that a function may change: bit 0 is `this`, bit 1 the first parameter, and so on. The bits
+ * from EVENT_USE on tell how the function uses its event, if it is a listener.
  *
  * @param {Plan} plan
  */
-function changesOf({ changes }) {
+function changesOf({ changes, eventUse: { kind } }) {
   let bits = changes.this ? 1 : 0
   for (let i = 0; i < MOST_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
-  return changes.parameters.length + (changes.others ? 1 : 0) || changes.this ? bits : 0
+  const isKnown = changes.parameters.length + (changes.others ? 1 : 0) > 0 || changes.this
+  return (isKnown ? bits : 0) | kind << EVENT_USE
 }
-const MOST_PARAMETERS = 8
+const MOST_PARAMETERS = EVENT_USE - 1
 
 /**
  * The text of a function that claims what a function without a twin uses, for the scheduler, which can wait.

@@ -363,6 +363,11 @@ export function stamp(fn, generator, entry, self = null, target = null, body, ch
   stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes })
 }
 
+/** The lowest bit of `changes` that tells how a listener uses its event. */
+export const EVENT_USE = 9
+/** The bits of `changes` for `this` and the parameters. */
+export const CHANGES = 2 ** EVENT_USE - 1
+
 /** Whether a twin is the one of an async function. @param {Twin} twin */
 export const isAsyncTwin = ({ awaited }) => awaited !== null
 

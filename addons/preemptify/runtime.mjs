@@ -13,13 +13,15 @@ import { binding, isShort, stampEngine } from './builtins.mjs'
 import { adviceFor, noteNames } from './advice.mjs'
 import { addSites, adoptSites, adoptLock, lockOf, ownLock, startingAfter, startingWith } from './claims.mjs'
 import { stampEvents } from './events.mjs'
+import { finish, isBusy } from './finish.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
-  adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, later, over, recordOf, rethrow, run, stamp, suspend, suspended, takeExpected, wait, whole
+  CHANGES, EVENT_USE, adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf,
+  forwarded, frameOf, generatorOf, later, over, recordOf, rethrow, run, stamp, suspend, suspended,
+  takeExpected, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -173,9 +175,23 @@ export { budget }
 /** What starts a job with a function. @param {any} fn @returns {any} */
 function startOf(fn) {
   const twin = twinOf(fn)
-  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes)
+  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
   const claim = isLinked ? claimerOf(fn) : undefined
   return claim === undefined ? fn : startingAfter(fn, claim)
+}
+
+/**
+ * How a listener uses its event: see `extend.code.eventUseOf`. Functions without a twin run in one piece, and
+ * those that a built-in function calls get the event as another argument, or not at all.
+ *
+ * @param {any} fn @returns {number}
+ */
+function eventUseOf(fn) {
+  const twin = twinOf(fn)
+  if (twin === undefined) return 0
+  if (twin.target === null) return twin.changes >> EVENT_USE
+  const { fn: bound, args } = twin.target
+  return args.length > 1 ? 2 : eventUseOf(bound)
 }
 
 /**
@@ -185,7 +201,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
-  }, startOf, adviceFor })
+  }, startOf, adviceFor, eventUseOf, finish, isBusy })
   if (shared in realm) link()
 }
 linkScheduler()

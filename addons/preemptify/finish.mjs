@@ -1,0 +1,46 @@
+/**
+ * addons/preemptify/finish.mjs: runs a suspended job to its end, inside of the present step.
+ *
+ * adopt() does this before the browser applies an edit of the user: in the plain page, the listeners of the
+ * edit before, and the microtasks that they have queued, have run to completion.
+ */
+
+import { extend } from '../../rt.mjs'
+import { finishStay, isClaim } from './claims.mjs'
+import { hasFamily, holderOf } from './family.mjs'
+import { undriven } from './run.mjs'
+/** @import { Job } from '../../rt.mjs' */
+
+const { code } = extend
+
+/**
+ * Runs a job, and the members of its family one after the other, until they end or wait for something else
+ * than a claim.
+ *
+ * @param {Job} job
+ */
+export function finish(job) {
+  finishJob(job)
+  for (let member = holderOf(job); member !== null; member = holderOf(job)) {
+    finishJob(member)
+    if (holderOf(job) === member) return // a part of the program that is on the stack
+  }
+}
+
+/**
+ * Whether a member of the family of a job is suspended.
+ *
+ * @param {Job} job @returns {boolean | undefined} undefined: the job has started no asynchronous code
+ */
+export const isBusy = job => hasFamily(job) ? holderOf(job) !== null : undefined
+
+/** @param {Job} job */
+function finishJob(job) {
+  while (job.finished === undefined) {
+    const waitable = code.waitOf(job)
+    if (waitable === null) {
+      undriven(() => code.runInside(job, () => code.waitOf(job) !== null))
+      if (code.waitOf(job) === null) return
+    } else if (!isClaim(waitable) || !finishStay(job) && code.waitOf(job) === waitable) return
+  }
+}
