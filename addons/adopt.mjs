@@ -128,7 +128,7 @@ const { options: checked, wrongType } = check
  *   boolean }} [options] `rules`: the first rule for events that matches by `type` and `target` counts;
  *   `target` is a selector, an EventTarget, or a function that receives the target. Default deadlines: 16 ms
  *   for input and frames; for a timer its delay, at least 16 ms; otherwise none. `warn`: whether the console
- *   warns of a callback that stalls, and again when it reaches 10, 100, ... ms; default true
+ *   names callbacks that stall for 50 ms or longer, each once, with the remedy; default true
  * @returns {{ release(): void, cancel(): boolean, report(): AdoptionRow[] }} `release` restores all functions
  *   and properties, and waiting calls run. An event whose listener calls `release` does not reach the next
  *   listeners of the same target. `cancel` is `release`; it returns `true` if the page was adopted. `report`

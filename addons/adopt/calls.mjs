@@ -38,6 +38,8 @@ class Call extends Waitable {
   value = undefined
   isWaiting = false
   isQueued = false
+  /** Whether the call runs to completion inside its event. */
+  isWhole = false
 
   /**
    * @param {Invocation} invocation @param {AdoptionRule} rule @param {number} absoluteDeadline
@@ -105,18 +107,20 @@ export class Calls {
   constructor(scheduler, target, warn) {
     const { console, reportError } = target
     this.scheduler = scheduler
+    const warned = new OwnSet()
     const fail = (/** @type {unknown} */ error) => queueMicrotask(() => { throw error })
     this.fail = reportError?.bind(target) ?? fail
     this.#unwatch = extend.page.onStall(scheduler, (job, ms) => {
-      const row = this.#callOf(job)?.invocation.row
-      if (row === undefined) return
-      const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
+      const call = this.#callOf(job)
+      if (call === undefined || call === null) return
+      const { row } = call.invocation
       addStall(row, ms)
-      if (!isWorse || !warn) return
+      if (!warn || ms < LONG_TASK || warned.has(row)) return
+      warned.add(row)
       const { kind, name, where } = row
       const place = where && `, registered at ${where},`
-      const time = `${Math.round(ms * 10) / 10} ms`
-      console?.warn(`${kind} ${name}${place} kept the thread for ${time}`.trimStart())
+      const time = `${Math.round(ms)} ms`
+      console?.warn(`${kind} ${name}${place} kept the thread for ${time}: ${remedyFor(call)}`.trimStart())
     })
   }
 
@@ -189,7 +193,7 @@ export class Calls {
     const call = new Call(invocation, rule, release + deadline, priority)
     const queue = this.#queueOf(reservation)
     const use = this.#useOf(call)
-    let isWhole = use === TO_END
+    let isWhole = call.isWhole = use === TO_END
     const options = {
       ms: isWhole ? Infinity : undefined,
       isInEvent: event !== undefined && (row.kind !== 'message' || use > 0) || atomic,
@@ -215,7 +219,7 @@ export class Calls {
     else extend.page.run(scheduler, spawn, options)
     const job = /** @type {Job} */ (call.made)
     if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
-      isWhole = true
+      isWhole = call.isWhole = true
       extend.page.run(scheduler, () => job, WHOLE)
     }
     // A call that runs to completion stalls by the time of all of its steps.
@@ -480,6 +484,15 @@ export class Calls {
   }
 }
 
+/** What keeps a call that has stalled from being preempted, and the remedy. @param {Call} call */
+function remedyFor({ invocation: { fn }, isWhole }) {
+  const hasTwin = startsJob(fn) || extend.preemptible(fn) !== fn
+  if (!hasTwin) return 'it was not rewritten; use the service worker or preemptify.import'
+  if (isWhole) return 'it has a twin but was called plainly, inside its event; move the work to a job'
+  if (startsJob(fn)) return 'it has a twin but was called plainly, up to its first await; await rt.yield()'
+  return 'it made one call of the engine, or of code that was not rewritten; see preemptify.report'
+}
+
 /** @param {AdoptionRow} row @param {number} ms */
 function addStall(row, ms) {
   row.stalls++
@@ -517,6 +530,8 @@ const WHOLE = { ms: Infinity }
 /** The properties of an event that change on its way. */
 const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 
+/** Minimum duration of a stall that the console names, ms. A long task lasts as long (W3C Long Tasks). */
+const LONG_TASK = 50
 /** Callbacks that are told apart; what comes after these is counted together. */
 const MOST_ROWS = 1000
 /** How much of a function tells it from others. */
