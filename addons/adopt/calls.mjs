@@ -7,7 +7,7 @@ import { extend } from '../../rt.mjs'
 import { OwnMap, OwnSet, OwnWeakMap, holderOf, nameOf } from './books.mjs'
 import { precedesEdit } from './edits.mjs'
 /** @import { Job, Scheduler } from '../../rt.mjs' */
-/** @import { AdoptionRow, AdoptionRule } from '../adopt.mjs' */
+/** @import { AdoptionRow, AdoptionRule, AdoptionWait } from '../adopt.mjs' */
 
 const { Waitable, Waiter } = extend
 
@@ -100,6 +100,9 @@ export class Calls {
   #tails = new OwnSet()
   #source = Function.prototype.toString
   #unwatch
+  #unwait
+  /** Notes how long the user's edit has waited for a call. @type {(row: AdoptionRow, ms: number) => void} */
+  #warnOfEdit
 
   /** @param {Scheduler} scheduler @param {any} target @param {boolean} warn */
   constructor(scheduler, target, warn) {
@@ -118,6 +121,22 @@ export class Calls {
       const time = `${Math.round(ms * 10) / 10} ms`
       console?.warn(`${kind} ${name}${place} kept the thread for ${time}`.trimStart())
     })
+    this.#unwait = extend.page.onWait(scheduler, (job, holder, location, ms) => {
+      const row = this.#callOf(job)?.invocation.row
+      const other = this.#callOf(holder)?.invocation.row
+      if (row === undefined) return
+      const rule = ruleFor(row)
+      addWait(row, { for: other === undefined ? holder.name : titleOf(other), location, ms, rule })
+      return `give adopt() the rule ${rule}`
+    })
+    this.#warnOfEdit = (/** @type {AdoptionRow} */ row, /** @type {number} */ ms) => {
+      if (ms < NOTABLE) return
+      const rule = ruleFor(row)
+      const isFirst = addWait(row, { for: "the user's next edit", location: 'the edited field', ms, rule })
+      if (!isFirst || !warn) return
+      console?.warn(`${titleOf(row)} finished before the user's next edit, for ${Math.round(ms)} ms. ` +
+        `If it only reads the field, give adopt() the rule ${rule}.`)
+    }
   }
 
   /**
@@ -164,12 +183,13 @@ export class Calls {
   release() {
     this.isReleased = true
     this.#unwatch()
+    this.#unwait()
   }
 
   report() {
     /** @type {AdoptionRow[]} */
     const rows = []
-    this.#rows.forEach(row => rows.push({ ...row }))
+    this.#rows.forEach(row => rows.push(row.waits ? { ...row, waits: row.waits.slice() } : { ...row }))
     return rows.sort((a, b) => b.time - a.time)
   }
 
@@ -400,7 +420,9 @@ export class Calls {
       extend.code.finish(job)
       return job
     }
+    const { cost } = job
     extend.page.run(this.scheduler, finish, WHOLE)
+    this.#warnOfEdit(call.invocation.row, job.cost - cost)
   }
 
   /**
@@ -479,6 +501,32 @@ export class Calls {
     })
   }
 }
+
+/** A callback for people. @param {AdoptionRow} row */
+const titleOf = ({ kind, name }) => `${kind} ${name}`
+
+/** The rule that waives the protection of a callback. @param {AdoptionRow} row */
+const ruleFor = ({ kind }) => TIMED.test(kind) ? `{ ${kind}: { interleave: true } }`
+  : `{ event: { type: '${kind}', interleave: true } }`
+/** Kinds of callbacks that have rules of their own. */
+const TIMED = /^(?:timer|frame|idle|observer|message)$/
+
+/**
+ * Adds a wait to a row, or lengthens the known wait of the same pair.
+ *
+ * @param {AdoptionRow} row @param {AdoptionWait} wait @returns {boolean} whether the pair is new
+ */
+function addWait(row, wait) {
+  const waits = row.waits ??= []
+  const known = waits.find(other => other.for === wait.for && other.location === wait.location)
+  if (known !== undefined) known.ms = Math.max(known.ms, wait.ms)
+  else if (waits.length < MAX_WAITS) waits.push(wait)
+  return known === undefined
+}
+/** Maximum number of pairs that a row lists. */
+const MAX_WAITS = 20
+/** ms that an edit may wait without a word. */
+const NOTABLE = 50
 
 /** @param {AdoptionRow} row @param {number} ms */
 function addStall(row, ms) {

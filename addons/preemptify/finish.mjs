@@ -1,8 +1,8 @@
 /**
- * addons/preemptify/finish.mjs: runs a suspended job to its end, inside of the present step.
+ * addons/preemptify/finish.mjs: runs a suspended job to completion, inside of the present step.
  *
- * adopt() does this before the browser applies an edit of the user: in the plain page, the listeners of the
- * edit before, and the microtasks that they have queued, have run to completion.
+ * adopt() does this before the browser applies an edit of the user. In the plain page, the listeners of the
+ * previous edit have ended by then. Their microtasks have ended too.
  */
 
 import { extend } from '../../rt.mjs'

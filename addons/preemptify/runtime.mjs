@@ -189,7 +189,8 @@ function startOf(fn) {
 function eventUseOf(fn) {
   const twin = twinOf(fn)
   if (twin === undefined) return 0
-  if (twin.target === null) return twin.changes >> EVENT_USE
+  const code = twin.changes >> EVENT_USE
+  if (twin.target === null) return code > 0 ? code - 1 : fn.length > 0 ? 2 : 0
   const { fn: bound, args } = twin.target
   return args.length > 1 ? 2 : eventUseOf(bound)
 }

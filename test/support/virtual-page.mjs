@@ -236,6 +236,8 @@ export function virtualPage(host) {
   return Object.assign(window, {
     host: loop,
     errors,
+    /** As the user or the platform does, in the present task. */
+    dispatchTrusted: fire,
     /** As the user or the platform does, in a task of its own. */
     fire: (target, type, options) => host.post(() => fire(target, new Event(type, options))),
     element: (name, parent) => new HTMLElement(name, parent)
