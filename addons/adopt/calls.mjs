@@ -38,6 +38,8 @@ class Call extends Waitable {
   value = undefined
   isWaiting = false
   isQueued = false
+  /** Whether a frame callback waits for claims, before its first statement. */
+  isAtEntry = false
 
   /**
    * @param {Invocation} invocation @param {AdoptionRule} rule @param {number} absoluteDeadline
@@ -253,8 +255,8 @@ export class Calls {
     const { owner } = invocation
     const others = this.#pending.get(owner) ?? new OwnSet()
     this.#pending.set(owner, others.add(call))
-    if (!waits) return
     if (event === undefined) return this.#renewTime(call)
+    if (!waits) return
     // Listeners of readystatechange read a state that changes while they wait.
     const mustStart = (event.cancelable || use === UNTIL_USE) && !latest || isWhole
     if (mustStart || event.type === 'readystatechange') {
@@ -296,10 +298,12 @@ export class Calls {
   /** @param {Call} call @returns {any} the call of a twin */
   #start(call) {
     call.isWaiting = false
-    const { invocation: { fn, self, args }, rule: { atomic } } = call
+    const { invocation: { fn, self, args, nextFrame }, rule: { atomic } } = call
     const isAsync = startsJob(fn) // its rest is the platform's
     const body = isAsync || atomic ? fn : extend.preemptible(fn)
-    const result = apply(body, self, args)
+    const note = (/** @type {boolean} */ isWaiting) => { call.isAtEntry = isWaiting }
+    const result = nextFrame === undefined || body === fn ? apply(body, self, args)
+      : extend.code.startAtEntry(fn, self, args, note)
     if (body !== fn) return this.#end(call, result)
     call.value = result
   }
@@ -372,8 +376,8 @@ export class Calls {
    */
   #renewTime(call) {
     const { args, nextFrame } = call.invocation
-    nextFrame?.((/** @type {number} */ time) => {
-      if (!call.isWaiting || call.made?.finished !== undefined) return
+    if (call.isWaiting || call.isAtEntry) nextFrame?.((/** @type {number} */ time) => {
+      if (!call.isWaiting && !call.isAtEntry || call.made?.finished !== undefined) return
       args[0] = time
       this.#renewTime(call)
     })

@@ -13,7 +13,7 @@ import { binding, isShort, stampEngine } from './builtins.mjs'
 import { adviceFor, noteNames } from './advice.mjs'
 import { addSites, adoptSites, adoptLock, lockOf, ownLock, startingAfter, startingWith } from './claims.mjs'
 import { stampEvents } from './events.mjs'
-import { finish, isBusy } from './finish.mjs'
+import { finish, isBusy, startAtEntry } from './finish.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
@@ -202,7 +202,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
-  }, startOf, adviceFor, eventUseOf, finish, isBusy })
+  }, startOf, adviceFor, eventUseOf, finish, isBusy, startAtEntry })
   if (shared in realm) link()
 }
 linkScheduler()
