@@ -2370,6 +2370,8 @@ let eventUseOf = () => 0
 let finishJob = () => {}
 /** @type {(job: Job) => boolean | undefined} */
 let isJobBusy = () => undefined
+/** @type {(fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any} */
+let startAtEntry = (fn, self, args) => apply(twinOf(fn), self, args)
 
 // Read once: a script may declare variables with the names `Reflect` and `Symbol`, which modules see too.
 const apply = Reflect.apply
@@ -5785,14 +5787,16 @@ export const extend = /* @__PURE__ */ Object.freeze({
     /**
      * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
      *   adviceFor?: (fn: any) => string | undefined, eventUseOf?: (fn: any) => number,
-     *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined }} hooks replacements of the
-     *   functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; `eventUseOf`, `finish` and
-     *   `isBusy` are described below
+     *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined,
+     *   startAtEntry?: (fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any }} hooks
+     *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; the others
+     *   are described below
      */
     link(hooks) {
       eventUseOf = hooks.eventUseOf ?? eventUseOf
       finishJob = hooks.finish ?? finishJob
       isJobBusy = hooks.isBusy ?? isJobBusy
+      startAtEntry = hooks.startAtEntry ?? startAtEntry
       twinOf = hooks.twinOf ?? twinOf
       startOf = hooks.startOf ?? startOf
       answers = hooks.answers ?? answers
@@ -5820,6 +5824,14 @@ export const extend = /* @__PURE__ */ Object.freeze({
      * @param {Job} job @returns {boolean | undefined} undefined: the job has started none
      */
     isBusy: job => isJobBusy(job),
+    /**
+     * Starts a twin whose arguments may change while it waits for the claims at its entry.
+     *
+     * @param {any} fn @param {any} self @param {any[]} args
+     * @param {(isWaiting: boolean) => void} note called when the twin begins to wait, and when it has waited
+     * @returns {any} the call of the twin
+     */
+    startAtEntry: (fn, self, args, note) => startAtEntry(fn, self, args, note),
     /**
      * Reports that a claim of a job has waited long, and returns a remedy if some listener of `onWait` knows
      * one.

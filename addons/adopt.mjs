@@ -11,8 +11,9 @@
  *     -> or the job waits for its turn, if calls of at least its rank have not ended
  *
  * Files: calls.mjs has the calls as jobs; timers, observers, listeners and handlers.mjs each adopt the
- * callbacks of one kind; realms.mjs replaces and restores properties, and keeps the page's listeners;
- * rules.mjs checks and finds rules; books.mjs has collections and properties that a page cannot affect.
+ * callbacks of one kind; edits.mjs finishes listeners before edits of the user; realms.mjs replaces and
+ * restores properties, and keeps the page's listeners; rules.mjs checks and finds rules; books.mjs has
+ * collections and properties that a page cannot affect.
  *
  * Words of these files:
  * - realm: a global object whose functions are replaced, with the listeners of its page
@@ -54,9 +55,10 @@ const { options: checked, wrongType } = check
  * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the
  *   newest is made; so a listener waits also where its event could be cancelled, which it cannot be any more
  *   then
- * @property {boolean} [interleave] the callback changes no state that others use while they are suspended: it
- *   claims nothing, and does not have to finish before the user's next edit
- * @property {boolean} [atomic] the callback runs to completion
+ * @property {boolean} [interleave] waives the protection of shared state, for example for a listener that
+ *   only reads: the callback claims nothing, need not finish before the user's next edit of its field, and
+ *   may leave its event although it passes the event on. Default: false
+ * @property {boolean} [atomic] whether the callback runs to completion in one piece. Default: false
  */
 /**
  * @typedef {AdoptionRule & { type?: string | string[], target?: string | EventTarget | ((target: any) =>
@@ -76,6 +78,16 @@ const { options: checked, wrongType } = check
  * @property {number} stalls how often it kept the thread for longer than a slice
  * @property {number} longestStall ms
  * @property {number} misses
+ * @property {AdoptionWait[]} [waits] the longest waits of at least 50 ms, one for each pair of callbacks
+ */
+/**
+ * A wait for state that two callbacks share.
+ *
+ * @typedef {object} AdoptionWait
+ * @property {string} for the other callback, or the user's next edit
+ * @property {string} location the state for which the callback waited
+ * @property {number} ms the longest wait
+ * @property {string} rule the rule that waives the protection
  */
 
 /**
@@ -103,18 +115,29 @@ const { options: checked, wrongType } = check
  * `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout, removeEventListener and
  * disconnect prevent calls that have not started.
  *
+ * Callbacks have the effects of the plain page:
+ * - A suspended listener, and the microtasks that it has queued, finish before the browser applies the user's
+ *   next edit to the same field. A listener of an event that precedes an edit directly runs to completion.
+ * - A listener stays in its event until it has called preventDefault, stopPropagation or another member that
+ *   works only there for the last time. If it passes the event on, or keeps it, it stays to its end.
+ * - Each call is a stay (see `preemptify.source`). Outside of events it waits at a conflicting claim; inside
+ *   its event it finishes the holder.
+ * - A callback that the page calls by dispatchEvent, click or focus is a part of the call that does so.
+ * - An interval that waits counts once. A frame callback that waits until the next frame gets its time.
+ *
+ * A call that has used its deadline in processor time is ranked by the present time plus that deadline, so
+ * that long input handlers leave time for frames.
+ *
  * A call that has left its event has these limits:
- * - preventDefault and stopPropagation have no effect. preventDefault works if a passive listener continues
- *   in a later listener of the same event that is not passive
- * - composedPath() is empty, and `window.event` is undefined
  * - the event does not reach listeners that the call adds
- * - the state of the target may have changed
+ * - the state of the target may have changed by other code
  * - microtasks run while the call is suspended
+ * - `window.event` is undefined, except in functions that name it `event`
  *
  * So some callbacks do not leave their event. Listeners of readystatechange start inside it. These run to
  * completion:
  * - listeners whose script waits for the event (dispatchEvent, click, focus)
- * - listeners of submit, beforeunload and other events that need an answer
+ * - listeners of submit, beforeunload, beforeinput and other events that need an answer
  * - listeners of events after which the page may be frozen
  * - listeners with data that only the event has: dragged data, `waitUntil`, a database
  * - handlers in `on...` properties of cancelable events, if they may return a value

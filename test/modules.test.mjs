@@ -84,7 +84,7 @@ rules('rewritten text imports no file of the compiler', () => {
     imports[name].forEach(visit)
   }
   visit('addons/preemptify/runtime.mjs')
-  assert.equal([...reached].sort(), ['advice', 'async-generators', 'asynchronous', 'builtins', 'claims', 'construct', 'events', 'family', 'made',
+  assert.equal([...reached].sort(), ['advice', 'async-generators', 'asynchronous', 'builtins', 'claims', 'construct', 'events', 'family', 'finish', 'made',
     'primordials', 'reactions', 'run', 'runtime', 'sorts', 'steps'].map(name => `addons/preemptify/${name}.mjs`).concat('rt.mjs'))
 })
 

@@ -7,7 +7,7 @@ import { extend } from '../../rt.mjs'
 import { OwnMap, OwnSet, OwnWeakMap, holderOf, nameOf } from './books.mjs'
 import { precedesEdit } from './edits.mjs'
 /** @import { Job, Scheduler } from '../../rt.mjs' */
-/** @import { AdoptionRow, AdoptionRule } from '../adopt.mjs' */
+/** @import { AdoptionRow, AdoptionRule, AdoptionWait } from '../adopt.mjs' */
 
 const { Waitable, Waiter } = extend
 
@@ -40,6 +40,8 @@ class Call extends Waitable {
   isQueued = false
   /** Whether the call runs to completion inside its event. */
   isWhole = false
+  /** Whether a frame callback waits for claims, before its first statement. */
+  isAtEntry = false
 
   /**
    * @param {Invocation} invocation @param {AdoptionRule} rule @param {number} absoluteDeadline
@@ -102,6 +104,9 @@ export class Calls {
   #tails = new OwnSet()
   #source = Function.prototype.toString
   #unwatch
+  #unwait
+  /** Notes how long the user's edit has waited for a call. @type {(row: AdoptionRow, ms: number) => void} */
+  #warnOfEdit
 
   /** @param {Scheduler} scheduler @param {any} target @param {boolean} warn */
   constructor(scheduler, target, warn) {
@@ -122,6 +127,22 @@ export class Calls {
       const time = `${Math.round(ms)} ms`
       console?.warn(`${kind} ${name}${place} kept the thread for ${time}: ${remedyFor(call)}`.trimStart())
     })
+    this.#unwait = extend.page.onWait(scheduler, (job, holder, location, ms) => {
+      const row = this.#callOf(job)?.invocation.row
+      const other = this.#callOf(holder)?.invocation.row
+      if (row === undefined) return
+      const rule = ruleFor(row)
+      addWait(row, { for: other === undefined ? holder.name : titleOf(other), location, ms, rule })
+      return `give adopt() the rule ${rule}`
+    })
+    this.#warnOfEdit = (/** @type {AdoptionRow} */ row, /** @type {number} */ ms) => {
+      if (ms < LONG_TASK) return
+      const rule = ruleFor(row)
+      const isFirst = addWait(row, { for: "the user's next edit", location: 'the edited field', ms, rule })
+      if (!isFirst || !warn) return
+      console?.warn(`${titleOf(row)} finished before the user's next edit, for ${Math.round(ms)} ms. ` +
+        `If it only reads the field, give adopt() the rule ${rule}.`)
+    }
   }
 
   /**
@@ -168,12 +189,13 @@ export class Calls {
   release() {
     this.isReleased = true
     this.#unwatch()
+    this.#unwait()
   }
 
   report() {
     /** @type {AdoptionRow[]} */
     const rows = []
-    this.#rows.forEach(row => rows.push({ ...row }))
+    this.#rows.forEach(row => rows.push(row.waits ? { ...row, waits: row.waits.slice() } : { ...row }))
     return rows.sort((a, b) => b.time - a.time)
   }
 
@@ -237,8 +259,8 @@ export class Calls {
     const { owner } = invocation
     const others = this.#pending.get(owner) ?? new OwnSet()
     this.#pending.set(owner, others.add(call))
-    if (!waits) return
     if (event === undefined) return this.#renewTime(call)
+    if (!waits) return
     // Listeners of readystatechange read a state that changes while they wait.
     const mustStart = (event.cancelable || use === UNTIL_USE) && !latest || isWhole
     if (mustStart || event.type === 'readystatechange') {
@@ -280,10 +302,12 @@ export class Calls {
   /** @param {Call} call @returns {any} the call of a twin */
   #start(call) {
     call.isWaiting = false
-    const { invocation: { fn, self, args }, rule: { atomic } } = call
+    const { invocation: { fn, self, args, nextFrame }, rule: { atomic } } = call
     const isAsync = startsJob(fn) // its rest is the platform's
     const body = isAsync || atomic ? fn : extend.preemptible(fn)
-    const result = apply(body, self, args)
+    const note = (/** @type {boolean} */ isWaiting) => { call.isAtEntry = isWaiting }
+    const result = nextFrame === undefined || body === fn ? apply(body, self, args)
+      : extend.code.startAtEntry(fn, self, args, note)
     if (body !== fn) return this.#end(call, result)
     call.value = result
   }
@@ -356,8 +380,8 @@ export class Calls {
    */
   #renewTime(call) {
     const { args, nextFrame } = call.invocation
-    nextFrame?.((/** @type {number} */ time) => {
-      if (!call.isWaiting || call.made?.finished !== undefined) return
+    if (call.isWaiting || call.isAtEntry) nextFrame?.((/** @type {number} */ time) => {
+      if (!call.isWaiting && !call.isAtEntry || call.made?.finished !== undefined) return
       args[0] = time
       this.#renewTime(call)
     })
@@ -404,7 +428,9 @@ export class Calls {
       extend.code.finish(job)
       return job
     }
+    const { cost } = job
     extend.page.run(this.scheduler, finish, WHOLE)
+    this.#warnOfEdit(call.invocation.row, job.cost - cost)
   }
 
   /**
@@ -493,6 +519,30 @@ function remedyFor({ invocation: { fn }, isWhole }) {
   return 'it made one call of the engine, or of code that was not rewritten; see preemptify.report'
 }
 
+/** A callback for people. @param {AdoptionRow} row */
+const titleOf = ({ kind, name }) => `${kind} ${name}`
+
+/** The rule that waives the protection of a callback. @param {AdoptionRow} row */
+const ruleFor = ({ kind }) => TIMED.test(kind) ? `{ ${kind}: { interleave: true } }`
+  : `{ event: { type: '${kind}', interleave: true } }`
+/** Kinds of callbacks that have rules of their own. */
+const TIMED = /^(?:timer|frame|idle|observer|message)$/
+
+/**
+ * Adds a wait to a row, or lengthens the known wait of the same pair.
+ *
+ * @param {AdoptionRow} row @param {AdoptionWait} wait @returns {boolean} whether the pair is new
+ */
+function addWait(row, wait) {
+  const waits = row.waits ??= []
+  const known = waits.find(other => other.for === wait.for && other.location === wait.location)
+  if (known !== undefined) known.ms = Math.max(known.ms, wait.ms)
+  else if (waits.length < MAX_WAITS) waits.push(wait)
+  return known === undefined
+}
+/** Maximum number of pairs that a row lists. */
+const MAX_WAITS = 20
+
 /** @param {AdoptionRow} row @param {number} ms */
 function addStall(row, ms) {
   row.stalls++
@@ -530,7 +580,7 @@ const WHOLE = { ms: Infinity }
 /** The properties of an event that change on its way. */
 const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 
-/** Minimum duration of a stall that the console names, ms. A long task lasts as long (W3C Long Tasks). */
+/** Minimum duration of a stall or wait that the console names, ms. A long task lasts as long (W3C Long Tasks). */
 const LONG_TASK = 50
 /** Callbacks that are told apart; what comes after these is counted together. */
 const MOST_ROWS = 1000

@@ -326,7 +326,7 @@ export class Lock {
       const { job } = claim
       this.dequeue(claim)
       this.add(job, claim.isExclusive, claim.site)
-      explain(claim, /** @type {Job} */ (job))
+      explain(claim.site, claim.holder, job, code.now(job) - claim.since)
       claim.wake()
     }
   }
@@ -407,7 +407,11 @@ function finishHolders(lock, job, isExclusive, site) {
   if (holds.length === 0) return
   sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
   if (job !== null) append(below, job)
-  pick(holds, hold => { if (!finishStay(hold.job)) warn(hold.site, site) })
+  pick(holds, hold => {
+    const since = code.now(hold.job)
+    if (!finishStay(hold.job)) return warn(hold.site, site)
+    explain(site, hold, job, code.now(hold.job) - since)
+  })
   if (job !== null) takeLast(below)
 }
 
@@ -471,14 +475,17 @@ function closesCycle(lock, job, isExclusive) {
 /** Pairs of sites that the console has been told about. @type {Set<string>} */
 const told = emptySet()
 
-/** Tells of a claim that has waited long. @param {Claim} claim @param {Job} job that has waited */
-function explain(claim, job) {
-  const { site, holder, since } = claim
-  const ms = code.now(job) - since
+/**
+ * Tells of a claim that has waited long.
+ *
+ * @param {number} site @param {Hold | undefined} holder the first claim that it waited for
+ * @param {Job | null} job the job that has waited; null: code outside of jobs @param {number} ms
+ */
+function explain(site, holder, job, ms) {
   if (ms < NOTABLE) return
   const holderSite = holder?.site ?? -1
   const location = sites.get(site)?.location ?? 'the same state'
-  const remedy = holder === undefined ? undefined : code.noteWait(job, holder.job, location, ms)
+  const remedy = holder && job ? code.noteWait(job, holder.job, location, ms) : undefined
   say(`w ${site} ${holderSite}`, `${nameOf(site)} waited ${Math.round(ms)} ms for ${nameOf(holderSite)}, ` +
     `because both use ${location}. If they may interleave, ${remedy ?? OVERRIDE}.`)
 }

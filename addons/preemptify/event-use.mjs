@@ -47,7 +47,7 @@ export function eventUse(plan) {
 }
 
 /**
- * @param {Plan} plan @param {number} index of the parameter
+ * @param {Plan} plan @param {number} index the index of the parameter
  * @param {Map<string, EventUse>} known the parameters that have been looked at
  * @returns {EventUse}
  */
@@ -98,7 +98,7 @@ function readsOnlyData({ properties }) {
 }
 
 /**
- * How a reference to an event uses it.
+ * The kind of use that a reference to an event makes.
  *
  * @param {Node} id @param {Map<string, EventUse>} known @returns {number}
  */
@@ -108,7 +108,8 @@ function kindOfUse(id, known) {
   switch (parent.type) {
     case 'AssignmentPattern': return isData(parent.left === id)
     case 'MemberExpression': return parent.object === id ? kindOfMember(parent) : TO_END
-    case 'UnaryExpression': case 'IfStatement': case 'BinaryExpression': return DATA
+    case 'UnaryExpression': case 'IfStatement': return DATA
+    case 'BinaryExpression': return isData(matches(/^[!=]==?$/, parent.operator)) // events are no numbers
     case 'LogicalExpression': return isData(parent.left === id && parent.operator === '&&')
     case 'ConditionalExpression': return isData(parent.test === id)
     case 'VariableDeclarator': return isData(parent.id.type === 'ObjectPattern' && readsOnlyData(parent.id))
@@ -117,14 +118,14 @@ function kindOfUse(id, known) {
   }
 }
 
-/** @param {Node} member of an event @returns {number} */
+/** @param {Node} member a member of an event @returns {number} */
 function kindOfMember({ property, computed }) {
   if (computed && typeof property.value !== 'string') return TO_END
   return matches(BOUND_TO_DISPATCH, computed ? property.value : property.name) ? UNTIL_USE : DATA
 }
 
 /**
- * How a function that gets an event as an argument uses it.
+ * The kind of use that a call makes of an event among its arguments.
  *
  * @param {Node} id the argument @param {Node} call @param {Map<string, EventUse>} known @returns {number}
  */
@@ -153,7 +154,19 @@ function statementOf(node, { node: { body } }) {
   return body.type !== 'BlockStatement' || node === body.body[body.body.length - 1] ? body : node
 }
 
-/** Has the functions around a reference to `window.event` stay in their events. @param {Node} id */
+/**
+ * The number by which a function is registered. The default 0 costs no text: a function with parameters stays
+ * in its event to its end, and one without leaves it.
+ *
+ * @param {Plan} plan
+ */
+export function codeOfUse({ eventUse: { kind }, node: { params } }) {
+  const hasLength = params.length > 0 && params[0].type !== 'AssignmentPattern' &&
+    params[0].type !== 'RestElement'
+  return kind === (hasLength ? TO_END : DATA) ? 0 : kind + 1
+}
+
+/** Keeps the functions around a reference to `window.event` in their events. @param {Node} id */
 export function noteWindowEvent(id) {
   for (let around = id.parent; around; around = around.parent) {
     if (isFunctionNode(around) && around.plan.isLong) around.plan.eventUse = TO_THE_END
@@ -169,7 +182,7 @@ export function noteWindowEvent(id) {
 export const saysLastUse = use => use?.kind === UNTIL_USE
 
 /**
- * Has a twin say after its last use of the event that it needs the event no longer.
+ * Lets a twin say after its last use of the event that it needs the event no longer.
  *
  * @param {Draft} draft @param {Plan} plan
  */

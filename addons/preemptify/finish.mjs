@@ -1,14 +1,16 @@
 /**
- * addons/preemptify/finish.mjs: runs a suspended job to its end, inside of the present step.
+ * addons/preemptify/finish.mjs: starts and finishes the calls of an adopted page.
  *
- * adopt() does this before the browser applies an edit of the user: in the plain page, the listeners of the
- * edit before, and the microtasks that they have queued, have run to completion.
+ * `finish` runs a suspended job to completion, inside of the present step.
+ * adopt() does this before the browser applies an edit of the user. In the plain page, the listeners of the
+ * previous edit have ended by then. Their microtasks have ended too.
  */
 
-import { extend } from '../../rt.mjs'
+import { budget, extend } from '../../rt.mjs'
 import { finishStay, isClaim } from './claims.mjs'
 import { hasFamily, holderOf } from './family.mjs'
-import { undriven } from './run.mjs'
+import { apply } from './primordials.mjs'
+import { entryOf, suspended, takeClaimAtEntry, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
 
 const { code } = extend
@@ -33,6 +35,26 @@ export function finish(job) {
  * @param {Job} job @returns {boolean | undefined} undefined: the job has started no asynchronous code
  */
 export const isBusy = job => hasFamily(job) ? holderOf(job) !== null : undefined
+
+/**
+ * Starts a twin whose arguments may change while it waits for the claims at its entry: see
+ * `extend.code.startAtEntry`.
+ *
+ * @param {any} fn @param {any} self @param {any[]} args @param {(isWaiting: boolean) => void} note
+ * @returns {Generator<any, any, any>}
+ */
+export function* startAtEntry(fn, self, args, note) {
+  for (;;) {
+    const entry = entryOf(fn)
+    const result = apply(entry, self, args)
+    if (result !== budget) return result
+    const claim = takeClaimAtEntry(entry, isClaim)
+    if (claim === null) return yield suspended()
+    note(true)
+    yield claim
+    note(false)
+  }
+}
 
 /** @param {Job} job */
 function finishJob(job) {

@@ -17,7 +17,7 @@ import {
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
-import { markLastUse } from './event-use.mjs'
+import { codeOfUse, markLastUse } from './event-use.mjs'
 import { HELPERS, standInOf } from './helpers.mjs'
 import { EVENT_USE } from './run.mjs'
 import { claimsOf, packageOf, ruleFor } from './claimed.mjs'
@@ -714,11 +714,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
  *
  * @param {Plan} plan
  */
-function changesOf({ changes, eventUse: { kind } }) {
+function changesOf(plan) {
+  const { changes } = plan
   let bits = changes.this ? 1 : 0
   for (let i = 0; i < MOST_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
   const isKnown = changes.parameters.length + (changes.others ? 1 : 0) > 0 || changes.this
-  return (isKnown ? bits : 0) | kind << EVENT_USE
+  return (isKnown ? bits : 0) | codeOfUse(plan) << EVENT_USE
 }
 const MOST_PARAMETERS = EVENT_USE - 1
 

@@ -13,7 +13,7 @@ import { binding, isShort, stampEngine } from './builtins.mjs'
 import { adviceFor, noteNames } from './advice.mjs'
 import { addSites, adoptSites, adoptLock, lockOf, ownLock, startingAfter, startingWith } from './claims.mjs'
 import { stampEvents } from './events.mjs'
-import { finish, isBusy } from './finish.mjs'
+import { finish, isBusy, startAtEntry } from './finish.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
@@ -189,7 +189,8 @@ function startOf(fn) {
 function eventUseOf(fn) {
   const twin = twinOf(fn)
   if (twin === undefined) return 0
-  if (twin.target === null) return twin.changes >> EVENT_USE
+  const code = twin.changes >> EVENT_USE
+  if (twin.target === null) return code > 0 ? code - 1 : fn.length > 0 ? 2 : 0
   const { fn: bound, args } = twin.target
   return args.length > 1 ? 2 : eventUseOf(bound)
 }
@@ -201,7 +202,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
-  }, startOf, adviceFor, eventUseOf, finish, isBusy })
+  }, startOf, adviceFor, eventUseOf, finish, isBusy, startAtEntry })
   if (shared in realm) link()
 }
 linkScheduler()
