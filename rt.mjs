@@ -109,9 +109,9 @@ const BACKGROUND = -1 // after all other jobs: a depleted reservation
 const DEPLETED = -2 // does not run
 
 /**
- * The keys by which a node is ordered. A rank never changes: a node whose keys change gets another rank, so
- * inheritance is the copy of one reference, and the reservation that pays is inherited with it (bandwidth
- * inheritance).
+ * The keys by which a node is ordered. A rank is immutable: if the keys of a node change, the node gets
+ * another rank. Inheritance therefore copies a single reference, which includes the reservation that pays
+ * (bandwidth inheritance).
  */
 class Rank {
   /**
@@ -236,8 +236,9 @@ const numberOf = ({ band, key }) => band !== 0 ? -band * Infinity : key
 
 /**
  * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last
- * extends its run for the price of one comparison. So nodes that arrive in order, as equals do, cost the same
- * among ten as among 100,000: without runs, 1000 spawned functions take 1.9 to 2.5 times as long (Node 20).
+ * extends its run at the cost of one comparison. Nodes that arrive in order, as nodes of equal rank do,
+ * therefore cost the same in a queue of 10 as in a queue of 100,000. Without runs, spawning 1000 functions is
+ * 1.9 to 2.5 times slower (Node 20).
  *
  * @template {Node} N
  */
@@ -267,7 +268,7 @@ class Queue {
   }
 
   /**
-   * @param {N} node @throws {Error} if the node is in another queue: its state and its queue have come apart
+   * @param {N} node @throws {Error} if the node is in another queue: its state and its queue are inconsistent
    */
   delete(node) {
     deleteFrom(this, node)
@@ -535,7 +536,7 @@ function parametersOf(given, task) {
 
 /** The parameters of most jobs. @type {Parameters} */
 const PLAIN = /* @__PURE__ */ Object.freeze(parametersOf(NO_OPTIONS, null))
-/** The continuation of code that is no job's: see `rt.yield`. @type {Parameters} */
+/** Parameters of a continuation outside of jobs: see `rt.yield`. @type {Parameters} */
 const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
 
 /** Whether the rank of a job holds all of its parameters. @param {Parameters} parameters */
@@ -690,7 +691,7 @@ class PromisedOutcome {
 }
 
 /**
- * All jobs without arguments share this array: 100,000 jobs at once take 0.85 of the time (Node 20).
+ * All jobs without arguments share this array: 100,000 jobs spawned together take 15 % less time (Node 20).
  *
  * @type {any[]}
  */
@@ -704,8 +705,8 @@ const REQUESTED = 1
 const THROWN = 2
 
 /**
- * The fields that only some jobs need. A job gets its own record when it first waits, or comes back from a
- * budget.
+ * The fields that only some jobs need. A job gets its own record at its first wait, or at the end of its
+ * first budget.
  */
 class Extras {
   constructor() {
@@ -833,7 +834,8 @@ export class Job {
    */
   constructor(core, work, generator, input, release) {
     if (!isCreating) throw new TypeError('jobs are made by spawn() and release()')
-    // As a node. Without `extends`: in large processes V8 does not inline base constructors.
+    // The fields of a node. There is no base class, because V8 does not inline base constructors in large
+    // programs.
     /** @internal @type {Rank} */
     this.rank = core.plainRank
     /** @internal */
@@ -880,7 +882,7 @@ export class Job {
 
   /** Unique in its scheduler, in the order of creation. */
   get id() { return this.serial }
-  /** Host timestamp, ms. */
+  /** Host timestamp of the release, ms. */
   get release() { return this.releaseTime }
   /** Host timestamp of the first dispatch, ms; undefined before. @returns {number | undefined} */
   get started() { return this.startTime }
@@ -910,7 +912,10 @@ export class Job {
   }
   /** Host timestamp, ms; Infinity without a deadline. */
   get absoluteDeadline() { return this.release + this.deadline }
-  /** Whether the job was found unfinished, or finished, after its deadline. */
+  /**
+   * Whether the job missed its deadline: it finished after the deadline, or a reading of the clock after the
+   * deadline found it unfinished.
+   */
   get missed() { return this.extras.isMissed }
   /**
    * `finished - absoluteDeadline`, signed, ms; undefined until the job has finished.
@@ -1002,7 +1007,7 @@ export class Job {
    *
    * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
    *   cancelled
-   * @throws {TypeError} in a generator job, which writes `yield`
+   * @throws {TypeError} in a generator job: write `yield` there
    */
   yield() {
     return yieldIn(this)
@@ -1029,7 +1034,7 @@ export class Job {
   get [Symbol.toStringTag]() { return 'Job' }
 
   static {
-    // Engines without explicit resource management have no such symbol.
+    // Engines without explicit resource management lack this symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
       const end = /** @this {Job} */ function () { this.cancel() }
@@ -1146,7 +1151,7 @@ class Waiter {
 
   /** Moves the waiter in its queue after the rank of its job has changed. */
   refresh() {
-    if (this.combinator !== null) this.job = this.combinator.job // the best of several
+    if (this.combinator !== null) this.job = this.combinator.job // the most eligible of several jobs
     const { job } = this
     const rank = job === null ? OUTSIDE : effectiveRank(job)
     if (rank === this.rank) return
@@ -1247,7 +1252,8 @@ class Waitable {
   }
 
   /**
-   * Acts now: `return this.fulfill(value)` or `return this.reject(error)`. An error that it throws rejects.
+   * Acts now: `return this.fulfill(value)` or `return this.reject(error)`. A thrown error rejects the
+   * waitable.
    *
    * @param {Job | null} _job the waiting job; null outside of jobs
    * @returns {boolean} `true` if it has settled; else nothing has changed
@@ -1264,12 +1270,13 @@ class Waitable {
   leave() {
     this.waiter?.queue?.delete(this.waiter)
   }
-  /** The rank of the waiting job has changed. */
+  /** Called after the rank of the waiting job has changed. */
   refresh() {}
   /** Whether waiting is forbidden in critical sections. */
   get mayBlock() { return true }
   /**
-   * Whether a cancelled job must get the outcome all the same, because it would be lost: a message, a lock.
+   * Whether a cancelled job must still receive the outcome, because a message or a lock would be lost
+   * otherwise.
    */
   get handsOver() { return false }
   /** Whether a job that wakes a job of equal rank by this operation continues until its next yield. */
@@ -1293,7 +1300,7 @@ class Waitable {
     const waiters = waiter instanceof Crowd ? waiter.members : [waiter]
     waiters.map(asWaiter).forEach(({ combinator }) => combinator?.committed(this))
   }
-  /** A member has committed. @param {Waitable} _member */
+  /** Called after a member has committed. @param {Waitable} _member */
   committed(_member) {
     this.commit()
   }
@@ -1353,8 +1360,8 @@ class Waitable {
     return this.attempt(waiter.job) || this.waitBy(waiter)
   }
   /**
-   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no two
-   * of them meet.
+   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no
+   * branch can be the partner of another one.
    *
    * @param {Waiter} waiter
    * @returns {boolean} see `enlist`
@@ -1363,7 +1370,7 @@ class Waitable {
     return this.phase >= FULFILLED || !enter(this, waiter, waiter.job)
   }
 
-  /** A waiter leaves. No effect if it does not wait. @param {Waiter} waiter */
+  /** Removes a waiter. No effect if the waiter does not wait for this. @param {Waiter} waiter */
   dismiss(waiter) {
     if (waitOf(waiter) === this) abandon(waiter)
   }
@@ -1438,7 +1445,7 @@ function attempt(waitable, job) {
  * Makes a node wait.
  *
  * @param {Waitable} waitable @param {Job | Waiter} node @param {Job | null} job
- * @returns {boolean} `false` if the waitable has settled meanwhile
+ * @returns {boolean} `false` if the waitable has settled in the meantime
  */
 function enter(waitable, node, job) {
   if (waitable.phase === WAITED) return joinCrowd(waitable, node)
@@ -1461,7 +1468,7 @@ function enter(waitable, node, job) {
 }
 
 /**
- * Adds a waiter to a waitable that waits already.
+ * Adds a waiter to a waitable that already has one.
  *
  * @param {Waitable} waitable @param {Job | Waiter} node @returns {true}
  */
@@ -1487,7 +1494,7 @@ function joinCrowd(waitable, node) {
   return true
 }
 
-/** Puts one node in the place of another one. @param {Job | Waiter} node @param {Job | Waiter} other */
+/** Replaces a node in its queue by another. @param {Job | Waiter} node @param {Job | Waiter} other */
 function replaceNode(node, other) {
   const { queue, seq } = node
   other.seq = seq
@@ -1496,7 +1503,11 @@ function replaceNode(node, other) {
   queue.insert(other)
 }
 
-/** The signal of a waitable has been aborted. @param {Waitable} waitable @param {unknown} reason */
+/**
+ * Ends the wait for a waitable whose signal was aborted.
+ *
+ * @param {Waitable} waitable @param {unknown} reason
+ */
 function endWait(waitable, reason) {
   if (waitable.phase !== WAITED) return
   waitable.leave()
@@ -1538,8 +1549,8 @@ function abandon(node) {
 }
 
 /**
- * Waitables in the order of the ranks of their jobs; equals in order of arrival. The owner inherits the rank
- * of the first waiter (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
+ * Waitables in the order of the ranks of their jobs; jobs of equal rank in order of arrival. The owner
+ * inherits the rank of the first waiter (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
  *
  * @internal
  * @extends {Queue<Job | Waiter>}
@@ -1547,8 +1558,8 @@ function abandon(node) {
 class WaitQueue extends Queue {
   /**
    * @param {Job | null} [owner]
-   * @param {(job: Job) => void} [onOwnerEnded] called when an owner has ended. The job is no owner any more
-   *   after that
+   * @param {(job: Job) => void} [onOwnerEnded] called after an owner has ended. The job is then no longer an
+   *   owner
    */
   constructor(owner = null, onOwnerEnded) {
     super()
@@ -1601,7 +1612,7 @@ class WaitQueue extends Queue {
     owned.splice(owned.indexOf(this), 1)
     updateRank(job)
   }
-  /** The owner has ended. @param {Job} job */
+  /** Removes an owner that has ended. @param {Job} job */
   orphan(job) {
     this.onOwnerEnded?.(job)
     if (job === this.holder) this.owner = null
@@ -1647,7 +1658,7 @@ class WaitQueue extends Queue {
   }
 }
 
-/** The first waiter of a queue may have changed. @param {WaitQueue} queue */
+/** Updates the ranks of the owners, because the first waiter may have changed. @param {WaitQueue} queue */
 function updateOwners({ holder, holders }) {
   if (holder !== null) updateRank(holder)
   if (holders !== null) holders.forEach(updateRank)
@@ -1659,7 +1670,7 @@ class Settlement extends Waitable {
   constructor(thenable) {
     super()
     this.thenable = thenable
-    /** How often it has been waited for: an outcome counts for the present wait only. */
+    /** Number of waits so far: an outcome counts only for the present wait. */
     this.waits = 0
   }
   get isRanked() { return false }
@@ -1679,7 +1690,7 @@ class Settlement extends Waitable {
 
 /**
  * Maximum number of thenables that resolve with each other, so that a thenable that resolves with itself
- * fails by an error.
+ * fails with an error.
  */
 const MAX_THENABLES = 1000
 
@@ -1776,8 +1787,8 @@ function effectiveRank(job) {
 }
 
 /**
- * The best of the job's own rank, or its reservation's, and those of the first waiters of the queues that it
- * owns.
+ * The best among the base rank of a job and the ranks of the first waiters of its queues. The base rank is
+ * the rank of its reservation, if it has one, or its own rank.
  *
  * @param {Job} job
  */
@@ -1895,8 +1906,8 @@ const { next, throw: raise } = generatorPrototype
 const { pop, slice } = Array.prototype
 
 /**
- * Gives a list an own element, as CreateDataProperty does. An assignment takes 2 ns instead of 150. It is the
- * same unless a prototype has the index: then it would call a setter, or fail.
+ * Adds an own element to a list, like CreateDataProperty. An assignment takes 2 ns instead of 150 ns, but it
+ * would call a setter or fail if a prototype has the index.
  *
  * @param {any} list @param {any} index an index without an element @param {any} value
  */
@@ -1917,8 +1928,8 @@ const ASYNC = -3 // in async code, which continues when the stack is empty
 const AWAY = -4 // awaits a foreign promise
 
 /**
- * Marks iterators that a job drives: driven by two jobs, one of them would end with the results of both. A
- * WeakSet instead of this property makes a yielded call 2.5 times slower (Node 20, `bench/channels.mjs`).
+ * Marks an iterator that a job drives, so that no second job can drive it and mix the results. A WeakSet
+ * instead of this property makes a yielded call 2.5 times slower (Node 20, `bench/channels.mjs`).
  */
 const driven = Symbol('driven')
 
@@ -1932,17 +1943,17 @@ function mark(iterator, isDriven) {
 /** Yields since the last charge. */
 let received = 0
 
-/** Maximum number of nested calls of a job, so that endless recursion fails by an error. */
+/** Maximum number of nested calls of a job, so that endless recursion fails with an error. */
 const MAX_CALLS = 2 ** 21
 /**
- * Maximum number of calls that end in a row before this counts as a preemption point: an error can unwind
- * millions.
+ * Maximum number of calls that return in a row without a preemption point. An error can unwind millions of
+ * calls.
  */
 const MAX_RETURNS = 64
 
-/** The extra fields of the budget that rewritten code uses: see addons/preemptify. */
+// The extra fields of the budget are for rewritten code: see addons/preemptify.
 const ROOM = 150
-/** `counts.s` of a job without a stay: no lock is held by it. */
+/** `counts.s` of a job without a stay: it equals no holder of a lock. */
 const NO_STAY = Object.freeze({})
 class Counts {
   left = 0
@@ -1960,15 +1971,19 @@ class Counts {
    * @type {Stay | typeof NO_STAY | null}
    */
   s = null
-  /** Whether rewritten code has said that its next `yield` is a point of it. */
+  /** The number of stays that hold claims of objects by identity. */
+  held = 0
+  /** The value of `held` while no job runs, otherwise 0: plain calls outside jobs claim their arguments. */
+  i = 0
+  /** Whether the next `yield` is a preemption point that rewriting has inserted. */
   isPoint = false
   /** The event that rewritten code has used for the last time. @type {any} */
   e = null
 
   /**
-   * Undefined, which rewritten code yields at a point. The read notes that the next yield is a point. The
-   * accessor belongs to the prototype: V8 stores an object with an own accessor as a table, and Fibonacci
-   * numbers in a job then take 3.6 times as long (Node 20).
+   * The value `undefined`, which rewritten code yields at a point. Reading it marks the next yield as a
+   * point. The accessor is on the prototype, because V8 stores an object with an own accessor as a
+   * dictionary: Fibonacci numbers in a job are then 3.6 times slower (Node 20).
    */
   get p() {
     if (this.stay !== null) this.isPoint = true
@@ -1993,7 +2008,7 @@ const counts = new Counts()
 export const budget = counts
 
 /**
- * A call that has started outside of the scheduler, and has yielded: the rest of it, from that yield on.
+ * The rest of a call that has started outside of the scheduler, from its latest yield on.
  *
  * @internal
  */
@@ -2026,7 +2041,8 @@ class Suspended {
     this.step = null
     const { generator } = this
     if (typeof generator.throw === 'function') return generator.throw(error)
-    // Like `yield*`, this closes an iterator without `throw`. Unlike there, the caller gets the error.
+    // Like `yield*`, this closes an iterator without `throw`. Unlike `yield*`, it throws the error to the
+    // caller.
     generator.return?.()
     throw error
   }
@@ -2101,7 +2117,7 @@ function drive(job) {
       if (!leaveCall(job)) return isThrowing ? conclude(job, value, true) : finishWith(job, value)
       input = value
       if (++returns < MAX_RETURNS) continue
-      return stopAt(job, input, isThrowing, true) // no yield is there to which a cancellation could be thrown
+      return stopAt(job, input, isThrowing, true) // there is no yield at which a cancellation could be thrown
     }
     received++
     returns = 0
@@ -2134,7 +2150,7 @@ function drive(job) {
       budget.left = left - 1
     } else if (inside === 0 && acted !== null && acted.goesOn && typeof before === 'number' && before > 1 &&
       job.core.granted > 0) {
-      // After a communication that woke an equal, the job may continue until its next other yield.
+      // After an operation that woke a job of equal rank, the job may continue until its next other yield.
       credit = before - 1
       job.core.granted++
       budget.left = 1
@@ -2166,14 +2182,14 @@ function advance(generator, input) {
   return step
 }
 
-/** Ends the stay at a `yield` that a person wrote; rewritten code says that it is at a point. */
+/** Ends the stay at a hand-written `yield`. Rewritten code marks its own points. */
 function noteYield() {
   if (counts.isPoint) counts.isPoint = false
   else endStay()
 }
 
 /**
- * Ends the stay of a job: its code has reached the scheduler by a `yield` that a person wrote, or waits.
+ * Ends the stay of a job, because its code has reached the scheduler by a hand-written `yield`, or waits.
  *
  * @param {Job} [job] default: the job whose code is on the stack
  */
@@ -2311,7 +2327,7 @@ function block(job, waitable) {
 }
 
 /**
- * Leaves a job at a point.
+ * Stops a job at a point.
  *
  * @param {Job} job @param {any} input @param {boolean} isThrowing @param {boolean} keepsInput
  */
@@ -2332,7 +2348,11 @@ function conclude(job, outcome, isError) {
   return isError ? FAILED : DONE
 }
 
-/** A result that can be awaited is awaited. @param {Job} job @param {any} result @returns {number} */
+/**
+ * Ends a job with a result. A thenable result is awaited first.
+ *
+ * @param {Job} job @param {any} result @returns {number}
+ */
 function finishWith(job, result) {
   job.generator = null
   try {
@@ -2407,7 +2427,7 @@ function start(job) {
   } catch (error) {
     return conclude(job, error, true)
   } finally {
-    // A function that called job.yield() and is no async function.
+    // A plain function has called job.yield().
     const { driver } = job.extras
     if (driver !== null && !driver.isAsync) PASSED.then(() => driver.resume(false, undefined))
   }
@@ -2442,14 +2462,14 @@ function startWith(job, result) {
 
 // Cancellation
 
-/** Whether a reason is still to be thrown, and can be thrown now. @param {Job} job @returns {boolean} */
+/** Whether a reason was not thrown yet, and can be thrown now. @param {Job} job @returns {boolean} */
 const isDoomed = job => job.extras.cancellation === REQUESTED && job.extras.sections === 0 && !isShielded(job)
 
-/** ms that an exclusive claim puts off a cancellation. */
+/** Maximum time by which an exclusive claim postpones a cancellation, ms. */
 const GRACE = 100
 
 /**
- * Whether a stay puts off the cancellation of a job, so that it leaves no half-written state.
+ * Whether a stay postpones the cancellation of a job, so that the job leaves no half-written state.
  *
  * @param {Job} job
  */
@@ -2501,7 +2521,11 @@ function abort(job, reason) {
   if (!isTask(job) || job.generator !== null) cancel(job, reason)
 }
 
-/** The claims of a cancelled job have put off its cancellation long enough. @param {Job} job */
+/**
+ * Ends the wait of a cancelled job whose claims have postponed the cancellation until now.
+ *
+ * @param {Job} job
+ */
 function stopWaitingAtLast(job) {
   if (job.extras.wait !== null && isDoomed(job)) stopWaiting(job)
 }
@@ -2523,6 +2547,7 @@ function setDispatching(core, job) {
   counts.job = job
   counts.stay = job === null ? null : job.extras.stay
   counts.s = job === null ? null : counts.stay ?? NO_STAY
+  counts.i = job === null ? counts.held : 0
 }
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0
@@ -2540,7 +2565,7 @@ const MAX_CHOICES = 8
  * THE RULE. The most eligible job runs if its level passes the system ceiling, or if it holds the top of the
  * ceiling stack. Otherwise the holder of the top runs, never a third job (Baker 1991).
  *
- * A job has its own keys, or the keys of its reservation; a better job that waits in a queue that it owns
+ * A job has its own keys, or the keys of its reservation. A more eligible job that waits in one of its queues
  * replaces them (section 4). So the first node of the ready queue is the most eligible job, and only ceilings
  * remain to be tested here.
  *
@@ -2657,9 +2682,9 @@ function switchTo(core, job) {
 }
 
 /**
- * Runs a suspended job inside of the present step, until `isOver` returns true, or the job waits or ends. The
- * job is the running one meanwhile, and is charged. No other job is chosen, and no entry of the timeline
- * fires.
+ * Runs a suspended job inside of the present step, until `isOver` returns true, or the job waits or ends.
+ * During this time, the job is the running job and is charged. No other job is chosen, and no entry of the
+ * timeline fires.
  *
  * @param {Job} job ready @param {() => boolean} isOver
  */
@@ -2706,7 +2731,7 @@ function runInside(job, isOver) {
 }
 
 /**
- * Settles the accounts of a job that has come back: charges it, ends or blocks it, fires due entries, and
+ * Settles the accounts of a job after its budget: charges it, ends or blocks it, fires due entries, and
  * rotates it at the end of its slice.
  *
  * @param {Core} core @param {Job} job @param {number} result the result of `drive`
@@ -2758,12 +2783,12 @@ function noteBlock(core, job) {
   if (core.observers !== null && wait !== null) {
     emit(core, 'block', job, { on: subjectOf(wait), ...special(wait)?.details })
   }
-  // Cancelled by the act of waiting.
+  // The act of waiting may have cancelled the job.
   if (job.status === WAITING && wait !== null && job.extras.wait === wait && isDoomed(job)) stopWaiting(job)
   if (job.status === WAITING && !wait?.isClaim) job.extras.onRest?.()
 }
 
-/** Puts a job after its equals. @param {Core} core @param {Job} job ready */
+/** Moves a job after the jobs of equal rank. @param {Core} core @param {Job} job ready */
 function rotate(core, job) {
   job.extras === NO_EXTRAS || (job.extras.sliceStart = job.cost)
   const { queue } = job
@@ -2780,7 +2805,8 @@ function rotate(core, job) {
 const MAX_EQUAL_READINGS = 1000
 
 /**
- * @param {Core} core @param {boolean} isPart whether the round is part of an event, which is not over before
+ * @param {Core} core @param {boolean} isPart whether the round is part of an event, which ends after the
+ *   round
  */
 function isRoundOver(core, isPart = false) {
   const { time, running } = core
@@ -2874,13 +2900,13 @@ function dequeue(job) {
   else queue.delete(job)
 }
 
-/** Whether only its reservation ranks a job. @param {Job} job @param {Rank} rank */
+/** Whether a job ranks by its reservation only. @param {Job} job @param {Rank} rank */
 function isGroupRank(job, rank) {
   const { group, sections } = job.extras
   return group !== null && sections === 0 && rank === group.rankFor(job)
 }
 
-/** Puts a ready job where a rank belongs. @param {Job} job a job outside of queues @param {Rank} rank */
+/** Queues a ready job by a rank. @param {Job} job a job outside of queues @param {Rank} rank */
 function placeReady(job, rank) {
   const { core, extras: { group } } = job
   if (group !== null && isGroupRank(job, rank)) {
@@ -2896,15 +2922,15 @@ function placeReady(job, rank) {
 }
 
 /**
- * Makes a job ready, after its equals. Its state and its queue change before observers are notified, because
- * observers may call anything.
+ * Makes a job ready, after the jobs of equal rank. Its state and its queue change before observers are
+ * notified, because observers may call anything.
  *
  * @param {Job} job a job outside of all queues @param {'release' | 'wake'} type the type of the record
  */
 function makeReady(job, type) {
   const { core, extras } = job
   job.status = WAITING // the group must not find it in a queue
-  // A job that wakes another one does so in the middle of its budget.
+  // A running job wakes others in the middle of its budget, so the clock must be read.
   if (extras.group !== null) extras.group.arrives(job, currentOf(core) === null ? core.time : readClock(core))
   if (job.status >= DONE) return // an observer of the replenishment has cancelled it
   job.seq = ++core.lastSeq
@@ -2942,7 +2968,7 @@ function preemptFor(job) {
   if (running.extras !== NO_EXTRAS) running.extras.sliceStart = running.cost
   if (dispatching !== core) return
   const { left } = budget // the job's code can write it
-  // The budget counts as if it had ended here: so its cost still gives the price of a point.
+  // The budget counts as ended here, so that its cost still measures the price of a point.
   if (typeof left === 'number' && left > 1) core.granted -= left - 1
   budget.left = 0
 }
@@ -3066,7 +3092,7 @@ function launch(core, work, generator, args, release, parameters, signal, admit 
 }
 
 /**
- * A job of a reservation, or with declared resources.
+ * Attaches a job to its reservation and to its declared resources.
  *
  * @param {Job} job @param {ResourceHook[]} uses @param {any} reservation
  */
@@ -3095,7 +3121,7 @@ function attach(job, uses, reservation) {
  * @typedef {(job: Job) => Waitable | null} Admission
  */
 
-/** The release of a job is due. @param {Job} job */
+/** Handles the release of a job. @param {Job} job */
 function arrive(job) {
   const { core, extras: { admit } } = job
   expectMiss(job)
@@ -3132,8 +3158,7 @@ function holdBack(job, waitable) {
 }
 
 /**
- * Sets an entry for the miss of a job; not if the job runs elsewhere, because it is late to know how it
- * ended.
+ * Sets an entry for the miss of a job, unless the job runs in another thread, whose reports are late.
  *
  * @param {Job} job
  */
@@ -3195,7 +3220,7 @@ function nextPeriod(job, release) {
 }
 
 /**
- * Changes the keys of a job; or nothing, if a resource rejects the level that a pending job would get.
+ * Changes the keys of a job. Nothing changes if a resource rejects the level that a pending job would get.
  *
  * @param {Job} job @param {number} release @param {number} deadline @param {number} priority
  */
@@ -3333,7 +3358,7 @@ function release(job, extras) {
 }
 
 /**
- * Reports the failures that no code has asked for, as the platform reports unhandled rejections.
+ * Reports the failures that no code handles, as the platform reports unhandled rejections.
  *
  * @param {Core} core
  */
@@ -3501,7 +3526,7 @@ class Group {
     this.refreshFirst()
   }
 
-  /** Puts the node where its first job belongs. */
+  /** Moves the node in the ready queue after its first job has changed. */
   refreshFirst() {
     const { core, jobs: { first } } = this
     if (this.queue !== null) core.ready.delete(this)
@@ -3512,7 +3537,7 @@ class Group {
   }
 
   /**
-   * The keys of the reservation have changed.
+   * Changes the keys of the reservation.
    *
    * @param {{ absoluteDeadline: number, priority: number, isAbove?: boolean } | 'background' | null} keys
    *   `isAbove`: above all jobs without a reservation; 'background': after all other jobs; null: depleted
@@ -3691,8 +3716,8 @@ function notifyHandlers(core, event, job) {
 }
 
 /**
- * Calls code of users that is no job's: an alarm callback, a handler. In a round its time is charged, to the
- * running job if there is one. A callback that keeps the thread for longer than a slice is named.
+ * Calls user code outside of jobs, for example an alarm callback or a handler. In a round, its time is
+ * charged, to the running job if there is one. A callback that runs longer than a slice is reported by name.
  *
  * @param {Core} core @param {string} kind
  * @param {((...args: any[]) => void) & { of?: string } | undefined} callback `of`: the name to report, if not
@@ -3819,13 +3844,13 @@ function endBudgetInPlace(core) {
 }
 
 /**
- * ms that a short automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in
+ * Duration of a short automatic budget, ms. A reading of the clock takes 1 to 2 % of it (60 to 140 ns in
  * browsers).
  */
 const SHORT_BUDGET = 0.006
 /** Minimum number of points of a short budget, if points are expensive. */
 const MIN_POINTS = 8
-/** ms that a long automatic budget is worth: alarms can be late by one budget. */
+/** Duration of a long automatic budget, ms: alarms can be late by one budget. */
 const LONG_BUDGET = 0.1
 /** Maximum number of points: more make no point cheaper (2.7 ns in budgets of 1000 as well; bench/budget). */
 const MAX_POINTS = 4096
@@ -4048,7 +4073,7 @@ function fireDue(core) {
   for (;;) {
     const entry = /** @type {Entry | null} */ (timeline.first)
     if (entry === null || entry.key > time || core.paused) break
-    // Set by an entry of this reading, for a time that is over.
+    // Another entry of this reading has set this entry for a time that has passed.
     if (entry.seq >= created && (entry.key <= timeline.firing || entry.time < entry.key)) break
     if (fired > 0 && core.time > until) {
       timeline.isLate = true
@@ -4062,7 +4087,7 @@ function fireDue(core) {
   timeline.firing = -Infinity
   timeline.due = timeline.first === null ? Infinity : timeline.first.key
   timeline.isLate &&= timeline.due <= time
-  // Jobs have a slice in between.
+  // Jobs get a slice before further entries fire.
   const hasJobs = core.running !== null || core.ready.size > 0
   core.fireFrom = timeline.isLate && hasJobs ? core.time + core.slice : -Infinity
 }
@@ -4169,14 +4194,13 @@ class EventLoop {
 //   in the first part of the function    `rt.current` is the job
 //   directly after a yield of the job    `certainJob` is the job. It is set in the microtask before the
 //                                        continuation, and reset in the microtask after it
-//   after any other await                AsyncContext knows the job; in engines without it, the job is
-//   unknown after `rt.yield()` outside of jobs   the continuation is a separate job, with priority 0 and no
-//   deadline
+//   after any other await                AsyncContext knows the job; without it, the job is unknown
+//   after `rt.yield()` outside of jobs   the continuation is a separate job without a deadline, priority 0
 
 /**
- * Microtasks after which an async job without a sign counts as waiting for a foreign promise. Each async
- * function that returns takes one: with 4, a yield in helpers four deep leaves the scheduler; with 16, one in
- * helpers 25 deep.
+ * Number of microtasks after which an async job that has not yielded counts as waiting for a foreign promise.
+ * Each async function that returns takes one microtask: with 4, a yield in helpers four deep leaves the
+ * scheduler; with 16, a yield in helpers 25 deep.
  */
 const PATIENCE = 32
 /**
@@ -4226,7 +4250,7 @@ class AsyncDriver {
     /** Whether it continues code that inherits nothing from a job. */
     this.inheritsNothing = false
     /**
-     * The job whose code continues after a yield; null if it is no job's, or if the engine knows.
+     * The job whose code continues after a yield; null outside of jobs, or if the engine has AsyncContext.
      *
      * @type {Job | null}
      */
@@ -4277,7 +4301,7 @@ class AsyncDriver {
   settle(settle, input) {
     const { owner } = this
     if (owner === null) return settle(input)
-    // Between these two microtasks run only those that await the promise.
+    // Between these two microtasks, only code that awaits the promise runs.
     PASSED.then(() => { certainJob = owner })
     settle(input)
     PASSED.then(forgetJob)
@@ -4286,7 +4310,7 @@ class AsyncDriver {
 
 /** @param {Job} job */
 const driverOf = job => extrasOf(job).driver ??= new AsyncDriver(job)
-/** Whether a job continues code that is no job's. @param {Job} job */
+/** Whether a job continues code outside of jobs. @param {Job} job */
 const isOfNoJob = ({ extras }) => extras.parameters === CONTINUATION
 /** Whether a job was spawned by `extend.task`. @param {Job} job */
 const isTask = ({ deferred }) => deferred !== null && deferred.isTask
@@ -4405,7 +4429,7 @@ function yieldAsync(core, options) {
 }
 
 /**
- * Puts a continuation before its equals, after the continuations that wait.
+ * Puts a continuation before other jobs of equal rank, after earlier continuations.
  *
  * @param {Job} job @returns {boolean} whether it is the most eligible
  */
@@ -4447,8 +4471,8 @@ function hasPeer(core, job) {
  *   budget of a job, or one callback, outlasted the slice; callbacks have names such as 'alarm tick' or
  *   'before click'. `advice` names a preemptible function that the job called plainly, and the remedy
  * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with
- *   the error of a failed job that no code has asked for by the end of the round; default: as the platform
- *   reports
+ *   the error of a failed job that no code handles by the end of the round; default: reports errors like the
+ *   platform
  */
 
 const SLICE = 1
@@ -4717,8 +4741,8 @@ export class Scheduler {
 
   /**
    * Counters since the scheduler was created; times in ms. `busy` is the time charged to jobs, alarm
-   * callbacks and handlers; `overhead` is the other time of rounds, including observers. `yields` counts how
-   * often jobs came back; `slices` how often the processor changed hands or a slice started.
+   * callbacks and handlers; `overhead` is the other time of rounds, including observers. `yields` counts the
+   * returns from jobs to the scheduler; `slices` counts switches between jobs and starts of slices.
    *
    * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
    *   misses: number, overruns: number, stalls: number, longestBudget: number, longestRound: number }}
@@ -4765,7 +4789,11 @@ export class Scheduler {
   }
 }
 
-/** The scheduler that acts. @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
+/**
+ * Returns the scheduler for an operation.
+ *
+ * @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler}
+ */
 function here(options) {
   const scheduler = options?.scheduler
   if (scheduler === undefined) return dispatching === null ? rt : dispatching.scheduler
@@ -4960,7 +4988,7 @@ function refuseAsyncGenerator(name, fn, given) {
 }
 
 /**
- * Options: an object whose own names are all known, because others would be ignored silently.
+ * Checks that an object has only known options, because other options would be ignored silently.
  *
  * @param {unknown} value @param {Record<string, Check>} checks @param {string} [of] the name of the parameter
  * @returns {any}
@@ -4977,7 +5005,7 @@ function knownOptions(value, checks, of = 'options') {
 }
 
 /**
- * Options whose values are checked too.
+ * Checks the names and the values of options.
  *
  * @param {unknown} value @param {Record<string, Check>} checks @returns {any}
  */
@@ -5148,7 +5176,7 @@ function makeHost(platform) {
       const { timeStamp, target } = /** @type {any} */ (event)
       const { timeOrigin } = performance
       const { performance: clock } = (target?.ownerDocument ?? target)?.defaultView ?? target ?? {}
-      // Events of ports and requests do not say whose they are.
+      // Events of ports and requests do not reveal their realm.
       const { timeOrigin: origin = event instanceof Object ? timeOrigin : NaN } = clock ?? {}
       return timeStamp - (timeStamp > 1e12 ? timeOrigin : timeOrigin - origin)
     },
@@ -5301,17 +5329,17 @@ function frameInterval(tried = 0) {
   }
 }
 
-/** ms by which frames come after their own time. A round that ends then finds its frame pending. */
+/** Delay of frames after their due time, ms. A round that ends then finds its frame pending. */
 const FRAME_DELAY = 2
-/** ms before a frame, in which a turn can last until the frame. */
+/** Time before a frame in which a turn can last until the frame, ms. */
 const FRAME_NEAR = 7
-/** A turn that waits longer than this, ms, waits for tasks of others. */
+/** If a turn waits longer than this, ms, it waits for other tasks of the page. */
 const CROWDED = 3
 
 /**
  * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty: a page
  * with back-to-back rounds falls to 15 frames per second. So a round ends when the frame is due, and the next
- * round waits for the frame, unless tasks of others keep the queue full anyway. Timers would do as well, but
+ * round waits for the frame, unless other tasks keep the queue full anyway. Timers could replace this, but
  * they fire late and jitter.
  *
  * @param {any} platform @param {any} scheduler the platform's @param {() => number} now
@@ -5331,7 +5359,7 @@ function pacedPost(platform, scheduler, now, hidden) {
   let due = -Infinity // the next frame
   let isRequested = false
   let isStopped = false // no frames come although the page counts as visible
-  let late = 0 // turns in a row that waited for tasks of others
+  let late = 0 // turns in a row that waited for other tasks
   let worked = 0 // ms of finished turns
   let start = Infinity // when the present turn began
   let end = -Infinity // when the latest turn ended
@@ -5398,7 +5426,7 @@ function reportToPlatform(error) {
 
 /**
  * The property by which `reservation` and `uses` reach their hooks. A hook with `waitable()` makes an object
- * that a job can yield again and again: each wait is for the waitable that this method returns.
+ * that a job can yield repeatedly: each wait uses the waitable that this method returns.
  */
 const protocol = Symbol('rt.mjs')
 
@@ -5527,9 +5555,9 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Hands on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
-   * right after it, without another task, which a browser could put off until the next frame. Nothing else
-   * may be on the stack.
+   * Passes on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
+   * right after it. This saves another task, which a browser could put off until the next frame. No other
+   * code may be on the stack.
    *
    * @param {() => void} fn @param {Scheduler[] | Set<Scheduler>} [schedulers]
    */
@@ -5547,7 +5575,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Calls a function when a job has ended; this does not count as asking for its outcome.
+   * Calls a function when a job has ended; this does not count as handling its outcome.
    *
    * @param {Job} job @param {() => void} fn
    */
@@ -5629,8 +5657,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler
-   * open: at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
+   * Calls `find` if jobs are left, but nothing is ready, will become due, or holds the scheduler open. This
+   * is tested at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
    * returns. The scheduler reports each such error object once.
    *
    * @param {Scheduler} scheduler
@@ -5646,7 +5674,11 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /** Calls a function with the reason when a signal is aborted. Returns a function that unsubscribes. */
   onAbort,
   markInternal,
-  /** The function that a job runs for a function. @param {any} fn @returns {any} */
+  /**
+   * The function that a job runs in place of a function: its twin, or itself.
+   *
+   * @param {any} fn @returns {any}
+   */
   preemptible: fn => twinOf(fn),
   /** The name of a function or task; '' if the name is not a string or cannot be read. */
   nameOf,
@@ -5683,8 +5715,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
     /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
     promiseOf,
     /**
-     * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any
-     * await in engines with AsyncContext.
+     * The job whose code calls, or null. In a microtask, the job is known directly after a yield, and in
+     * engines with AsyncContext after any await.
      *
      * @param {Scheduler} scheduler @returns {Job | null}
      */
@@ -5759,7 +5791,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
       core.stallListeners.push(fn)
       return () => { core.stallListeners = core.stallListeners.filter(other => other !== fn) }
     },
-    /** Reports that a job has kept the thread since it started. @param {Job} job */
+    /** Reports that a job has blocked the thread since it started. @param {Job} job */
     stall(job) {
       stall(job.core, job, job.cost)
     },
@@ -5789,7 +5821,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
      *   adviceFor?: (fn: any) => string | undefined, eventUseOf?: (fn: any) => number,
      *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined,
      *   startAtEntry?: (fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any }} hooks
-     *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; the others
+     *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; others
      *   are described below
      */
     link(hooks) {
@@ -5892,8 +5924,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
       extrasOf(job).onRest = fn
     },
     /**
-     * Sets the stay of a job: its claims, which the scheduler releases when the job ends, waits, or reaches
-     * it by a `yield` of hand-written code.
+     * Sets the stay of a job, which has its claims. The scheduler ends the stay when the job ends, waits, or
+     * yields in hand-written code.
      *
      * @param {Job} job @param {Stay} stay
      */
@@ -5907,7 +5939,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
     waitOf: job => job.extras.wait,
     /** Whether a job is in a critical section, where it cannot wait. @param {Job} job */
     isInSection: job => job.extras.sections > 0,
-    /** Whether a job runs inside of an event, which is not over before. @param {Job} job */
+    /** Whether a job runs inside of an event, which ends after the job's first part. @param {Job} job */
     isInEvent: ({ core }) => core.inEvent,
     /** The time of the host of a job, ms. @param {Job} job */
     now: ({ core }) => readClock(core),

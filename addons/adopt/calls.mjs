@@ -580,7 +580,7 @@ const WHOLE = { ms: Infinity }
 /** The properties of an event that change on its way. */
 const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 
-/** Minimum duration of a stall or wait that the console names, ms. A long task lasts as long (W3C Long Tasks). */
+/** Minimum duration of a stall or wait that the console names, ms: that of a long task (W3C Long Tasks). */
 const LONG_TASK = 50
 /** Callbacks that are told apart; what comes after these is counted together. */
 const MOST_ROWS = 1000

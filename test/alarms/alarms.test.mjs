@@ -31,7 +31,7 @@ function world(options = {}) {
 
 const once = suite('after and at')
 
-once('after fires in the dispatcher when its delay has passed, and passes its time', () => {
+once('after() fires in the dispatcher when its delay has passed, and passes its time', () => {
   const { host, scheduler, log } = world({ host: { start: 100 } })
   for (const ms of [10, 0.5, 0, 1e7, 3]) after(ms, time => { log.push([ms, time, host.time]) }, { scheduler })
   assert.equal(log, [])
@@ -41,7 +41,7 @@ once('after fires in the dispatcher when its delay has passed, and passes its ti
   ])
 })
 
-once('at fires at its time, or after the call if that time has passed', () => {
+once('at() fires at its time, or right after the call if that time has passed', () => {
   const { host, scheduler, log, note } = world({ host: { start: 100 } })
   at(150.25, note('future'), { scheduler })
   at(100, note('now'), { scheduler })
@@ -594,7 +594,7 @@ releasing.run()
 
 const repeating = suite('every')
 
-repeating('every fires at multiples of its period from now, or from its phase', () => {
+repeating('every() fires at multiples of its period from now, or from its phase', () => {
   const { host, scheduler, log } = world({ host: { start: 5 } })
   every(10, time => { log.push(['period', time, host.time]) }, { scheduler, count: 3 })
   every(10, time => { log.push(['phase', time, host.time]) }, { scheduler, phase: 2.5, count: 2 })
@@ -606,7 +606,7 @@ repeating('every fires at multiples of its period from now, or from its phase', 
   ])
 })
 
-repeating('every ends after count activations and keeps no timer', () => {
+repeating('every() ends after count activations and keeps no timer', () => {
   const { host, scheduler, log, note } = world()
   const alarm = every(10, note('fired'), { scheduler, count: 3 })
   host.run()
@@ -616,7 +616,7 @@ repeating('every ends after count activations and keeps no timer', () => {
   assert.equal(host.timers, [])
 })
 
-repeating('every repeats until it is cancelled, even by its own callback', () => {
+repeating('every() repeats until it is cancelled, even by its own callback', () => {
   const { host, scheduler, log, note } = world()
   const alarm = every(10, () => {
     note(alarm.time)()
@@ -666,7 +666,7 @@ repeating('a period that is not a binary fraction does not drift', () => {
   }
 })
 
-repeating('with a coarse clock and early timers, every is never early and does not drift', () => {
+repeating('every() is never early and does not drift with a coarse clock and early timers', () => {
   const { host, scheduler, trace } = world({ host: { start: 0.6, resolution: 1, early: 1 } })
   trace.stop()
   const passed = []
@@ -676,7 +676,7 @@ repeating('with a coarse clock and early timers, every is never early and does n
   assert.equal(passed, Array.from({ length: 1000 }, (_, index) => [(index + 1) * 2.5, true]))
 })
 
-repeating('after an hour of sleep, every fires once for the latest time and continues', () => {
+repeating('after an hour of sleep, every() fires once for the latest time and continues', () => {
   const { host, scheduler, log } = world()
   every(10, time => { log.push([time, host.time]) }, { scheduler, phase: 4 })
   host.run({ until: 20 })
@@ -725,7 +725,7 @@ for (const [what, work] of [['a callback', host => () => { host.advance(0.01) }]
   })
 }
 
-repeating('the latest time includes the current time and excludes times in the future', () => {
+repeating('the latest time after a sleep may be now, but is never in the future', () => {
   for (const [slept, latest] of [[39.999, 30], [40, 40], [40.001, 40]]) {
     const { host, scheduler, log } = world()
     every(10, time => { log.push(time) }, { scheduler, count: 2 })
@@ -735,7 +735,7 @@ repeating('the latest time includes the current time and excludes times in the f
   }
 })
 
-repeating('rounding errors make every neither early nor fire twice for one time', () => {
+repeating('despite rounding, every() never fires early or twice for one time', () => {
   for (const period of [0.1, 0.7, 1 / 3, 1000 / 60]) {
     const { host, scheduler } = world()
     let clock = 0.3
@@ -767,7 +767,7 @@ repeating('count limits the activations, however many times passed while the pag
   assert.equal(log, [1000, 1010, 1020])
 })
 
-repeating('jobs of every have the release times of their activations, also in catch-up', () => {
+repeating('jobs of every() are released at their activation times, also in catch-up', () => {
   const { host, scheduler, log } = world({ policy: edf })
   every(10, function* () {
     log.push([scheduler.current.release, scheduler.current.absoluteDeadline, host.time])
@@ -777,7 +777,7 @@ repeating('jobs of every have the release times of their activations, also in ca
   assert.equal(log, [[10, 18, 35], [20, 28, 35], [30, 38, 35], [40, 48, 40]])
 })
 
-repeating('every releases a job even if the previous job has not ended', () => {
+repeating('every() releases a job even if the previous job has not ended', () => {
   const { host, scheduler, log } = world()
   every(10, function* () {
     yield* execute(host, 25)

@@ -188,7 +188,7 @@ handling('skip loses events while a job runs, restart cancels the job, queue run
   assert.equal(ends('queue'), [0, 4, 8, 12, 16])
 })
 
-handling('async handlers receive only the event, and tasks are called on themselves', async () => {
+handling('async handlers receive only the event, and a task is the this of its run', async () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   on(button, 'click', async (...args) => {
@@ -252,7 +252,7 @@ handling.run()
 
 const before = suite('before')
 
-before('before runs in the listener, so preventDefault has an effect', () => {
+before('before() runs in the listener, so preventDefault has an effect', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   on(button, 'click', function* ({ defaultPrevented }) { log.push(['job', defaultPrevented]) }, {
@@ -268,7 +268,7 @@ before('before runs in the listener, so preventDefault has an effect', () => {
   assert.equal(log, [['before', false, null], ['job', true]])
 })
 
-before('the return value of before replaces the event, unless it is undefined', () => {
+before('the result of before() replaces the event, unless it is undefined', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const clicked = event('click')
@@ -285,7 +285,7 @@ before('the return value of before replaces the event, unless it is undefined', 
   ])
 })
 
-before('before sees currentTarget of the event, and the job gets the picked values', () => {
+before('before() can read currentTarget and pick values for the job', () => {
   const { host, scheduler, log } = world()
   const { form, button } = page()
   on(form, 'click', function* (argument) { log.push(argument) }, {
@@ -296,7 +296,7 @@ before('before sees currentTarget of the event, and the job gets the picked valu
   assert.equal(log, [[true, true]])
 })
 
-before('an error of before is reported, releases no job and affects no other handler', () => {
+before('an error of before() is reported and releases no job of its handler', () => {
   const { host, scheduler, log } = world({ onError: (error, job) => { log.push([error.message, job]) } })
   const { button } = page()
   on(button, 'click', function* () { log.push('job') }, { scheduler, before() { throw new Error('thrown') } })
@@ -306,7 +306,7 @@ before('an error of before is reported, releases no job and affects no other han
   assert.equal(log, [['thrown', null], 'other'])
 })
 
-before('a before that outlasts a slice is reported as a stall with its name', () => {
+before('a before() that outlasts a slice is reported as a stall with its name', () => {
   const told = []
   const { host, scheduler } = world({ slice: 1, onStall: ({ name }, ms) => { told.push(`${name} ${ms}`) } })
   const { button } = page()
@@ -317,7 +317,7 @@ before('a before that outlasts a slice is reported as a stall with its name', ()
   assert.equal(told, ['before click slow 3', 'before click 2'])
 })
 
-before('the time of before inside an alarm is charged once', () => {
+before('the time of before() inside an alarm is charged once', () => {
   const { host, scheduler } = world()
   const { button } = page()
   on(button, 'click', () => {}, { scheduler, before: () => host.advance(2) })
@@ -432,7 +432,7 @@ listening('a passive handler cannot prevent the default action', () => {
   host.run()
 })
 
-listening('a handler with once gets the first event only, even if events are nested', () => {
+listening('a handler with once: true gets only the first of nested events', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const handler = on(button, 'click', function* () { log.push('job') }, {

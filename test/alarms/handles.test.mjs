@@ -114,7 +114,7 @@ signals('the abort listener is removed when the wait ends', () => {
   assert.is(abortListeners(signal), 0)
 })
 
-signals('timeout with cancel: true cancels the job that it waits for', async () => {
+signals('timeout() with cancel: true cancels the job that it waits for', async () => {
   const { host, scheduler, log } = world()
   const slow = scheduler.spawn(execute(host, 20), { name: 'slow' })
   scheduler.spawn(function* () {
@@ -197,7 +197,7 @@ for (const late of /** @type {const} */ (['defer', 'drop'])) {
   })
 }
 
-line('frames with excess latest draws the newest frame after a long job', () => {
+line('frames() with excess: \'latest\' draws the newest frame after a long job', () => {
   const { host, scheduler, log } = world({ host: { frame: 10 }, round: 1 })
   const drawing = frames(function* (time) {
     log.push(time)
@@ -208,7 +208,7 @@ line('frames with excess latest draws the newest frame after a long job', () => 
   assert.ok(log[1] > log[0] + 10 && log[1] <= log[0] + 40, String(log))
 })
 
-line('AsyncEvent with excess skip ignores events while the job runs', () => {
+line('AsyncEvent with excess: \'skip\' ignores events while the job runs', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   event.handle(function* (name) {
@@ -222,7 +222,7 @@ line('AsyncEvent with excess skip ignores events while the job runs', () => {
   assert.equal(log, [['a', 0], ['c', 6]])
 })
 
-line('on with size and latest replaces the waiting event and keeps the new event', () => {
+line('on() with size: 1 and excess: \'latest\' keeps the newest waiting event', () => {
   const { host, scheduler, log } = world()
   const target = new EventTarget()
   const handling = on(target, 'ping', function* ({ detail }) {

@@ -125,14 +125,14 @@ testCalls({
 
 const wrong = suite('checks of single calls')
 
-wrong('periodic throws without a period in the options or the task', () => {
+wrong('periodic() throws without a period in the options or the task', () => {
   const here = world()
   const message = 'period must be a finite number > 0, got'
   assertRefusal(here, () => periodic(generate), TypeError, `${message} undefined`)
   assertRefusal(here, () => periodic(new Task(generate)), RangeError, `${message} Infinity`)
 })
 
-wrong('sporadic without options releases a job at each call', () => {
+wrong('sporadic() without options releases a job at each call', () => {
   const { scheduler } = world()
   const release = sporadic(generate, { scheduler })
   assert.equal([release(), release()].map(job => job?.state), ['ready', 'ready'])
@@ -175,12 +175,12 @@ wrong('required parameters have no default', () => {
   }
 })
 
-wrong('timeout rejects a generator', () => {
+wrong('timeout() rejects a generator', () => {
   assertRefusal(world(), () => timeout(5, generate()), TypeError,
     `awaited must be a promise, a job or a waitable, got an object (${generate().constructor.name})`)
 })
 
-wrong('timeout accepts jobs, promises, thenables and waitables', () => {
+wrong('timeout() accepts jobs, promises, thenables and waitables', () => {
   const { scheduler } = world()
   for (const awaited of [
     scheduler.spawn(generate), Promise.resolve(), { then() {} }, sleep(1), timeout(1, sleep(1))
@@ -189,7 +189,7 @@ wrong('timeout accepts jobs, promises, thenables and waitables', () => {
   }
 })
 
-wrong('frames throws on a host without animation frames', () => {
+wrong('frames() throws on a host without animation frames', () => {
   const { host, signal } = world()
   const scheduler = new Scheduler({ host: { ...host, frame: undefined } })
   const error = errorOf(() => frames(generate, { scheduler, signal }))
@@ -198,7 +198,7 @@ wrong('frames throws on a host without animation frames', () => {
   assert.is(abortListeners(signal), 0)
 })
 
-wrong('on throws if the target cannot both add and remove listeners', () => {
+wrong('on() throws if the target cannot both add and remove listeners', () => {
   const listener = () => {}
   for (const target of [{ addEventListener: listener }, { removeEventListener: listener }]) {
     assertRefusal(world(), () => on(/** @type {any} */ (target), 'ping', generate), TypeError,
@@ -216,7 +216,7 @@ wrong('an error of addEventListener is thrown, and no handler is left', () => {
   assert.ok(target.added)
 })
 
-wrong('on rejects the options of interrupt', () => {
+wrong('on() rejects the options of interrupt()', () => {
   const { io } = world()
   const options = { capacity: 2, kind: 'sporadic', depleted: 'wait', io, bottomHalf: generate }
   for (const [name, value] of Object.entries(options)) {
@@ -227,7 +227,7 @@ wrong('on rejects the options of interrupt', () => {
   }
 })
 
-wrong('AsyncEvent.handle rejects another scheduler than that of the event', () => {
+wrong('AsyncEvent.handle() rejects a scheduler other than the event\'s', () => {
   const here = world()
   const { scheduler } = world()
   const message = 'scheduler must be that of the event'

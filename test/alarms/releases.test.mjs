@@ -28,7 +28,7 @@ function spans(trace) {
 
 const releases = suite('periodic')
 
-releases('periodic releases a job every period, the first one now, with period as deadline', () => {
+releases('periodic() releases a job every period, now first, with the period as deadline', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* tick() {
     log.push(scheduler.current.deadline)
@@ -469,7 +469,7 @@ releases.run()
 
 const looping = suite('nextPeriod')
 
-looping('with nextPeriod one job continues from period to period, with its deadline', () => {
+looping('with nextPeriod() a job runs in every period, with a deadline in each', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* loop() {
     for (let round = 0; round < 3; round++) {
@@ -493,7 +493,7 @@ looping('with nextPeriod one job continues from period to period, with its deadl
   assert.is(task.jobs, 1)
 })
 
-looping('nextPeriod returns the number of missed periods', () => {
+looping('yielding nextPeriod() returns the number of missed periods', () => {
   const { host, scheduler, log } = world()
   periodic(function* () {
     for (const ms of [5, 10, 10.5, 20, 35]) {
@@ -642,7 +642,7 @@ looping('the last budget of a period is charged to that period', () => {
   assert.is(scheduler.stats().overruns, 0)
 })
 
-looping('count is the number of periods, after which the loop is cancelled unreported', () => {
+looping('after count periods the loop is cancelled without a report', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* loop() {
     try {
@@ -836,7 +836,7 @@ looping.run()
 
 const bursts = suite('sporadic')
 
-bursts('sporadic defers releases that are closer than the interarrival time', () => {
+bursts('sporadic() defers releases that are closer than the interarrival time', () => {
   const { host, scheduler, trace, work } = world()
   const release = sporadic(work(1), { interarrival: 10, deadline: 4, scheduler })
   for (const time of [0, 1, 2, 35, 44, 60]) at(time, () => { release() }, { scheduler })
@@ -963,7 +963,7 @@ function withFrames(options = {}) {
 
 const drawing = suite('frames')
 
-drawing('frames releases a job per frame with the time of the frame', () => {
+drawing('frames() releases a job per frame with the time of the frame', () => {
   const { scheduler, log, show, host } = withFrames()
   frames(function* (time) { log.push([time, host.time, scheduler.current.release]) }, { scheduler })
   for (const time of [16, 32, 48]) show(time)

@@ -26,7 +26,7 @@ function* failureOf(wait) {
 
 const moments = suite('sleep and until')
 
-moments('sleep resumes the job after exactly its time, while other jobs run', () => {
+moments('sleep() resumes the job after exactly its time, while other jobs run', () => {
   const { host, scheduler, trace } = world()
   scheduler.spawn(function* () {
     yield* execute(host, 1)
@@ -44,7 +44,7 @@ moments('sleep resumes the job after exactly its time, while other jobs run', ()
   `)
 })
 
-moments('until resumes the job at its time', () => {
+moments('until() resumes the job at its time', () => {
   const { host, scheduler, log } = world({ host: { start: 100 } })
   scheduler.spawn(function* () {
     for (const time of [130, 130, 110, 150.5]) {
@@ -336,7 +336,7 @@ limits('a wait that exceeds its timeout fails with a TimeoutError', async () => 
   assert.equal(host.timers, [])
 })
 
-limits('timeout counts from its yield and repeats its outcome', () => {
+limits('timeout() counts from its yield and repeats its outcome', () => {
   const { host, scheduler } = world()
   const limit = timeout(10, sleep(50))
   let errors

@@ -20,7 +20,7 @@ const typed = (browser, length) => browser.evaluate(length => new Promise(done =
 }), length)
 
 const tests = {
-  async 'keys become jobs by deadline, each released when it was pressed'(browser) {
+  async 'keys release jobs with the time of the press, in the order of deadlines'(browser) {
     await focus(browser)
     for (const key of ['r', 't', 'ArrowLeft', 'm']) {
       await browser.press(key)
@@ -35,7 +35,7 @@ const tests = {
     equal(await typed(browser, 3), 'rmt')
   },
 
-  async 'before prevents the default while that is possible'(browser) {
+  async 'before() can prevent the default action of a key'(browser) {
     await focus(browser)
     for (const key of ['a', 'x', 'b']) await browser.press(key)
     const entries = await browser.evaluate(() => logged(7))
@@ -43,7 +43,7 @@ const tests = {
     equal(await typed(browser, 2), 'ab')
   },
 
-  async 'before keeps a form from being sent, and picks what its job needs'(browser) {
+  async 'before() can prevent a submit and pass values to the job'(browser) {
     const address = await browser.evaluate('location.href')
     await focus(browser)
     await browser.press('v')
@@ -55,7 +55,7 @@ const tests = {
     equal(await browser.evaluate('location.href'), address)
   },
 
-  async 'clicks are handled by deadline, whatever the order of the listeners'(browser) {
+  async 'clicks are handled by deadline, in any order of the listeners'(browser) {
     await browser.click('#pad')
     deepEqual(await browser.evaluate(() => logged(3)), [
       { name: 'inner', trusted: true, at: 'pad' }, { name: 'outer', trusted: true, at: '' },
@@ -63,7 +63,7 @@ const tests = {
     ])
   },
 
-  async 'a cancelled handler hears no more, those who share its listener do'(browser) {
+  async 'a cancelled handler gets no event, while handlers with the same listener do'(browser) {
     await browser.evaluate(() => { window.end = listen() })
     const names = async count => {
       const entries = await browser.evaluate(count => logged(count), count)
@@ -76,7 +76,7 @@ const tests = {
     deepEqual(await names(3), ['inner', 'outer', 'captured'])
   },
 
-  async 'the job of every event follows its last listener, before any other task'(browser) {
+  async 'the job of an event runs right after its last listener, before other tasks'(browser) {
     const followed = () => browser.evaluate(() => logged(3))
     await browser.evaluate(() => { follow('window', 'keyup') })
     await browser.click('#pad')
@@ -87,7 +87,7 @@ const tests = {
     }
   },
 
-  async 'so do those of events that do not bubble, and of those that a script dispatches'(browser) {
+  async 'jobs of dispatched and non-bubbling events run right after the last listener'(browser) {
     await browser.evaluate(() => {
       follow('input', 'blur')
       follow('window', 'note')
@@ -111,7 +111,7 @@ const tests = {
     deepEqual(entries.slice(0, 6), ['listener', 'listener', 'listener', 'job', 'job', 'job'])
   },
 
-  async 'the jobs that never end went on meanwhile'(browser) {
+  async 'endless jobs continue while events are handled'(browser) {
     const rounds = () => browser.evaluate('[...rounds]')
     const before = await rounds()
     await browser.click('#pad')

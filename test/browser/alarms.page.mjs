@@ -214,7 +214,7 @@ test('an event releases a job with the time of the event', async () => {
   equal(log, [[1000, 'ping', true, true], [10_000, 'ping', true, true]])
 })
 
-test('before can extract the data of a message for its job', async () => {
+test('before() can extract the data of a message for its job', async () => {
   const { port1, port2 } = new MessageChannel()
   const got = new Promise(resolve => {
     on(port1, 'message', function* (data) { resolve(data) }, { before: ({ data }) => data, once: true })

@@ -25,7 +25,7 @@ async function uses(cdn, works) {
 }
 
 export default Object.fromEntries(['isolated', 'plain'].map(origin => [
-  `modules of another origin: jobs, what is preemptified, and workers, ${origin === 'plain' ? 'not ' : ''}isolated`,
+  `modules of another origin run jobs, preemptible functions and workers, ${origin === 'plain' ? 'not ' : ''}isolated`,
   async ({ browser, server }) => {
     // In WebKit, workers from blobs are not cross-origin isolated, even if the page is.
     if (browser.kind === 'webkit' && origin === 'isolated') return false

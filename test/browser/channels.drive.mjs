@@ -17,7 +17,7 @@ const lines = async browser => (await browser.evaluate(
   .filter(line => line.startsWith('Driver') && line.endsWith(browser.kind))
 
 export default {
-  async 'the farm makes its picture, and another when it is looked at closer'({ browser, server }) {
+  async 'examples/farm computes a picture, and another after zooming'({ browser, server }) {
     await browser.open(`${server.isolated}/examples/farm/index.html`)
     match(await untilText(browser, '#status', / rows$/), /; 800 rows$/)
     const drawn = () => browser.evaluate(() => {
@@ -49,7 +49,7 @@ export default {
     await shown(sum => sum === first)
   },
 
-  async 'the farm is cancelled in the midst'({ browser, server }) {
+  async 'examples/farm can be cancelled during a picture'({ browser, server }) {
     await browser.open(`${server.isolated}/examples/farm/index.html`)
     await untilText(browser, '#status', / rows$/)
     await browser.evaluate(() => {
@@ -67,7 +67,7 @@ export default {
     equal(await browser.evaluate("document.querySelector('#start').textContent"), 'Start')
   },
 
-  async 'what is typed in the chat while the line is cut is said once'({ browser, server }) {
+  async 'examples/chat sends text typed while disconnected once'({ browser, server }) {
     await browser.open(`${server.isolated}/examples/chat/index.html?name=Driver`)
     await untilText(browser, '#status', /on the line$/)
     const say = text => browser.evaluate(text => {

@@ -45,7 +45,7 @@ const isDisturbed = browser => browser.kind === 'webkit'
 const readout = 'document.querySelector("#schedule p").textContent'
 
 const tests = {
-  async 'a late input says which job was to blame: one in a critical section'({ browser, server }) {
+  async 'the text for a late input names the job in a critical section'({ browser, server }) {
     if (isDisturbed(browser)) return false
     const verdict = await typedLate(browser, server, 'section')
     match(verdict, /^\d+ ms late\. In the 32\.0 ms before its deadline: .*save ran for/)
@@ -60,7 +60,7 @@ const tests = {
     await shoot(browser, 'schedule-late-phone')
   },
 
-  async 'and one without preemption points, to whom a click is late too'({ browser, server }) {
+  async 'the text for a late input names the job without preemption points'({ browser, server }) {
     if (isDisturbed(browser)) return false
     match(await typedLate(browser, server, 'stall'), /save ran for .* without a preemption point/)
     const count = async () => Number(await browser.evaluate('document.getElementById("count").textContent'))
@@ -70,7 +70,7 @@ const tests = {
     await until(browser, hasMore, before)
   },
 
-  async 'the downloads are a trace and a picture that name the culprit'({ browser, server }) {
+  async 'the downloaded trace and picture name the job that caused the delay'({ browser, server }) {
     if (isDisturbed(browser)) return false
     await typedLate(browser, server, 'section')
     const contents = await browser.evaluate(async () => {
@@ -90,7 +90,7 @@ const tests = {
     match(contents[1][1], /<title>Why was it late\?<\/title>[^]*save ran for/)
   },
 
-  async 'DevTools tracks have executions and misses, and nothing stays in the timeline'({ browser, server }) {
+  async 'DevTools tracks show executions and misses, and the timeline stays empty'({ browser, server }) {
     if (isDisturbed(browser)) return false
     await open(browser, server, 'section')
     await browser.evaluate(() => {
@@ -143,7 +143,7 @@ const tests = {
     deepEqual(names.slice(names.indexOf('off')), ['off', 'later'])
   },
 
-  async 'a trace by the DevTools protocol has them at the right time (Chromium)'({ browser, server }) {
+  async 'a trace of Chromium has the entries of the tracks at the right time'({ browser, server }) {
     if (!browser.trace) return false
     await open(browser, server, 'section', '&devtools')
     await browser.click('#field')
@@ -171,7 +171,7 @@ const tests = {
     for (const { ts } of inputs) ok(keys.some(key => key.ts < ts && ts - key.ts < 1e6), 'it precedes its key')
   },
 
-  async '100 000 records are moved and zoomed by keys, and drawn'({ browser, server }) {
+  async 'a chart of 100 000 records is drawn, moved and zoomed by keys'({ browser, server }) {
     await browser.resize(1000, 800)
     await browser.open(`${server.isolated}/test/browser/gantt.html`)
     await browser.evaluate(() => {
@@ -214,7 +214,7 @@ const tests = {
     ok(Math.abs((await view()).span - span) < 1)
   },
 
-  async 'a job that is clicked tells about itself'({ browser, server }) {
+  async 'a click on a job shows its text'({ browser, server }) {
     await browser.resize(1000, 800)
     await browser.open(`${server.isolated}/test/browser/gantt.html`)
     await browser.evaluate(() => {
@@ -232,7 +232,7 @@ const tests = {
     equal(await browser.evaluate('gantt.chosen.id'), 1)
   },
 
-  async 'the schedule of a task set is drawn, and told about'({ browser, server }) {
+  async 'examples/task-sets draws a schedule and describes its jobs'({ browser, server }) {
     await browser.resize(1000, 900)
     await browser.open(`${server.isolated}/examples/task-sets/index.html?sets=1&seconds=0.3&run`)
     await until(browser, 'document.getElementById("now").textContent === "Done"')

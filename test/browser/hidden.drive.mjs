@@ -14,7 +14,7 @@ async function progress(browser, ms) {
 }
 
 export default {
-  async 'jobs go on in a hidden page, and frames come back with it'({ browser, server }) {
+  async 'jobs continue in a hidden page, and frames resume when it is shown'({ browser, server }) {
     const demand = (condition, what, seen) => {
       if (!condition) throw new Error(`${what}: ${JSON.stringify(seen)}`)
     }

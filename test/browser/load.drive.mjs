@@ -39,6 +39,6 @@ const under = isolated => async ({ browser, server }) => {
 }
 
 export default {
-  'frames and keys go on beside jobs that never end': under(true),
-  'frames and keys go on beside jobs that never end, not isolated': under(false)
+  'endless jobs delay neither frames nor keys': under(true),
+  'endless jobs delay neither frames nor keys, not isolated': under(false)
 }

@@ -105,6 +105,6 @@ const hidden = async ({ browser, server }) => {
 export default {
   'examples/macro runs its subtests in turn': automatic,
   'examples/macro handles all keys of a subtest, not isolated': keys,
-  'examples/macro echoes every key, whatever runs': typing,
-  'examples/macro does not count the time in which it was hidden': hidden
+  'examples/macro echoes every key, with any kind of load': typing,
+  'examples/macro does not count the time in a hidden page': hidden
 }

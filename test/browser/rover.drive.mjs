@@ -53,6 +53,6 @@ const driven = async ({ browser, server }) => {
 }
 
 export default {
-  'rover: each way of running drives it, by either policy, and a bump is handled': everyWay,
-  'rover: it is steered, gets obstacles, rests and goes on, and shows its sketch': driven
+  'examples/rover drives in each way and policy and handles a bump': everyWay,
+  'examples/rover can be steered, paused and resumed, and shows its sketch': driven
 }

@@ -178,7 +178,7 @@ policies('rm: the shorter period runs first, for any priority and deadline', () 
   assertOrder(rm, jobs, 'fast medium slow')
 })
 
-policies('rm: without a period the own priority counts, by default below every rate', () => {
+policies('rm: a job without a period ranks by its priority, by default below every rate', () => {
   const jobs = {
     plain: {},
     slow: { period: 1e9 },

@@ -977,7 +977,7 @@ economy.run()
 
 const waiting = suite('wake-ups')
 
-waiting('each wait of a job ends at most one round per turn of the event loop', async () => {
+waiting('many waits cause no additional rounds per turn of the event loop', async () => {
   const { host, scheduler } = world({ except: [] })
   scheduler.spawn(function* () {
     for (let n = 0; n < 50; n++) yield Promise.resolve()

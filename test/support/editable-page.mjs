@@ -6,7 +6,7 @@ export function editablePage() {
   const host = virtualHost({ frame: 16.3 })
   const window = virtualPage(host)
   const log = []
-  window.document = { addEventListener() {}, querySelectorAll: () => [] }
+  window.document = { addEventListener() {}, removeEventListener() {} }
   const body = window.element('body', null)
   const field = (name, type, group = '') => {
     const element = window.element(name, body)

@@ -106,7 +106,7 @@ rendezvous('send and receive act once, at their first wait, and repeat their out
   assert.equal(log.sort(), ['once', 'once', 'once', 'sent'])
 })
 
-rendezvous('a job keeps running after it woke an equal, but not after a higher-ranked job', () => {
+rendezvous('a job keeps running after it woke a job of equal rank, but not of higher rank', () => {
   for (const [priority, order] of [[0, ['sent', 'got']], [1, ['got', 'sent']]]) {
     const { host, scheduler, log } = world({ budget: 100 })
     const channel = new Channel()
@@ -122,7 +122,7 @@ rendezvous('a job keeps running after it woke an equal, but not after a higher-r
   }
 })
 
-rendezvous('a job keeps running after it woke an equal, also if it spawns lower-ranked jobs', () => {
+rendezvous('a job that woke one of equal rank and spawns lower-ranked jobs keeps running', () => {
   const order = spawns => {
     const { host, scheduler, log } = world({ budget: 100 })
     const channel = new Channel(1)
@@ -142,7 +142,7 @@ rendezvous('a job keeps running after it woke an equal, also if it spawns lower-
   assert.equal(order(true), order(false))
 })
 
-rendezvous('a job that woke equals keeps running for at most its budget', () => {
+rendezvous('a job that woke jobs of equal rank keeps running for at most its budget', () => {
   const { host, scheduler, log } = world({ budget: 3 })
   const channels = Array.from({ length: 6 }, () => new Channel())
   for (const [i, channel] of channels.entries()) {

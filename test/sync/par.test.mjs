@@ -94,7 +94,7 @@ parallel('a par that several jobs yield runs once', async () => {
   assert.equal([run.log, began], [[['done'], ['done'], ['done']], 1])
 })
 
-parallel('waitables in par wait for the caller, and may communicate with each other', async () => {
+parallel('waitables in par need no child jobs and may communicate with each other', async () => {
   const run = world()
   const channel = new Channel()
   const { value } = await outcome(run, () => par(channel.send('hello'), channel.receive()))

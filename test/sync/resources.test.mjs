@@ -110,7 +110,7 @@ schedules('under edf levels are relative deadlines, so an urgent job may have to
     7 finish equal level, resume long, finish long`)
 })
 
-schedules('a job that is declared while the resource is held raises the ceiling at once', () => {
+schedules('a job spawned while the resource is held raises the ceiling immediately', () => {
   const { host, scheduler, trace } = world()
   const r = new Resource({ name: 'r' })
   scheduler.spawn(() => visits(host, [r, 4]), { name: 'low', priority: 1, uses: [r] })
@@ -160,7 +160,7 @@ schedules('while the highest-ranked job is blocked, only the ceiling holder runs
     5 finish third, resume low, finish low`)
 })
 
-schedules('levels are fixed at release: a job that becomes urgent later stays below', () => {
+schedules('a job that becomes urgent after its release stays below the ceiling', () => {
   for (const policy of [edf, fp]) {
     const { host, scheduler, trace } = world({ policy })
     const r = new Resource({ name: 'r' })
@@ -268,7 +268,7 @@ ceilings('ceilings rise immediately when a job declares a held resource, also ne
   assert.equal(log, ['above at 2', 'user at 4', 'other at 4'])
 })
 
-ceilings('the resources of a task are declared by each job, with its changed level', () => {
+ceilings('each job of a task declares its resources with the level of the job', () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   const task = new Task(() => visits(host, [r, 1]), { priority: 4, uses: [r], scheduler })
@@ -345,7 +345,7 @@ ceilings.run()
 
 const use = suite('resources: use')
 
-use('use() returns the result of the section, and ends on return and on error', () => {
+use('use() returns the result of its section, which ends on return and on error', () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   const job = scheduler.spawn(function* () {
