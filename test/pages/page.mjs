@@ -27,7 +27,7 @@ nextFrame(function watch() {
 })
 
 /** The rounds of `work` in 1 ms: the best of several measurements, because other processes delay some. */
-function roundsPerMs() {
+window.roundsPerMs = () => {
   let best = 0
   for (let attempt = 0; attempt < 6; attempt++) {
     const start = performance.now()
@@ -41,7 +41,7 @@ function roundsPerMs() {
 window.begin = () => Object.assign(measured, { frameGap: 0, interactions: {} })
 
 try {
-  const rounds = Math.round(Number(query.get('work')) * roundsPerMs())
+  const rounds = Number(query.get('rounds')) || Math.round(Number(query.get('work')) * window.roundsPerMs())
   const options = { rounds, onAnswer() { measured.answers++ } }
   let app
   if (query.get('way') === 'adopted') {
