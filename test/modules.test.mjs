@@ -85,7 +85,7 @@ rules('rewritten text imports no file of the compiler', () => {
     imports[name].forEach(visit)
   }
   visit('addons/preemptify/runtime.mjs')
-  assert.equal([...reached].sort(), ['advice', 'async-generators', 'asynchronous', 'builtins', 'claims', 'construct', 'events', 'family', 'made',
+  assert.equal([...reached].sort(), ['advice', 'async-generators', 'asynchronous', 'builtins', 'claims', 'construct', 'events', 'family', 'finish', 'made',
     'primordials', 'reactions', 'run', 'runtime', 'sorts', 'steps'].map(name => `addons/preemptify/${name}.mjs`).concat('rt.mjs'))
 })
 
@@ -175,6 +175,7 @@ const INTERNAL = {
   'alarms.mjs': ['Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply', 'checkTarget',
     'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob'],
   'sync.mjs': ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal'],
+  'addons/preemptify.mjs': ['exclusiveRule', 'version'],
   'addons/schedulable.mjs': ['demandOf', 'percent']
 }
 

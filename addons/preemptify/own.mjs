@@ -1,10 +1,13 @@
 /**
- * addons/preemptify/own.mjs: which modules are part of rt.mjs.
+ * addons/preemptify/own.mjs: which modules are part of rt.mjs, and its version.
  *
  * These modules must not be rewritten or loaded twice, because a second copy of rt.mjs has its own scheduler.
  */
 
 import { cut, lastIndexOf, matches, startsWith } from './primordials.mjs'
+
+/** The version of the package; a test compares it with package.json. */
+export const version = '1.0.0-rc.0'
 
 const ADDONS = 'adopt|connect|deadlock|internal|preemptify|reservations|schedulable|scheduler|shared|workers'
 const OWN = /* @__PURE__ */ new RegExp(

@@ -14,7 +14,8 @@ export const MODULES = [
 export const INTERNAL = [
   'Alarm', 'Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply',
   'checkTarget', 'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob', 'End', 'NOTHING', 'Supply', 'Turn',
-  'withSignal', 'demandOf', 'percent', 'isModule', 'isOwnModule', 'schedulerOf'
+  'withSignal', 'demandOf', 'percent', 'isModule', 'isOwnModule', 'schedulerOf', 'exclusiveRule',
+  'version'
 ]
 
 /**
