@@ -19,7 +19,7 @@ import { stampEvents } from './events.mjs'
 import { finish, isBusy, startAtEntry } from './finish.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
-import { apply, define, isGeneratorFunction, pick, realm, reflectDefine } from './primordials.mjs'
+import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
   CHANGES, EVENT_USE, adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf,
@@ -190,8 +190,8 @@ function startOf(fn) {
  *
  * @param {Twin} twin @param {any} fn that it belongs to
  */
-export const outerTwinOf = (twin, fn) => twin.outer ??=
-  claimingTwin(generatorOf(twin, fn), twin.changes & CHANGES, isGeneratorFunction(fn))
+export const outerTwinOf = (twin, fn) =>
+  twin.outer ??= claimingTwin(generatorOf(twin, fn), twin.changes & CHANGES)
 
 /**
  * How a listener uses its event: see `extend.code.eventUseOf`. Functions without a twin run in one piece, and
