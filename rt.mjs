@@ -5821,8 +5821,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
      *   adviceFor?: (fn: any) => string | undefined, eventUseOf?: (fn: any) => number,
      *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined,
      *   startAtEntry?: (fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any }} hooks
-     *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; others
-     *   are described below
+     *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; the
+     *   others are described below
      */
     link(hooks) {
       eventUseOf = hooks.eventUseOf ?? eventUseOf

@@ -63,11 +63,13 @@ export function guardEdits({ target, calls, undo }) {
 
 /**
  * Whether the browser may edit the target of an event right after its listeners, before it sends another
- * event.
+ * event. An input method edits the field between any two events of a composition: Chromium selects the
+ * composed text before `beforeinput`, and a listener that writes the selection then ends the composition.
  *
  * @param {any} event @param {any} target the innermost target
  */
-export function precedesEdit({ type }, target) {
+export function precedesEdit({ type, isComposing }, target) {
+  if (isComposing === true) return true
   if (!BEFORE_CONTROLS.test(type)) return false
   const field = fieldOf(target)
   if (field === null) return false

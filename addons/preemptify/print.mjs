@@ -776,6 +776,7 @@ function changesOf({ changes }) {
   for (let i = 0; i < MOST_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
   return changes.parameters.length + (changes.others ? 1 : 0) || changes.this ? bits : 0
 }
+/** A twin is registered with more bits from EVENT_USE on: how the function uses its event. */
 const MOST_PARAMETERS = EVENT_USE - 1
 
 /**

@@ -177,13 +177,21 @@ export const runtime = {
 export const support = { budget, runtime }
 export { budget }
 
-/** What starts a job with a function. @param {any} fn @returns {any} */
+/** Returns the function that a job starts with. @param {any} fn @returns {any} */
 function startOf(fn) {
   const twin = twinOf(fn)
   if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
   const claimer = isLinked ? claimerOf(fn) : undefined
   return claimer === undefined ? fn : startingAfter(fn, claimer.claim, claimer.changes)
 }
+
+/**
+ * Returns the twin of a function for code that is not rewritten.
+ *
+ * @param {Twin} twin @param {any} fn the function of the twin
+ */
+export const outerTwinOf = (twin, fn) =>
+  twin.outer ??= claimingTwin(generatorOf(twin, fn), twin.changes & CHANGES)
 
 /**
  * How a listener uses its event: see `extend.code.eventUseOf`. Functions without a twin run in one piece, and
@@ -199,14 +207,6 @@ function eventUseOf(fn) {
   const { fn: bound, args } = twin.target
   return args.length > 1 ? 2 : eventUseOf(bound)
 }
-
-/**
- * Returns the twin of a function for code that is not rewritten.
- *
- * @param {Twin} twin @param {any} fn that it belongs to
- */
-export const outerTwinOf = (twin, fn) => twin.outer ??=
-  claimingTwin(generatorOf(twin, fn), twin.changes & CHANGES)
 
 /**
  * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.
