@@ -661,7 +661,7 @@ function* startLater(generatorFunction, self, args, changes) {
 export const claimingTwin = (generatorFunction, changes) =>
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
     while (mustWaitForAll(this, args, changes)) yield takeExpected()
-    return yield* new Delegate(apply(generatorFunction, this, args))
+    return yield* /** @type {any} */ (new Delegate(apply(generatorFunction, this, args)))
   }
 
 /**
