@@ -321,7 +321,7 @@ function specifierOf({ kind, declarations: { 0: id } }) {
   while (init) {
     if (init.type === 'MemberExpression') init = init.object
     else if (init.type !== 'CallExpression') return null
-    else if (init.callee.name !== 'require') init = init.arguments[0] // _interopRequireDefault(require('a'))
+    else if (init.callee.name !== 'require') init = init.arguments[0] // of Babel's _interopRequireDefault
     else return typeof init.arguments[0]?.value === 'string' ? init.arguments[0].value : null
   }
   return null

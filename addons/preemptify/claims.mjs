@@ -651,12 +651,12 @@ function* startLater(generatorFunction, self, args, changes) {
 export const claimingTwin = (generatorFunction, changes) =>
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
     while (mustWaitForAll(this, args, changes)) yield takeExpected()
-    return yield* new Delegate(apply(generatorFunction, this, args))
+    return yield* /** @type {any} */ (new Delegate(apply(generatorFunction, this, args)))
   }
 
 /**
- * A generator with methods that a page cannot replace. Code that yields the generator itself would suspend the
- * job once more before the body starts.
+ * A generator with methods that a page cannot replace. Code that yields the generator itself would suspend
+ * the job once more before the body starts.
  */
 class Delegate {
   /** @param {any} generator */

@@ -91,7 +91,17 @@ export const realm = globalThis
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 /** Calls the built-in `then` of a promise. */
 export const thenOf = /* @__PURE__ */ kept(Promise, 'then')
-export const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
+/**
+ * Like `Promise.all`, but without results, and without an iterator of the list.
+ *
+ * @param {Promise<unknown>[]} promises
+ */
+export const allOf = promises => new Promise((resolve, reject) => {
+  let left = promises.length
+  if (left === 0) resolve(undefined)
+  const settled = () => { if (--left === 0) resolve(undefined) }
+  for (let i = 0; i < promises.length; i++) thenOf(promises[i], settled, reject)
+})
 
 /**
  * @param {any} Base the built-in class
