@@ -2096,6 +2096,7 @@ function drive(job) {
       // The reason is thrown at this yield, by the next resume.
       if (job.extras.isSpecial && isDoomed(job)) {
         if (value instanceof Suspended) enterSuspended(job, value)
+        else markHandled(value)
         return stopAt(job, undefined, false, false)
       }
       try {
@@ -2196,6 +2197,17 @@ function accept(job, value) {
   }
   if (!isJob(value) && isIterator(value)) return call(job, value)
   return wait(job, waitableOf(job, value))
+}
+
+/**
+ * Marks a failure as handled. A cancelled job does not wait for the value that it yields, and a failure of
+ * this value is not reported, as if the job had been cancelled while it waited.
+ *
+ * @param {any} value
+ */
+function markHandled(value) {
+  if (isJob(value)) extrasOf(value).isHandled = true
+  else if (value instanceof Promise) value.catch(() => {})
 }
 
 /** @param {Job} job @param {any} value @returns {Waitable} */
