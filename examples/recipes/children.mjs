@@ -1,5 +1,6 @@
-// You start several requests or jobs for one view, and they keep working after the user has left it. Here all of
-// them take the signal of their parent: cancelling the one job of the view cancels everything below it.
+// You start several requests or jobs for one view, and they keep working after the user has left it. Here
+// all of them take the signal of their parent: cancelling the one job of the view cancels everything below
+// it.
 //
 //   const view = rt.spawn(countWords, {}, ['/a.txt', '/b.txt'])
 //   leave.onclick = () => view.cancel()

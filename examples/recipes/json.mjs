@@ -1,5 +1,5 @@
-// You read or write a JSON text of many megabytes, and `JSON.parse` or `JSON.stringify` blocks the page. Here
-// both work on one element of the array at a time, so that the page stays responsive.
+// You read or write a JSON text of many megabytes, and `JSON.parse` or `JSON.stringify` blocks the page.
+// Here both work on one element of the array at a time, so that the page stays responsive.
 //
 //   const rows = await rt.spawn(parseArray, {}, text)
 //   const text = await rt.spawn(stringifyArray, {}, rows)

@@ -1,5 +1,5 @@
-// Your Node server computes answers, and one expensive request delays all others. Here each request is a job with
-// a deadline: short requests overtake long ones, and a late request gets status 503.
+// Your Node server computes answers, and one expensive request delays all others. Here each request is a
+// job with a deadline: short requests overtake long ones, and a late request gets status 503.
 import { createServer } from 'node:http'
 import { DeadlineError, budget, rt } from 'rt.mjs'
 

@@ -1,5 +1,5 @@
-// You sort a large array, and `sort()` blocks the page until the last comparison. Here a merge sort runs in
-// pieces: the result is the same, also for equal elements, and the page stays responsive.
+// You sort a large array, and `sort()` blocks the page until the last comparison. Here a merge sort runs
+// in pieces: the result is the same, also for equal elements, and the page stays responsive.
 //
 //   const rows = await rt.spawn(sorted, {}, items, (a, b) => a.price - b.price)
 import { budget } from 'rt.mjs'

@@ -1,5 +1,5 @@
-// You fetch many records and want to show the first ones before the last ones have arrived. Here a job parses
-// each line of newline-delimited JSON when it arrives, and cancelling the job ends the request.
+// You fetch many records and want to show the first ones before the last ones have arrived. Here a job
+// parses each line of newline-delimited JSON when it arrives, and cancelling the job ends the request.
 //
 //   const job = rt.spawn(fetchRecords, {}, '/records.ndjson', record => show(record))
 //   stop.onclick = () => job.cancel()
