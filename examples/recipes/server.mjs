@@ -31,4 +31,4 @@ export const server = createServer((request, response) => {
     response.end()
   })
 })
-server.listen(Number(process.env.PORT ?? 3000), () => console.log(server.address()))
+server.listen(Number(process.env.PORT ?? 3000), () => console.log('The server listens'))

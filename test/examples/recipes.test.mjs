@@ -1,5 +1,6 @@
 /** The recipes for Node and for any place, as a user imports them: by the name of the package. */
 import { once } from 'node:events'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { createServer, get } from 'node:http'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,6 +9,35 @@ import { countWords } from '../../examples/recipes/children.mjs'
 import { parseArray, stringifyArray } from '../../examples/recipes/json.mjs'
 import { sorted } from '../../examples/recipes/sort.mjs'
 import { fetchRecords } from '../../examples/recipes/stream.mjs'
+
+const folder = new URL('../../examples/recipes/', import.meta.url)
+const read = name => readFileSync(new URL(name, folder), 'utf8')
+/** Modules that a page imports belong to the recipe of this page. */
+const isPart = name => name.endsWith('.mjs') && existsSync(new URL(name.replace(/mjs$/, 'html'), folder))
+const recipes = readdirSync(folder).filter(name => /\.(?:html|m?js)$/.test(name) && name !== 'index.html')
+  .filter(name => !isPart(name))
+
+const list = suite('examples/recipes')
+
+list('the list links to each recipe once', () => {
+  const links = [...read('README.md').matchAll(/^- \[(.+)\]\(\1\): /gm)].map(([, name]) => name)
+  assert.equal(links.sort(), recipes)
+})
+
+list('each recipe starts with the situation and the result, in two sentences', () => {
+  for (const name of recipes) {
+    const [comment] = read(name).replace(/^<!doctype html>\n/, '').match(/^(?:<!--[^]*?-->|(?:\/\/ .*\n)+)/) ?? ['']
+    const [sentences] = comment.replace(/^<!--|-->$|\n?\/\/ /g, ' ').split(/\n\/\/\n/)
+    assert.is(sentences.match(/[.](?=\s|$)/g)?.length, 2, name)
+    assert.match(sentences, /\. Here /, name)
+  }
+})
+
+list('each recipe has at most 80 lines', () => {
+  for (const name of recipes) assert.ok(read(name).split('\n').length <= 80, name)
+})
+
+list.run()
 
 /** Serves requests while `use` runs. */
 async function serving(listener, use) {

@@ -30,7 +30,7 @@ function pasted(page) {
     .replace('<html', '<script src="problems.js"></script><html')
 }
 
-/** Compiles components and modules of Svelte. @param {any} svelte its compiler */
+/** Compiles components and modules of Svelte. @param {any} svelte the compiler of Svelte */
 const sveltePlugin = svelte => ({
   name: 'svelte',
   setup(build) {
