@@ -4604,7 +4604,7 @@ export class Scheduler {
    * rt.spawn([fuse, 'search'], { priority: 1 }, text) // a method call
    * ```
    *
-   * @template {Work} W
+   * @template {Work} const W
    * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
    *   or a function. A function is called with `args` when the job starts. Its return value decides: an
    *   iterator is driven, a thenable is awaited, any other value is the result

@@ -33,13 +33,14 @@ const { options: optionsOf, wrongType } = extend.check
  * import each other import beside is evaluated before all of them. A worker compiles for the page where the
  * Content-Security-Policy allows it (worker-src blob:), so that the page does not freeze.
  *
+ * @template [M=any] the type of the namespace: `preemptify.import<typeof import('marked')>('marked')`
  * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of
  *   Node's packages
  * @param {{ base?: string | URL, exclusive?: boolean | string[] }} [options] `base`: default: the address of the
  *   page, or the current directory; give `import.meta.url`. `exclusive` replaces the inference of what functions
  *   claim, in modules that are loaded later: true: each stay claims the whole package of the module; false:
  *   nothing is claimed; a list of packages: true for these
- * @returns {Promise<any>} its namespace, the same one whenever it is asked for
+ * @returns {Promise<M>} the namespace, the same one at each call
  * @throws {EvalError} (rejects) when the Content-Security-Policy of the page has no `blob:` in its script-src
  */
 export async function importModule(url, options = {}) {
