@@ -8,12 +8,12 @@ import { rt } from 'rt.mjs'
 
 /**
  * @template {any[]} A @template R
- * @param {(...args: A) => R} work a generator function, or a function that preemptify has rewritten
+ * @param {(...args: A) => Generator<any, R, any>} work
  * @param {A} args
  * @param {import('rt.mjs').TaskOptions} [options]
  */
 export function useJob(work, args, options) {
-  const [result, setResult] = useState(/** @type {import('rt.mjs').Outcome<R> | undefined} */ (undefined))
+  const [result, setResult] = useState(/** @type {R | undefined} */ (undefined))
   useEffect(() => {
     const job = rt.spawn(work, options, ...args)
     job.then(value => setResult(() => value), error => {

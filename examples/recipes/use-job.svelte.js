@@ -6,12 +6,12 @@ import { rt } from 'rt.mjs'
 
 /**
  * @template {any[]} A @template R
- * @param {(...args: A) => R} work a generator function, or a function that preemptify has rewritten
+ * @param {(...args: A) => Generator<any, R, any>} work
  * @param {() => A} args reads the state
  * @param {import('rt.mjs').TaskOptions} [options]
  */
 export function useJob(work, args, options) {
-  let result = $state.raw(/** @type {import('rt.mjs').Outcome<R> | undefined} */ (undefined))
+  let result = $state.raw(/** @type {R | undefined} */ (undefined))
   $effect(() => {
     const job = rt.spawn(work, options, ...args())
     job.then(value => { result = value }, error => {

@@ -7,12 +7,12 @@ import { rt } from 'rt.mjs'
 
 /**
  * @template {any[]} A @template R
- * @param {(...args: A) => R} work a generator function, or a function that preemptify has rewritten
+ * @param {(...args: A) => Generator<any, R, any>} work
  * @param {() => A} args reads the reactive state
  * @param {import('rt.mjs').TaskOptions} [options]
  */
 export function useJob(work, args, options) {
-  /** @type {import('vue').ShallowRef<import('rt.mjs').Outcome<R> | undefined>} */
+  /** @type {import('vue').ShallowRef<R | undefined>} */
   const result = shallowRef()
   watch(args, (values, _, onCleanup) => {
     const job = rt.spawn(work, options, ...values)
