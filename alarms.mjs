@@ -270,7 +270,7 @@ class Line {
     while (this.#turns.next?.job?.cancel(reason));
   }
 
-  /** The running job has ended: the first waiting job starts. */
+  /** Starts the first waiting job after the running job has ended. */
   #advance() {
     const turn = /** @type {Turn | null} */ (this.#turns.shift())
     this.#turns.owner = turn && turn.job
@@ -279,7 +279,7 @@ class Line {
   }
 }
 
-/** A job waits for its turn. */
+/** The wait of a job for its turn. */
 class Turn extends Waitable {
   #line
   #args
@@ -382,7 +382,7 @@ export class Alarm extends Handle {
   #firing(work, next) {
     const fire = (/** @type {number} */ time) => {
       const following = next?.(time)
-      // Before the work, which can cancel the alarm or throw.
+      // This must precede the work, because the work can cancel the alarm or throw.
       if (following === undefined) this.#unsubscribe?.()
       else this.#entry?.set(following)
       work(time)
@@ -599,7 +599,7 @@ class Timeout extends Sleep {
   get handsOver() { return this.#awaited.handsOver }
   get commits() { return this.#awaited.commits }
   get isExternal() { return this.#awaited.isExternal }
-  // Other jobs of a cycle cannot end this wait before its time. The cycle is reported all the same.
+  // The other jobs of a deadlock cannot end this wait before its time, so the deadlock is reported.
   owners() {
     return this.#awaited.owners()
   }
@@ -656,7 +656,7 @@ export function timeout(ms, awaited, options = {}) {
 
 /** @typedef {{ count: number, min: number, mean: number, p99: number, max: number }} Summary */
 
-/** Number of samples of which a summary is made. */
+/** Maximum number of samples in a summary. */
 const MAX_SAMPLES = 1000
 
 /** The last samples of a quantity. */
@@ -696,14 +696,15 @@ const trackers = new WeakMap()
 /** Follows a job through its periods: one period, or a loop that passes periods by `nextPeriod`. */
 class PeriodTracker extends Cycle {
   missed = 0
-  /** Periods that a loop has left after the present one. */
+  /** Number of periods of a loop after the present period. */
   left = 0
   isLoop = false
 
   /**
    * @param {Job} job @param {number} lag ms between the start of the period and the release
    * @param {Jitter} jitter
-   * @param {(tracker: PeriodTracker) => number} onLoop called when the job turns out to loop; returns `left`
+   * @param {(tracker: PeriodTracker) => number} onLoop called at the first `nextPeriod` of the job; returns
+   *   `left`
    */
   constructor(job, lag, jitter, onLoop) {
     super(job.release, job.period)
@@ -778,11 +779,11 @@ class PeriodicTask extends Handle {
   #unsubscribe
   #isCancelled = false
   #released = 0
-  /** Periods that have started, and whose jobs have not been released. */
+  /** Number of started periods whose jobs have not been released. */
   #backlog = 0
-  /** Released jobs that have not ended. */
+  /** Number of released jobs that have not ended. */
   #living = 0
-  /** The job that passes its periods itself. @type {PeriodTracker | null} */
+  /** The tracker of a job that loops with `nextPeriod`. @type {PeriodTracker | null} */
   #loop = null
 
   /**
@@ -842,7 +843,7 @@ class PeriodicTask extends Handle {
     this.#releaseBacklog()
   }
 
-  /** Releases the job of the oldest period. Of the queued periods, one at a time waits as a job. */
+  /** Releases the job of the oldest queued period, unless the job of another queued period waits. */
   #releaseBacklog() {
     const line = this.#line
     if (this.#backlog > 0 && !(line.excess === 'queue' && line.waiting > 0)) {
@@ -880,7 +881,7 @@ class PeriodicTask extends Handle {
   }
 
   /**
-   * A job has called `nextPeriod`: it passes its periods itself from now on.
+   * Stops releasing jobs, because the running job has called `nextPeriod` and loops.
    *
    * @param {PeriodTracker} tracker @returns {number} periods that are left
    */
@@ -973,7 +974,7 @@ function* passPeriod() {
  *   unknown> }} to be yielded; returns the number of missed periods
  */
 export function nextPeriod() {
-  // A call, because it must observe when the job resumes; a waitable settles when the job is woken.
+  // Not a waitable, which settles when the job is woken: the code must observe when the job resumes.
   return Object.assign(passPeriod(), {
     /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<never>} */
     then(onDone, onFailed) {
@@ -1321,7 +1322,7 @@ export class EventHandler extends Handle {
     return isActive
   }
 
-  /** Loses the waiting events. */
+  /** Discards the waiting events, and counts them as dropped. */
   drop() {
     const { raised, delivered } = this
     this.dropped += raised.size + delivered.size
@@ -1416,8 +1417,8 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
  *   capture?: boolean, signal?: AbortSignal, size?: number }} [options] `before`: runs inside the listener,
  *   for example to call preventDefault, or to read the event while it lasts; if it throws, no job is
- *   released. In TypeScript, declare its parameter: `before: (event: KeyboardEvent) => event.key`. `size`: the
- *   number of events that may wait, default Infinity; further events are lost
+ *   released. In TypeScript, declare its parameter: `before: (event: KeyboardEvent) => event.key`. `size`:
+ *   the number of events that may wait, default Infinity; further events are lost
  * @returns {Handling}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
@@ -1459,7 +1460,7 @@ class EventQueue extends Handle {
   receivers = new WaitQueue()
   /** @type {Fifo<any>} */
   #events = new Fifo()
-  /** Rejects the waits after the end. @type {{ reason: unknown } | null} */
+  /** The reason with which waits fail after the end; null before. @type {{ reason: unknown } | null} */
   #end = null
   #subscription
 

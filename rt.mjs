@@ -43,7 +43,8 @@
  * @module rt
  */
 
-// Read once: modules also see what a script of the page declares later, for example by `class Map`.
+// Globals are read once, because modules also see later declarations of page scripts, for example `class
+// Map`.
 const {
   Array, Error, JSON, Map, Math, Number, Object, Promise, RangeError, Reflect, Set, String, Symbol, TypeError,
   WeakMap, WeakSet
@@ -108,9 +109,9 @@ const BACKGROUND = -1 // after all other jobs: a depleted reservation
 const DEPLETED = -2 // does not run
 
 /**
- * The keys by which a node is ordered. A rank never changes: a node whose keys change gets another rank, so
- * inheritance is the copy of one reference, and the reservation that pays is inherited with it (bandwidth
- * inheritance).
+ * The keys by which a node is ordered. A rank is immutable: if the keys of a node change, the node gets
+ * another rank. Inheritance therefore copies a single reference, which includes the reservation that pays
+ * (bandwidth inheritance).
  */
 class Rank {
   /**
@@ -235,8 +236,9 @@ const numberOf = ({ band, key }) => band !== 0 ? -band * Infinity : key
 
 /**
  * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last
- * extends its run for the price of one comparison. So nodes that arrive in order, as equals do, cost the same
- * among ten as among 100,000: without runs, 1000 spawned functions take 1.9 to 2.5 times as long (Node 20).
+ * extends its run at the cost of one comparison. Nodes that arrive in order, as nodes of equal rank do,
+ * therefore cost the same in a queue of 10 as in a queue of 100,000. Without runs, spawning 1000 functions is
+ * 1.9 to 2.5 times slower (Node 20).
  *
  * @template {Node} N
  */
@@ -266,7 +268,7 @@ class Queue {
   }
 
   /**
-   * @param {N} node @throws {Error} if the node is in another queue: its state and its queue have come apart
+   * @param {N} node @throws {Error} if the node is in another queue: its state and its queue are inconsistent
    */
   delete(node) {
     deleteFrom(this, node)
@@ -440,7 +442,7 @@ function deleteFrom(queue, node) {
  *   scheduler's handler
  * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet, before the
  *   scheduler's handler
- * @property {Scheduler} [scheduler] where jobs are released; default: the scheduler of the running job, or
+ * @property {Scheduler} [scheduler] the scheduler of the jobs; default: the scheduler of the running job, or
  *   `rt`
  * @property {object} [reservation] the Reservation (addons/reservations.mjs) that pays for the jobs
  * @property {object[]} [uses] the Resources (sync.mjs) that the jobs may use
@@ -534,7 +536,7 @@ function parametersOf(given, task) {
 
 /** The parameters of most jobs. @type {Parameters} */
 const PLAIN = /* @__PURE__ */ Object.freeze(parametersOf(NO_OPTIONS, null))
-/** The continuation of code that is no job's: see `rt.yield`. @type {Parameters} */
+/** Parameters of a continuation outside of jobs: see `rt.yield`. @type {Parameters} */
 const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
 
 /** Whether the rank of a job holds all of its parameters. @param {Parameters} parameters */
@@ -597,7 +599,7 @@ export class Task {
    */
   /**
    * @overload
-   * @param {TaskOptions} [options] of a derived class, whose method `run` is the code of a job
+   * @param {TaskOptions} [options] the options of a derived class, whose method `run` is the code of a job
    */
   /**
    * @param {any} [work] @param {any} [options]
@@ -689,7 +691,7 @@ class PromisedOutcome {
 }
 
 /**
- * All jobs without arguments share this array: 100,000 jobs at once take 0.85 of the time (Node 20).
+ * All jobs without arguments share this array: 100,000 jobs spawned together take 15 % less time (Node 20).
  *
  * @type {any[]}
  */
@@ -703,8 +705,8 @@ const REQUESTED = 1
 const THROWN = 2
 
 /**
- * The fields that only some jobs need. A job gets its own record when it first waits, or comes back from a
- * budget.
+ * The fields that only some jobs need. A job gets its own record at its first wait, or at the end of its
+ * first budget.
  */
 class Extras {
   constructor() {
@@ -800,10 +802,10 @@ const ownRankOf = ({ extras, rank }) => extras.own ?? rank
 let isCreating = false
 
 /**
- * One activation of a task, from its release to its finish. `spawn` and `release` create jobs.
+ * An activation of a task, from its release to its finish. `spawn` and `release` create jobs.
  *
- * A job is a thenable: `await job` returns its result or throws its error. So does `yield job` in another
- * job, whose deadline and priority it inherits meanwhile.
+ * A job is a thenable: `await job` returns its result or throws its error. In another job, `yield job` does
+ * the same. While the other job waits, this job inherits the deadline and the priority of the other job.
  *
  * ```js
  * const job = rt.spawn(encrypt, { deadline: 100 }, text)
@@ -820,7 +822,8 @@ export class Job {
    */
   constructor(core, work, generator, input, release) {
     if (!isCreating) throw new TypeError('jobs are made by spawn() and release()')
-    // As a node. Without `extends`: in large processes V8 does not inline base constructors.
+    // The fields of a node. There is no base class, because V8 does not inline base constructors in large
+    // programs.
     /** @internal @type {Rank} */
     this.rank = core.plainRank
     /** @internal */
@@ -867,7 +870,7 @@ export class Job {
 
   /** Unique in its scheduler, in the order of creation. */
   get id() { return this.serial }
-  /** Host timestamp, ms. */
+  /** Host timestamp of the release, ms. */
   get release() { return this.releaseTime }
   /** Host timestamp of the first dispatch, ms; undefined before. @returns {number | undefined} */
   get started() { return this.startTime }
@@ -897,7 +900,10 @@ export class Job {
   }
   /** Host timestamp, ms; Infinity without a deadline. */
   get absoluteDeadline() { return this.release + this.deadline }
-  /** Whether the job was found unfinished, or finished, after its deadline. */
+  /**
+   * Whether the job missed its deadline: it finished after the deadline, or a reading of the clock after the
+   * deadline found it unfinished.
+   */
   get missed() { return this.extras.isMissed }
   /**
    * `finished - absoluteDeadline`, signed, ms; undefined until the job has finished.
@@ -989,7 +995,7 @@ export class Job {
    *
    * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
    *   cancelled
-   * @throws {TypeError} in a generator job, which writes `yield`
+   * @throws {TypeError} in a generator job: write `yield` there
    */
   yield() {
     return yieldIn(this)
@@ -1016,7 +1022,7 @@ export class Job {
   get [Symbol.toStringTag]() { return 'Job' }
 
   static {
-    // Engines without explicit resource management have no such symbol.
+    // Engines without explicit resource management lack this symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
       const end = /** @this {Job} */ function () { this.cancel() }
@@ -1133,7 +1139,7 @@ class Waiter {
 
   /** Moves the waiter in its queue after the rank of its job has changed. */
   refresh() {
-    if (this.combinator !== null) this.job = this.combinator.job // the best of several
+    if (this.combinator !== null) this.job = this.combinator.job // the most eligible of several jobs
     const { job } = this
     const rank = job === null ? OUTSIDE : effectiveRank(job)
     if (rank === this.rank) return
@@ -1234,7 +1240,8 @@ class Waitable {
   }
 
   /**
-   * Acts now: `return this.fulfill(value)` or `return this.reject(error)`. An error that it throws rejects.
+   * Acts now: `return this.fulfill(value)` or `return this.reject(error)`. A thrown error rejects the
+   * waitable.
    *
    * @param {Job | null} _job the waiting job; null outside of jobs
    * @returns {boolean} `true` if it has settled; else nothing has changed
@@ -1251,12 +1258,13 @@ class Waitable {
   leave() {
     this.waiter?.queue?.delete(this.waiter)
   }
-  /** The rank of the waiting job has changed. */
+  /** Called after the rank of the waiting job has changed. */
   refresh() {}
   /** Whether waiting is forbidden in critical sections. */
   get mayBlock() { return true }
   /**
-   * Whether a cancelled job must get the outcome all the same, because it would be lost: a message, a lock.
+   * Whether a cancelled job must still receive the outcome, because a message or a lock would be lost
+   * otherwise.
    */
   get handsOver() { return false }
   /** Whether a job that wakes a job of equal rank by this operation continues until its next yield. */
@@ -1280,7 +1288,7 @@ class Waitable {
     const waiters = waiter instanceof Crowd ? waiter.members : [waiter]
     waiters.map(asWaiter).forEach(({ combinator }) => combinator?.committed(this))
   }
-  /** A member has committed. @param {Waitable} _member */
+  /** Called after a member has committed. @param {Waitable} _member */
   committed(_member) {
     this.commit()
   }
@@ -1340,8 +1348,8 @@ class Waitable {
     return this.attempt(waiter.job) || this.waitBy(waiter)
   }
   /**
-   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no two
-   * of them meet.
+   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no
+   * branch can be the partner of another one.
    *
    * @param {Waiter} waiter
    * @returns {boolean} see `enlist`
@@ -1350,7 +1358,7 @@ class Waitable {
     return this.phase >= FULFILLED || !enter(this, waiter, waiter.job)
   }
 
-  /** A waiter leaves. No effect if it does not wait. @param {Waiter} waiter */
+  /** Removes a waiter. No effect if the waiter does not wait for this. @param {Waiter} waiter */
   dismiss(waiter) {
     if (waitOf(waiter) === this) abandon(waiter)
   }
@@ -1425,7 +1433,7 @@ function attempt(waitable, job) {
  * Makes a node wait.
  *
  * @param {Waitable} waitable @param {Job | Waiter} node @param {Job | null} job
- * @returns {boolean} `false` if the waitable has settled meanwhile
+ * @returns {boolean} `false` if the waitable has settled in the meantime
  */
 function enter(waitable, node, job) {
   if (waitable.phase === WAITED) return joinCrowd(waitable, node)
@@ -1448,7 +1456,7 @@ function enter(waitable, node, job) {
 }
 
 /**
- * Adds a waiter to a waitable that waits already.
+ * Adds a waiter to a waitable that already has one.
  *
  * @param {Waitable} waitable @param {Job | Waiter} node @returns {true}
  */
@@ -1474,7 +1482,7 @@ function joinCrowd(waitable, node) {
   return true
 }
 
-/** Puts one node in the place of another one. @param {Job | Waiter} node @param {Job | Waiter} other */
+/** Replaces a node in its queue by another. @param {Job | Waiter} node @param {Job | Waiter} other */
 function replaceNode(node, other) {
   const { queue, seq } = node
   other.seq = seq
@@ -1483,7 +1491,11 @@ function replaceNode(node, other) {
   queue.insert(other)
 }
 
-/** The signal of a waitable has been aborted. @param {Waitable} waitable @param {unknown} reason */
+/**
+ * Ends the wait for a waitable whose signal was aborted.
+ *
+ * @param {Waitable} waitable @param {unknown} reason
+ */
 function endWait(waitable, reason) {
   if (waitable.phase !== WAITED) return
   waitable.leave()
@@ -1525,8 +1537,8 @@ function abandon(node) {
 }
 
 /**
- * Waitables in the order of the ranks of their jobs; equals in order of arrival. The owner inherits the rank
- * of the first waiter (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
+ * Waitables in the order of the ranks of their jobs; jobs of equal rank in order of arrival. The owner
+ * inherits the rank of the first waiter (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
  *
  * @internal
  * @extends {Queue<Job | Waiter>}
@@ -1534,8 +1546,8 @@ function abandon(node) {
 class WaitQueue extends Queue {
   /**
    * @param {Job | null} [owner]
-   * @param {(job: Job) => void} [onOwnerEnded] called when an owner has ended. The job is no owner any more
-   *   after that
+   * @param {(job: Job) => void} [onOwnerEnded] called after an owner has ended. The job is then no longer an
+   *   owner
    */
   constructor(owner = null, onOwnerEnded) {
     super()
@@ -1588,7 +1600,7 @@ class WaitQueue extends Queue {
     owned.splice(owned.indexOf(this), 1)
     updateRank(job)
   }
-  /** The owner has ended. @param {Job} job */
+  /** Removes an owner that has ended. @param {Job} job */
   orphan(job) {
     this.onOwnerEnded?.(job)
     if (job === this.holder) this.owner = null
@@ -1634,7 +1646,7 @@ class WaitQueue extends Queue {
   }
 }
 
-/** The first waiter of a queue may have changed. @param {WaitQueue} queue */
+/** Updates the ranks of the owners, because the first waiter may have changed. @param {WaitQueue} queue */
 function updateOwners({ holder, holders }) {
   if (holder !== null) updateRank(holder)
   if (holders !== null) holders.forEach(updateRank)
@@ -1646,7 +1658,7 @@ class Settlement extends Waitable {
   constructor(thenable) {
     super()
     this.thenable = thenable
-    /** How often it has been waited for: an outcome counts for the present wait only. */
+    /** Number of waits so far: an outcome counts only for the present wait. */
     this.waits = 0
   }
   get isRanked() { return false }
@@ -1666,7 +1678,7 @@ class Settlement extends Waitable {
 
 /**
  * Maximum number of thenables that resolve with each other, so that a thenable that resolves with itself
- * fails by an error.
+ * fails with an error.
  */
 const MAX_THENABLES = 1000
 
@@ -1763,8 +1775,8 @@ function effectiveRank(job) {
 }
 
 /**
- * The best of the job's own rank, or its reservation's, and those of the first waiters of the queues that it
- * owns.
+ * The best among the base rank of a job and the ranks of the first waiters of its queues. The base rank is
+ * the rank of its reservation, if it has one, or its own rank.
  *
  * @param {Job} job
  */
@@ -1834,7 +1846,7 @@ const hasWaiters = ({ size }) => size > 0
  */
 function cycleOf(waiting, waitable) {
   if (!waiting.extras.owned.some(hasWaiters)) return null
-  /** For each job found, a job that waits for it. @type {Map<Job, Job>} */
+  /** Maps each job found to a job that waits for it. @type {Map<Job, Job>} */
   const waiters = new Map()
   const found = [waiting]
   for (let i = 0; i < found.length; i++) {
@@ -1882,10 +1894,10 @@ const { next, throw: raise } = generatorPrototype
 const { pop, slice } = Array.prototype
 
 /**
- * Gives a list an own element, as CreateDataProperty does. An assignment takes 2 ns instead of 150. It is the
- * same unless a prototype has the index: then it would call a setter, or fail.
+ * Adds an own element to a list, like CreateDataProperty. An assignment takes 2 ns instead of 150 ns, but it
+ * would call a setter or fail if a prototype has the index.
  *
- * @param {any} list @param {any} index at which `list` has no element @param {any} value
+ * @param {any} list @param {any} index an index without an element @param {any} value
  */
 function addElement(list, index, value) {
   if (index in list) {
@@ -1894,7 +1906,7 @@ function addElement(list, index, value) {
     }))
   } else list[index] = value
 }
-/** For `instanceof`, which costs less than a load of `value.next`. @type {any} */
+/** The class of generators for `instanceof`, which costs less than a load of `value.next`. @type {any} */
 const Generator = /* @__PURE__ */ Object.assign(function () {}, { prototype: generatorPrototype })
 
 // Results of a resume. DONE and FAILED are states.
@@ -1904,8 +1916,8 @@ const ASYNC = -3 // in async code, which continues when the stack is empty
 const AWAY = -4 // awaits a foreign promise
 
 /**
- * Marks iterators that a job drives: driven by two jobs, one of them would end with the results of both. A
- * WeakSet instead of this property makes a yielded call 2.5 times slower (Node 20, `bench/channels.mjs`).
+ * Marks an iterator that a job drives, so that no second job can drive it and mix the results. A WeakSet
+ * instead of this property makes a yielded call 2.5 times slower (Node 20, `bench/channels.mjs`).
  */
 const driven = Symbol('driven')
 
@@ -1919,17 +1931,17 @@ function mark(iterator, isDriven) {
 /** Yields since the last charge. */
 let received = 0
 
-/** Maximum number of nested calls of a job, so that endless recursion fails by an error. */
+/** Maximum number of nested calls of a job, so that endless recursion fails with an error. */
 const MAX_CALLS = 2 ** 21
 /**
- * Maximum number of calls that end in a row before this counts as a preemption point: an error can unwind
- * millions.
+ * Maximum number of calls that return in a row without a preemption point. An error can unwind millions of
+ * calls.
  */
 const MAX_RETURNS = 64
 
-/** The extra fields of the budget that rewritten code uses: see addons/preemptify. */
+// The extra fields of the budget are for rewritten code: see addons/preemptify.
 const ROOM = 150
-/** `counts.s` of a job without a stay: no lock is held by it. */
+/** `counts.s` of a job without a stay: it equals no holder of a lock. */
 const NO_STAY = Object.freeze({})
 class Counts {
   left = 0
@@ -1941,15 +1953,23 @@ class Counts {
   job = null
   /** The stay of this job. @type {Stay | null} */
   stay = null
-  /** What rewritten text compares with the holder of a lock. @type {Stay | typeof NO_STAY | null} */
+  /**
+   * The identity of the stay, which rewritten text compares with the holder of a lock.
+   *
+   * @type {Stay | typeof NO_STAY | null}
+   */
   s = null
-  /** Whether rewritten code has said that its next `yield` is a point of it. */
+  /** The number of stays that hold claims of objects by identity. */
+  held = 0
+  /** The value of `held` while no job runs, otherwise 0: plain calls outside jobs claim their arguments. */
+  i = 0
+  /** Whether the next `yield` is a preemption point that rewriting has inserted. */
   isPoint = false
 
   /**
-   * Undefined, which rewritten code yields at a point. The read notes that the next yield is a point. The
-   * accessor belongs to the prototype: V8 stores an object with an own accessor as a table, and Fibonacci
-   * numbers in a job then take 3.6 times as long (Node 20).
+   * The value `undefined`, which rewritten code yields at a point. Reading it marks the next yield as a
+   * point. The accessor is on the prototype, because V8 stores an object with an own accessor as a
+   * dictionary: Fibonacci numbers in a job are then 3.6 times slower (Node 20).
    */
   get p() {
     if (this.stay !== null) this.isPoint = true
@@ -1974,7 +1994,7 @@ const counts = new Counts()
 export const budget = counts
 
 /**
- * A call that has started outside of the scheduler, and has yielded: the rest of it, from that yield on.
+ * The rest of a call that has started outside of the scheduler, from its latest yield on.
  *
  * @internal
  */
@@ -2007,7 +2027,8 @@ class Suspended {
     this.step = null
     const { generator } = this
     if (typeof generator.throw === 'function') return generator.throw(error)
-    // Like `yield*`, this closes an iterator without `throw`. Unlike there, the caller gets the error.
+    // Like `yield*`, this closes an iterator without `throw`. Unlike `yield*`, it throws the error to the
+    // caller.
     generator.return?.()
     throw error
   }
@@ -2082,7 +2103,7 @@ function drive(job) {
       if (!leaveCall(job)) return isThrowing ? conclude(job, value, true) : finishWith(job, value)
       input = value
       if (++returns < MAX_RETURNS) continue
-      return stopAt(job, input, isThrowing, true) // no yield is there to which a cancellation could be thrown
+      return stopAt(job, input, isThrowing, true) // there is no yield at which a cancellation could be thrown
     }
     received++
     returns = 0
@@ -2116,7 +2137,7 @@ function drive(job) {
       budget.left = left - 1
     } else if (inside === 0 && acted !== null && acted.goesOn && typeof before === 'number' && before > 1 &&
       job.core.granted > 0) {
-      // After a communication that woke an equal, the job may continue until its next other yield.
+      // After an operation that woke a job of equal rank, the job may continue until its next other yield.
       credit = before - 1
       job.core.granted++
       budget.left = 1
@@ -2148,14 +2169,14 @@ function advance(generator, input) {
   return step
 }
 
-/** Ends the stay at a `yield` that a person wrote; rewritten code says that it is at a point. */
+/** Ends the stay at a hand-written `yield`. Rewritten code marks its own points. */
 function noteYield() {
   if (counts.isPoint) counts.isPoint = false
   else endStay()
 }
 
 /**
- * Ends the stay of a job: its code has reached the scheduler by a `yield` that a person wrote, or waits.
+ * Ends the stay of a job, because its code has reached the scheduler by a hand-written `yield`, or waits.
  *
  * @param {Job} [job] default: the job whose code is on the stack
  */
@@ -2176,7 +2197,7 @@ function endStay(job = /** @type {Job} */ (counts.job)) {
 let inside = 0
 
 /**
- * Does what a job asks for by a yielded value: a call, or a wait.
+ * Handles a value that a job has yielded: starts a call or a wait.
  *
  * @param {Job} job @param {any} value
  * @returns {Waitable | null} the waitable: settled, or the job is blocked; null for a call
@@ -2304,7 +2325,7 @@ function block(job, waitable) {
 }
 
 /**
- * Leaves a job at a point.
+ * Stops a job at a point.
  *
  * @param {Job} job @param {any} input @param {boolean} isThrowing @param {boolean} keepsInput
  */
@@ -2325,7 +2346,11 @@ function conclude(job, outcome, isError) {
   return isError ? FAILED : DONE
 }
 
-/** A result that can be awaited is awaited. @param {Job} job @param {any} result @returns {number} */
+/**
+ * Ends a job with a result. A thenable result is awaited first.
+ *
+ * @param {Job} job @param {any} result @returns {number}
+ */
 function finishWith(job, result) {
   job.generator = null
   try {
@@ -2344,7 +2369,7 @@ function finishWith(job, result) {
  */
 let twinOf = fn => fn
 /**
- * Returns what starts a job with a function: the twin, with the claims of its arguments.
+ * Returns the function that a job starts in place of `fn`: the twin, with the claims of its arguments.
  *
  * @type {(fn: any) => any}
  */
@@ -2392,7 +2417,7 @@ function start(job) {
   } catch (error) {
     return conclude(job, error, true)
   } finally {
-    // A function that called job.yield() and is no async function.
+    // A plain function has called job.yield().
     const { driver } = job.extras
     if (driver !== null && !driver.isAsync) PASSED.then(() => driver.resume(false, undefined))
   }
@@ -2427,14 +2452,14 @@ function startWith(job, result) {
 
 // Cancellation
 
-/** Whether a reason is still to be thrown, and can be thrown now. @param {Job} job @returns {boolean} */
+/** Whether a reason was not thrown yet, and can be thrown now. @param {Job} job @returns {boolean} */
 const isDoomed = job => job.extras.cancellation === REQUESTED && job.extras.sections === 0 && !isShielded(job)
 
-/** ms that an exclusive claim puts off a cancellation. */
+/** Maximum time by which an exclusive claim postpones a cancellation, ms. */
 const GRACE = 100
 
 /**
- * Whether a stay puts off the cancellation of a job, so that it leaves no half-written state.
+ * Whether a stay postpones the cancellation of a job, so that the job leaves no half-written state.
  *
  * @param {Job} job
  */
@@ -2486,7 +2511,11 @@ function abort(job, reason) {
   if (!isTask(job) || job.generator !== null) cancel(job, reason)
 }
 
-/** The claims of a cancelled job have put off its cancellation long enough. @param {Job} job */
+/**
+ * Ends the wait of a cancelled job whose claims have postponed the cancellation until now.
+ *
+ * @param {Job} job
+ */
 function stopWaitingAtLast(job) {
   if (job.extras.wait !== null && isDoomed(job)) stopWaiting(job)
 }
@@ -2508,6 +2537,7 @@ function setDispatching(core, job) {
   counts.job = job
   counts.stay = job === null ? null : job.extras.stay
   counts.s = job === null ? null : counts.stay ?? NO_STAY
+  counts.i = job === null ? counts.held : 0
 }
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0
@@ -2525,7 +2555,7 @@ const MAX_CHOICES = 8
  * THE RULE. The most eligible job runs if its level passes the system ceiling, or if it holds the top of the
  * ceiling stack. Otherwise the holder of the top runs, never a third job (Baker 1991).
  *
- * A job has its own keys, or the keys of its reservation; a better job that waits in a queue that it owns
+ * A job has its own keys, or the keys of its reservation. A more eligible job that waits in one of its queues
  * replaces them (section 4). So the first node of the ready queue is the most eligible job, and only ceilings
  * remain to be tested here.
  *
@@ -2553,8 +2583,8 @@ function choose(core) {
 const bestOf = ({ ready: { first } }) => first === null ? null : first.first
 
 /**
- * One round: fires due entries, then runs jobs until the round is over. It continues in microtasks while
- * async jobs run.
+ * Runs one round: fires due entries, then runs jobs until the round ends. The round continues in microtasks
+ * while async jobs run.
  *
  * @param {Core} core
  * @param {number} [length] ms @param {number} [due] when the round must end
@@ -2643,9 +2673,9 @@ function switchTo(core, job) {
 }
 
 /**
- * Runs a suspended job inside of the present step, until `isOver` returns true, or the job waits or ends. The
- * job is the running one meanwhile, and is charged. No other job is chosen, and no entry of the timeline
- * fires.
+ * Runs a suspended job inside of the present step, until `isOver` returns true, or the job waits or ends.
+ * During this time, the job is the running job and is charged. No other job is chosen, and no entry of the
+ * timeline fires.
  *
  * @param {Job} job ready @param {() => boolean} isOver
  */
@@ -2680,7 +2710,7 @@ function runInside(job, isOver) {
     if (job.status === READY) emit(core, 'preempt', job, { by: outer })
     emit(core, 'resume', outer)
   }
-  core.running = outer?.status === READY ? outer : null // it can be the job itself
+  core.running = outer?.status === READY ? outer : null // `outer` can be the job itself
   core.granted = granted
   core.lent = lent
   core.mark = readClock(core) - used
@@ -2692,10 +2722,10 @@ function runInside(job, isOver) {
 }
 
 /**
- * Settles the accounts of a job that has come back: charges it, ends or blocks it, fires due entries, and
+ * Settles the accounts of a job after its budget: charges it, ends or blocks it, fires due entries, and
  * rotates it at the end of its slice.
  *
- * @param {Core} core @param {Job} job @param {number} result of `drive`
+ * @param {Core} core @param {Job} job @param {number} result the result of `drive`
  */
 function account(core, job, result) {
   // The job cannot be cancelled now.
@@ -2744,12 +2774,12 @@ function noteBlock(core, job) {
   if (core.observers !== null && wait !== null) {
     emit(core, 'block', job, { on: subjectOf(wait), ...special(wait)?.details })
   }
-  // Cancelled by the act of waiting.
+  // The act of waiting may have cancelled the job.
   if (job.status === WAITING && wait !== null && job.extras.wait === wait && isDoomed(job)) stopWaiting(job)
   if (job.status === WAITING && !wait?.isClaim) job.extras.onRest?.()
 }
 
-/** Puts a job after its equals. @param {Core} core @param {Job} job ready */
+/** Moves a job after the jobs of equal rank. @param {Core} core @param {Job} job ready */
 function rotate(core, job) {
   job.extras === NO_EXTRAS || (job.extras.sliceStart = job.cost)
   const { queue } = job
@@ -2766,7 +2796,8 @@ function rotate(core, job) {
 const MAX_EQUAL_READINGS = 1000
 
 /**
- * @param {Core} core @param {boolean} isPart whether the round is part of an event, which is not over before
+ * @param {Core} core @param {boolean} isPart whether the round is part of an event, which ends after the
+ *   round
  */
 function isRoundOver(core, isPart = false) {
   const { time, running } = core
@@ -2859,13 +2890,13 @@ function dequeue(job) {
   else queue.delete(job)
 }
 
-/** Whether only its reservation ranks a job. @param {Job} job @param {Rank} rank */
+/** Whether a job ranks by its reservation only. @param {Job} job @param {Rank} rank */
 function isGroupRank(job, rank) {
   const { group, sections } = job.extras
   return group !== null && sections === 0 && rank === group.rankFor(job)
 }
 
-/** Puts a ready job where a rank belongs. @param {Job} job a job outside of queues @param {Rank} rank */
+/** Queues a ready job by a rank. @param {Job} job a job outside of queues @param {Rank} rank */
 function placeReady(job, rank) {
   const { core, extras: { group } } = job
   if (group !== null && isGroupRank(job, rank)) {
@@ -2881,15 +2912,15 @@ function placeReady(job, rank) {
 }
 
 /**
- * Makes a job ready, after its equals. Its state and its queue change before observers are notified, because
- * observers may call anything.
+ * Makes a job ready, after the jobs of equal rank. Its state and its queue change before observers are
+ * notified, because observers may call anything.
  *
- * @param {Job} job in no queue @param {'release' | 'wake'} type of the record
+ * @param {Job} job a job outside of all queues @param {'release' | 'wake'} type the type of the record
  */
 function makeReady(job, type) {
   const { core, extras } = job
   job.status = WAITING // the group must not find it in a queue
-  // A job that wakes another one does so in the middle of its budget.
+  // A running job wakes others in the middle of its budget, so the clock must be read.
   if (extras.group !== null) extras.group.arrives(job, currentOf(core) === null ? core.time : readClock(core))
   if (job.status >= DONE) return // an observer of the replenishment has cancelled it
   job.seq = ++core.lastSeq
@@ -2927,7 +2958,7 @@ function preemptFor(job) {
   if (running.extras !== NO_EXTRAS) running.extras.sliceStart = running.cost
   if (dispatching !== core) return
   const { left } = budget // the job's code can write it
-  // The budget counts as if it had ended here: so its cost still gives the price of a point.
+  // The budget counts as ended here, so that its cost still measures the price of a point.
   if (typeof left === 'number' && left > 1) core.granted -= left - 1
   budget.left = 0
 }
@@ -3051,7 +3082,7 @@ function launch(core, work, generator, args, release, parameters, signal, admit 
 }
 
 /**
- * A job of a reservation, or with declared resources.
+ * Attaches a job to its reservation and to its declared resources.
  *
  * @param {Job} job @param {ResourceHook[]} uses @param {any} reservation
  */
@@ -3080,7 +3111,7 @@ function attach(job, uses, reservation) {
  * @typedef {(job: Job) => Waitable | null} Admission
  */
 
-/** The release of a job is due. @param {Job} job */
+/** Handles the release of a job. @param {Job} job */
 function arrive(job) {
   const { core, extras: { admit } } = job
   expectMiss(job)
@@ -3117,8 +3148,7 @@ function holdBack(job, waitable) {
 }
 
 /**
- * Sets an entry for the miss of a job; not if the job runs elsewhere, because it is late to know how it
- * ended.
+ * Sets an entry for the miss of a job, unless the job runs in another thread, whose reports are late.
  *
  * @param {Job} job
  */
@@ -3180,7 +3210,7 @@ function nextPeriod(job, release) {
 }
 
 /**
- * Changes the keys of a job; or nothing, if a resource rejects the level that a pending job would get.
+ * Changes the keys of a job. Nothing changes if a resource rejects the level that a pending job would get.
  *
  * @param {Job} job @param {number} release @param {number} deadline @param {number} priority
  */
@@ -3318,7 +3348,7 @@ function release(job, extras) {
 }
 
 /**
- * Reports the failures that no code has asked for, as the platform reports unhandled rejections.
+ * Reports the failures that no code handles, as the platform reports unhandled rejections.
  *
  * @param {Core} core
  */
@@ -3486,7 +3516,7 @@ class Group {
     this.refreshFirst()
   }
 
-  /** Puts the node where its first job belongs. */
+  /** Moves the node in the ready queue after its first job has changed. */
   refreshFirst() {
     const { core, jobs: { first } } = this
     if (this.queue !== null) core.ready.delete(this)
@@ -3497,7 +3527,7 @@ class Group {
   }
 
   /**
-   * The keys of the reservation have changed.
+   * Changes the keys of the reservation.
    *
    * @param {{ absoluteDeadline: number, priority: number, isAbove?: boolean } | 'background' | null} keys
    *   `isAbove`: above all jobs without a reservation; 'background': after all other jobs; null: depleted
@@ -3574,7 +3604,7 @@ function readClock(core) {
 /**
  * Ends the budget of a job: reads the clock, and charges the job and the reservations that pay.
  *
- * @param {Core} core @param {Job} job @param {number} result of `drive`
+ * @param {Core} core @param {Job} job @param {number} result the result of `drive`
  */
 function endBudget(core, job, result) {
   setDispatching(null, null)
@@ -3607,10 +3637,10 @@ function learn(core, job) {
 }
 
 /**
- * Charges the reservation of a job, and the one by whose rank it ran: a reservation lends no more than it has
- * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
+ * Charges the reservation of a job, and the reservation whose rank the job inherited. A reservation thus
+ * lends no more than it has (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
  *
- * @param {Core} core @param {Job} job @param {Rank} rank by which it ran
+ * @param {Core} core @param {Job} job @param {Rank} rank the rank by which the job ran
  */
 function bill(core, job, rank) {
   const { extras: { group } } = job
@@ -3644,8 +3674,8 @@ function notifyHandlers(core, event, job) {
 }
 
 /**
- * Calls code of users that is no job's: an alarm callback, a handler. In a round its time is charged, to the
- * running job if there is one. A callback that keeps the thread for longer than a slice is named.
+ * Calls user code outside of jobs, for example an alarm callback or a handler. In a round, its time is
+ * charged, to the running job if there is one. A callback that runs longer than a slice is reported by name.
  *
  * @param {Core} core @param {string} kind
  * @param {((...args: any[]) => void) & { of?: string } | undefined} callback `of`: the name to report, if not
@@ -3772,13 +3802,13 @@ function endBudgetInPlace(core) {
 }
 
 /**
- * ms that a short automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in
+ * Duration of a short automatic budget, ms. A reading of the clock takes 1 to 2 % of it (60 to 140 ns in
  * browsers).
  */
 const SHORT_BUDGET = 0.006
 /** Minimum number of points of a short budget, if points are expensive. */
 const MIN_POINTS = 8
-/** ms that a long automatic budget is worth: alarms can be late by one budget. */
+/** Duration of a long automatic budget, ms: alarms can be late by one budget. */
 const LONG_BUDGET = 0.1
 /** Maximum number of points: more make no point cheaper (2.7 ns in budgets of 1000 as well; bench/budget). */
 const MAX_POINTS = 4096
@@ -3834,7 +3864,7 @@ class BudgetTuner {
    * counts.
    *
    * @param {number} points > 0 @param {number} ms
-   * @param {number} resolution of the clock, ms; Infinity while it is unknown
+   * @param {number} resolution the resolution of the clock, ms; Infinity while it is unknown
    * @param {number} ceiling the maximum cost of a budget, ms
    */
   learn(points, ms, resolution, ceiling) {
@@ -4001,7 +4031,7 @@ function fireDue(core) {
   for (;;) {
     const entry = /** @type {Entry | null} */ (timeline.first)
     if (entry === null || entry.key > time || core.paused) break
-    // Set by an entry of this reading, for a time that is over.
+    // Another entry of this reading has set this entry for a time that has passed.
     if (entry.seq >= created && (entry.key <= timeline.firing || entry.time < entry.key)) break
     if (fired > 0 && core.time > until) {
       timeline.isLate = true
@@ -4015,7 +4045,7 @@ function fireDue(core) {
   timeline.firing = -Infinity
   timeline.due = timeline.first === null ? Infinity : timeline.first.key
   timeline.isLate &&= timeline.due <= time
-  // Jobs have a slice in between.
+  // Jobs get a slice before further entries fire.
   const hasJobs = core.running !== null || core.ready.size > 0
   core.fireFrom = timeline.isLate && hasJobs ? core.time + core.slice : -Infinity
 }
@@ -4117,17 +4147,18 @@ class EventLoop {
 
 // ---------------------------------------------------------------------------------------------- 9 async jobs
 
-// A continuation of async code runs in a microtask, without a sign of the job that it belongs to. Four cases:
+// A continuation of async code runs in a microtask, which does not reveal the job of the code. Four cases:
 //
-//   in the first part of its function    the job is `rt.current`   directly after a yield of the job
-// `certainJob`: set in the microtask before the continuation, reset in the one after it   after any other
-// await                AsyncContext knows, in engines that have it; else nobody does   after `rt.yield()`
-// outside of jobs   a job of its own, with priority 0 and no deadline
+//   in the first part of the function    `rt.current` is the job
+//   directly after a yield of the job    `certainJob` is the job. It is set in the microtask before the
+//                                        continuation, and reset in the microtask after it
+//   after any other await                AsyncContext knows the job; without it, the job is unknown
+//   after `rt.yield()` outside of jobs   the continuation is a separate job without a deadline, priority 0
 
 /**
- * Microtasks after which an async job without a sign counts as waiting for a foreign promise. Each async
- * function that returns takes one: with 4, a yield in helpers four deep leaves the scheduler; with 16, one in
- * helpers 25 deep.
+ * Number of microtasks after which an async job that has not yielded counts as waiting for a foreign promise.
+ * Each async function that returns takes one microtask: with 4, a yield in helpers four deep leaves the
+ * scheduler; with 16, a yield in helpers 25 deep.
  */
 const PATIENCE = 32
 /**
@@ -4177,7 +4208,7 @@ class AsyncDriver {
     /** Whether it continues code that inherits nothing from a job. */
     this.inheritsNothing = false
     /**
-     * The job whose code continues after a yield; null if it is no job's, or if the engine knows.
+     * The job whose code continues after a yield; null outside of jobs, or if the engine has AsyncContext.
      *
      * @type {Job | null}
      */
@@ -4228,7 +4259,7 @@ class AsyncDriver {
   settle(settle, input) {
     const { owner } = this
     if (owner === null) return settle(input)
-    // Between these two microtasks run only those that await the promise.
+    // Between these two microtasks, only code that awaits the promise runs.
     PASSED.then(() => { certainJob = owner })
     settle(input)
     PASSED.then(forgetJob)
@@ -4237,7 +4268,7 @@ class AsyncDriver {
 
 /** @param {Job} job */
 const driverOf = job => extrasOf(job).driver ??= new AsyncDriver(job)
-/** Whether a job continues code that is no job's. @param {Job} job */
+/** Whether a job continues code outside of jobs. @param {Job} job */
 const isOfNoJob = ({ extras }) => extras.parameters === CONTINUATION
 /** Whether a job was spawned by `extend.task`. @param {Job} job */
 const isTask = ({ deferred }) => deferred !== null && deferred.isTask
@@ -4356,7 +4387,7 @@ function yieldAsync(core, options) {
 }
 
 /**
- * Puts a continuation before its equals, after the continuations that wait.
+ * Puts a continuation before other jobs of equal rank, after earlier continuations.
  *
  * @param {Job} job @returns {boolean} whether it is the most eligible
  */
@@ -4371,10 +4402,10 @@ function goFirst(job) {
 }
 
 /**
- * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not
- * started does not: on the platform, continuations run before tasks.
+ * Whether a job of equal rank rotates with a continuation at the end of a slice. A task that has not started
+ * does not rotate: on the platform, continuations run before tasks.
  *
- * @param {Core} core @param {Job} job in no queue
+ * @param {Core} core @param {Job} job a job outside of all queues
  */
 function hasPeer(core, job) {
   const best = bestOf(core)
@@ -4398,15 +4429,15 @@ function hasPeer(core, job) {
  *   budget of a job, or one callback, outlasted the slice; callbacks have names such as 'alarm tick' or
  *   'before click'. `advice` names a preemptible function that the job called plainly, and the remedy
  * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with
- *   the error of a failed job that no code has asked for by the end of the round; default: as the platform
- *   reports
+ *   the error of a failed job that no code handles by the end of the round; default: reports errors like the
+ *   platform
  */
 
 const SLICE = 1
 const ROUND = 5
 
 /**
- * The options in force, and what derives from them.
+ * The options in force, and the values derived from them.
  *
  * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused'>> &
  *   Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'> & { budget: number, order: number,
@@ -4664,8 +4695,8 @@ export class Scheduler {
 
   /**
    * Counters since the scheduler was created; times in ms. `busy` is the time charged to jobs, alarm
-   * callbacks and handlers; `overhead` is the other time of rounds, including observers. `yields` counts how
-   * often jobs came back; `slices` how often the processor changed hands or a slice started.
+   * callbacks and handlers; `overhead` is the other time of rounds, including observers. `yields` counts the
+   * returns from jobs to the scheduler; `slices` counts switches between jobs and starts of slices.
    *
    * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
    *   misses: number, overruns: number, stalls: number, longestBudget: number, longestRound: number }}
@@ -4675,9 +4706,9 @@ export class Scheduler {
   }
 
   /**
-   * Calls a function for each event of the schedule: release, start, preempt (by), resume, block (on), wake,
-   * finish, cancel, fail, miss, overrun, stall, deplete, replenish, alarm and round (start). Without
-   * observers this costs nothing.
+   * Calls a function for each event of the schedule. Without observers this costs nothing. The types of
+   * events are `release`, `start`, `preempt` (with `by`), `resume`, `block` (with `on`), `wake`, `finish`,
+   * `cancel`, `fail`, `miss`, `overrun`, `stall`, `deplete`, `replenish`, `alarm` and `round` (with `start`).
    *
    * @param {(record: TraceRecord) => void} fn called synchronously
    * @returns {() => void} unsubscribes
@@ -4712,7 +4743,11 @@ export class Scheduler {
   }
 }
 
-/** The scheduler that acts. @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
+/**
+ * Returns the scheduler for an operation.
+ *
+ * @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler}
+ */
 function here(options) {
   const scheduler = options?.scheduler
   if (scheduler === undefined) return dispatching === null ? rt : dispatching.scheduler
@@ -4907,7 +4942,7 @@ function refuseAsyncGenerator(name, fn, given) {
 }
 
 /**
- * Options: an object whose own names are all known, because others would be ignored silently.
+ * Checks that an object has only known options, because other options would be ignored silently.
  *
  * @param {unknown} value @param {Record<string, Check>} checks @param {string} [of] the name of the parameter
  * @returns {any}
@@ -4924,7 +4959,7 @@ function knownOptions(value, checks, of = 'options') {
 }
 
 /**
- * Options whose values are checked too.
+ * Checks the names and the values of options.
  *
  * @param {unknown} value @param {Record<string, Check>} checks @returns {any}
  */
@@ -5095,7 +5130,7 @@ function makeHost(platform) {
       const { timeStamp, target } = /** @type {any} */ (event)
       const { timeOrigin } = performance
       const { performance: clock } = (target?.ownerDocument ?? target)?.defaultView ?? target ?? {}
-      // Events of ports and requests do not say whose they are.
+      // Events of ports and requests do not reveal their realm.
       const { timeOrigin: origin = event instanceof Object ? timeOrigin : NaN } = clock ?? {}
       return timeStamp - (timeStamp > 1e12 ? timeOrigin : timeOrigin - origin)
     },
@@ -5229,8 +5264,8 @@ const FRAMES_SEEN = 30
  * Measures the ms between frames. After a late frame the next one can come early: of two gaps the longer one
  * counts.
  *
- * @param {number} [tried] for so many of the frames, the next one is expected as early as ever: otherwise a
- *   few late frames would make all later ones late
+ * @param {number} [tried] the number of frames, among FRAMES_SEEN, that are expected after the shortest
+ *   interval ever measured. Otherwise a few late frames would delay all later frames
  * @returns {(gap: number) => number}
  */
 function frameInterval(tried = 0) {
@@ -5248,17 +5283,17 @@ function frameInterval(tried = 0) {
   }
 }
 
-/** ms by which frames come after their own time. A round that ends then finds its frame pending. */
+/** Delay of frames after their due time, ms. A round that ends then finds its frame pending. */
 const FRAME_DELAY = 2
-/** ms before a frame, in which a turn can last until the frame. */
+/** Time before a frame in which a turn can last until the frame, ms. */
 const FRAME_NEAR = 7
-/** A turn that waits longer than this, ms, waits for tasks of others. */
+/** If a turn waits longer than this, ms, it waits for other tasks of the page. */
 const CROWDED = 3
 
 /**
  * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty: a page
  * with back-to-back rounds falls to 15 frames per second. So a round ends when the frame is due, and the next
- * round waits for the frame, unless tasks of others keep the queue full anyway. Timers would do as well, but
+ * round waits for the frame, unless other tasks keep the queue full anyway. Timers could replace this, but
  * they fire late and jitter.
  *
  * @param {any} platform @param {any} scheduler the platform's @param {() => number} now
@@ -5278,7 +5313,7 @@ function pacedPost(platform, scheduler, now, hidden) {
   let due = -Infinity // the next frame
   let isRequested = false
   let isStopped = false // no frames come although the page counts as visible
-  let late = 0 // turns in a row that waited for tasks of others
+  let late = 0 // turns in a row that waited for other tasks
   let worked = 0 // ms of finished turns
   let start = Infinity // when the present turn began
   let end = -Infinity // when the latest turn ended
@@ -5345,7 +5380,7 @@ function reportToPlatform(error) {
 
 /**
  * The property by which `reservation` and `uses` reach their hooks. A hook with `waitable()` makes an object
- * that a job can yield again and again: each wait is for the waitable that this method returns.
+ * that a job can yield repeatedly: each wait uses the waitable that this method returns.
  */
 const protocol = Symbol('rt.mjs')
 
@@ -5474,9 +5509,9 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Hands on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
-   * right after it, without another task, which a browser could put off until the next frame. Nothing else
-   * may be on the stack.
+   * Passes on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
+   * right after it. This saves another task, which a browser could put off until the next frame. No other
+   * code may be on the stack.
    *
    * @param {() => void} fn @param {Scheduler[] | Set<Scheduler>} [schedulers]
    */
@@ -5494,7 +5529,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Calls a function when a job has ended; this does not count as asking for its outcome.
+   * Calls a function when a job has ended; this does not count as handling its outcome.
    *
    * @param {Job} job @param {() => void} fn
    */
@@ -5576,8 +5611,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler
-   * open: at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
+   * Calls `find` if jobs are left, but nothing is ready, will become due, or holds the scheduler open. This
+   * is tested at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
    * returns. The scheduler reports each such error object once.
    *
    * @param {Scheduler} scheduler
@@ -5593,7 +5628,11 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /** Calls a function with the reason when a signal is aborted. Returns a function that unsubscribes. */
   onAbort,
   markInternal,
-  /** The function that a job runs for a function. @param {any} fn @returns {any} */
+  /**
+   * The function that a job runs in place of a function: its twin, or itself.
+   *
+   * @param {any} fn @returns {any}
+   */
   preemptible: fn => twinOf(fn),
   /** The name of a function or task; '' if the name is not a string or cannot be read. */
   nameOf,
@@ -5630,8 +5669,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
     /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
     promiseOf,
     /**
-     * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any
-     * await in engines with AsyncContext.
+     * The job whose code calls, or null. In a microtask, the job is known directly after a yield, and in
+     * engines with AsyncContext after any await.
      *
      * @param {Scheduler} scheduler @returns {Job | null}
      */
@@ -5698,7 +5737,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
       core.stallListeners.push(fn)
       return () => { core.stallListeners = core.stallListeners.filter(other => other !== fn) }
     },
-    /** Reports that a job has kept the thread since it started. @param {Job} job */
+    /** Reports that a job has blocked the thread since it started. @param {Job} job */
     stall(job) {
       stall(job.core, job, job.cost)
     },
@@ -5713,8 +5752,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   code: {
     /**
      * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
-     *   adviceFor?: (fn: any) => string | undefined }} hooks how to find a twin; what starts a job; whether a
-     *   function returns a value; advice for a job that has stalled, given its function
+     *   adviceFor?: (fn: any) => string | undefined }} hooks replacements of the functions `twinOf`,
+     *   `startOf`, `answers` and `adviceFor` of this module
      */
     link(hooks) {
       twinOf = hooks.twinOf ?? twinOf
@@ -5737,7 +5776,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
      *
      * @param {Job} parent also one that has ended @param {Function} fn names the child
      * @param {any[]} calls generators, outermost first. All but the innermost are suspended in a call
-     * @param {Waitable | null} waitable what the innermost generator waits for; null: the child is ready
+     * @param {Waitable | null} waitable the wait of the innermost generator; null: the child is ready
      * @returns {Job}
      */
     child(parent, fn, calls, waitable) {
@@ -5766,8 +5805,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
       extrasOf(job).onRest = fn
     },
     /**
-     * Sets the stay of a job: its claims, which the scheduler releases when the job ends, waits, or reaches
-     * it by a `yield` of hand-written code.
+     * Sets the stay of a job, which has its claims. The scheduler ends the stay when the job ends, waits, or
+     * yields in hand-written code.
      *
      * @param {Job} job @param {Stay} stay
      */
@@ -5777,11 +5816,11 @@ export const extend = /* @__PURE__ */ Object.freeze({
     },
     /** @param {Job} job @returns {Stay | null} */
     stayOf: job => job.extras.stay,
-    /** What a job waits for. @param {Job} job @returns {Waitable | null} */
+    /** The waitable for which a job waits. @param {Job} job @returns {Waitable | null} */
     waitOf: job => job.extras.wait,
     /** Whether a job is in a critical section, where it cannot wait. @param {Job} job */
     isInSection: job => job.extras.sections > 0,
-    /** Whether a job runs inside of an event, which is not over before. @param {Job} job */
+    /** Whether a job runs inside of an event, which ends after the job's first part. @param {Job} job */
     isInEvent: ({ core }) => core.inEvent,
     /** The time of the host of a job, ms. @param {Job} job */
     now: ({ core }) => readClock(core),

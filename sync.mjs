@@ -131,8 +131,8 @@ function shapeKeeper(make) {
 /**
  * Sends or receives one message, when the waitable is yielded or awaited.
  *
- * The class has no base class, because V8 does not inline base constructors in large processes: with two of
- * them CommsTime is 1.2 times slower. It inherits from Waitable by its prototype.
+ * The class has no base class, because V8 does not inline base constructors in large programs: with two base
+ * constructors, CommsTime is 1.2 times slower. It inherits from Waitable by its prototype.
  *
  * @internal
  */
@@ -197,7 +197,7 @@ class Fifo {
   push(message) {
     this.#messages.push(message)
   }
-  /** Returns the oldest message, removed. */
+  /** Removes and returns the oldest message. */
   shift() {
     const message = this.#messages[this.#first]
     this.#messages[this.#first++] = undefined
@@ -210,7 +210,7 @@ class Fifo {
   }
 }
 
-/** Replaces a message if a channel has none. @internal */
+/** Stands for a missing message if a channel is empty. @internal */
 export const NOTHING = /* @__PURE__ */ Symbol('nothing')
 
 /**
@@ -379,7 +379,7 @@ export class Channel {
 
   /** @internal closes the channel @param {string} event @param {unknown} reason */
   end(event, reason) {
-    // An object has no useful text, and some objects have none at all.
+    // Other objects have no useful text, and some objects cannot be converted to text.
     const isText = reason instanceof Error || typeof reason === 'string'
     const cause = reason === undefined ? '' : `: ${isText ? String(reason) : check.describe(reason)}`
     const error = reason instanceof ChannelError ? reason
@@ -543,10 +543,10 @@ class Group extends Waitable {
     this.waiters.push(waiter)
     return waiter
   }
-  /** A member has settled. @param {Waitable} _member */
+  /** Called when a member has settled. @param {Waitable} _member */
   conclude(_member) {}
   /**
-   * A member has settled the group.
+   * Settles the group with the outcome of a member.
    *
    * @param {Waitable} member @param {any} value the outcome, unless the member has failed
    */
@@ -572,7 +572,7 @@ function notifyGroup(member) {
 const memories = /* @__PURE__ */ new WeakMap()
 const OUTSIDE = {}
 let choices = 0
-/** Stand for guards without a channel, by their index. @type {object[]} */
+/** The keys of guards without a channel, by the index of the guard. @type {object[]} */
 const GUARD_KEYS = []
 
 /** @param {Job | null} job @returns {WeakMap<object, number>} */
@@ -603,7 +603,7 @@ class Choice extends Group {
   get mayBlock() { return this.members.every(member => member.mayBlock) }
 
   owners() {
-    // A choice of several is not stuck if one is.
+    // A choice between several branches can end although one branch is deadlocked.
     return this.members.length > 1 ? [] : this.members.flatMap(member => member.owners())
   }
 
@@ -707,8 +707,8 @@ class Time extends Sleep {
 }
 
 /**
- * A guard: one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`, with `when` and
- * `action` if needed.
+ * A guard of a choice. It has exactly one of the properties `receive`, `send`, `timeout`, `until`, `wait` and
+ * `skip`. `send` needs `value`. `when` and `action` are optional.
  *
  * @typedef {object} Guard
  * @property {Channel<any>} [receive] ready if the channel has a message, which is the value of the guard
@@ -1180,7 +1180,7 @@ export class Turn extends Waitable {
  * Hooks of a supply.
  *
  * @typedef {object} SupplyHooks
- * @property {(job: Job | null) => any} give a thing has been taken for a job; returns the value of its turn
+ * @property {(job: Job | null) => any} give called when a job has taken a thing; returns the turn's value
  * @property {() => void} [prepare] called before a turn is tried
  * @property {() => void} [contend] called before a turn waits
  */
@@ -1213,7 +1213,7 @@ export class Supply {
     turn.wake(this.hooks.give(turn.job))
     return true
   }
-  /** The supply has grown. */
+  /** Called when the supply has grown. */
   changed() {
     this.listen()
   }
@@ -1285,7 +1285,7 @@ function heldBy(unlock) {
   const held = { unlock: () => unlock(held, false), [DISPOSE]: () => unlock(held, true) }
   return held
 }
-/** Engines without explicit resource management have no such symbol. @type {symbol} */
+/** Engines without explicit resource management lack this symbol. @type {symbol} */
 const DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).dispose ?? Symbol('dispose'))()
 
 const ONLY_OWNER = 'only the owner can unlock it'
@@ -1387,7 +1387,7 @@ export class Mutex {
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, job =>
       inTurn(withSignal(this.#permits.turn(this.#name, true), signalOf(options)), section, isUnused => {
-        // An unused lock is handed on as it was.
+        // If the section was not called, `abandoned` keeps its value.
         if (this.#holder === job) this.#pass(isUnused && this.abandoned)
       }))
   }
@@ -1428,7 +1428,7 @@ export class Mutex {
     this.#holder = this.#queue.owner = null
     this.#permits.release(isAbandoned)
   }
-  /** The owner of an uncontended mutex ends without notice. */
+  /** Unlocks an uncontended mutex whose owner has ended, because no call reports that end. */
   #noticeEnd = () => {
     const holder = this.#holder
     if (holder instanceof Job && holder.finished !== undefined) this.#pass(true)
@@ -1598,8 +1598,8 @@ class All extends Group {
 }
 
 /**
- * Releases a job for one of several works. It has the rank and the reservation of its parent where a Task has
- * none of its own.
+ * Releases a job for one of several works. The job inherits the rank and the reservation of its parent,
+ * unless the work is a Task with its own.
  *
  * @param {any} work @param {Job} parent @returns {Job}
  */
@@ -1644,7 +1644,7 @@ function* together(kind, works, signal, parent) {
     })
     const group = kind === 'race' ? new Choice(kind, members, false) : new All(kind, members)
     if (signal !== undefined) group.signal = signal
-    // The caller can have to wait for its turn. The other jobs must not start until then.
+    // The caller may run only later; the other jobs must not run until then.
     group.decided = () => {
       if (children.some(({ finished }) => finished === undefined)) {
         cancelRest(new DOMException(`${kind}() is decided`, 'AbortError'))

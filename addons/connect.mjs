@@ -9,14 +9,14 @@
  *
  * Words:
  * - wire: one end of an external channel, an ExternalChannel. Its peer is the other end
- * - link: the wires of one endpoint. It finds the wire of a frame, and says which names there are
+ * - link: the wires of one endpoint. It finds the wire of a frame, and announces the names of the wires
  * - session: an endpoint that lasts longer than the endpoints below it (internal/sessions.mjs)
  * - transport: turns frames into messages of an endpoint, and back (internal/frames.mjs)
  * - flight, held: the message that is out, and the message that waits for a receiver
  *
  * Invariants:
  * 1. Each wire has at most one message out. Its sender resumes when a receiver at the peer got the message.
- * 2. A choice sends a message only after it is decided, so none of its other guards can commit any more.
+ * 2. A choice sends a message only after it is decided, so none of its other guards can commit afterwards.
  * 3. A choice commits to a send only while the line is up, so its timeout ends it while the line is down.
  * 4. A frame that does not fit changes nothing; `rejected` counts it.
  * 5. Over a session, each frame arrives exactly once and in order, however many endpoints are cut.
@@ -43,7 +43,7 @@ const { WaitQueue, check, here } = extend
 
 /**
  * Returns a channel to another thread, process or machine. Both sides connect the same name over their
- * ends of one endpoint, in any order, and as many names as they like. A send is over when the peer has
+ * ends of one endpoint, in any order. They can connect any number of names. A send ends when the peer has
  * received the message. `choice` works at both ends.
  *
  * ```js
@@ -56,14 +56,16 @@ const { WaitQueue, check, here } = extend
  * })
  * ```
  *
- * The endpoint is a Worker, the global scope of one, a MessagePort, a BroadcastChannel (two ends per name), a
- * WebSocket of the platform or of `ws`, an RTCDataChannel, a worker, port, child process or cluster worker of
- * Node, `process`, a socket of socket.io, or anything with `postMessage`, `send` or `emit`, and with
- * `addEventListener` or `on`. The endpoint stays yours: other messages pass by, and it is not closed. The
+ * These objects can be endpoints. In browsers: a Worker or its global scope, a MessagePort, a
+ * BroadcastChannel (two ends per name), a WebSocket, an RTCDataChannel. In Node: a worker, a port, a child
+ * process, a cluster worker, `process`, a WebSocket of `ws`. Anywhere: a socket of socket.io, and any object
+ * with `postMessage`, `send` or `emit`, and with `addEventListener` or `on`.
+ *
+ * The endpoint stays yours: you can use it for other messages, and the channel does not close it. The
  * `binaryType` of a socket is set to 'arraybuffer'. Between processes of Node, `serialization: 'advanced'`
  * avoids base64. An open channel listens to its endpoint, which keeps Node alive as every listener does.
  *
- * A name that the peer never connects is no error: operations on it wait. Use `timeout` to give up.
+ * If the peer never connects a name, operations on that name wait. Use `timeout` to give up.
  *
  * When the peer closes, ends or crashes, all waiting operations fail with a ChannelError, at both ends.
  * Browsers fire no event when the thread of a worker, a port or a page ends, so each thread holds a Web Lock.
@@ -71,23 +73,23 @@ const { WaitQueue, check, here } = extend
  * BroadcastChannel. A peer that hangs has not ended: use `timeout`.
  *
  * If the endpoint is a function, the channel outlives its endpoints. When one ends or is silent, the
- * function opens the next one, after a pause that grows. Each message arrives once and in order, whatever
- * is cut; `send` and `close` take longer. The session closes these endpoints when it replaces them, and
- * after the last channel. The peer has such a function as well, or calls `accept`.
+ * function opens the next one, after a pause that grows. Each message arrives once and in order, even if
+ * connections are cut; `send` and `close` then take longer. The session closes these endpoints when it
+ * replaces them, and after the last channel. The peer passes such a function as well, or calls `accept`.
  *
  * ```js
  * const lines = connect(() => new WebSocket(url), 'lines')
  * ```
  *
  * Channels of a session fail if there is no progress for `timeout` (the `reason` is 'timeout', the `cause`
- * the last error of an endpoint or of the function), or if the peer was started anew ('restarted'). A
+ * the last error of an endpoint or of the function), or if the peer has restarted ('restarted'). A
  * message that no endpoint can carry fails in the same way. `connect` throws an error that shows a mistake
  * in the function, for example a misspelt name. The line can fail just after a choice has chosen a send:
  * use `timeout(ms, choice(...))` for a strict limit.
  *
  * @template [T=unknown]
- * @param {any} endpoint an endpoint, or a function that returns the next one, a promise of it, or null if
- *   there is none now
+ * @param {any} endpoint an endpoint, or a function that returns the next endpoint or a promise of it. The
+ *   function can return null if no endpoint is available now
  * @param {string} name the name of the channel, at most 1000 characters
  * @param {SessionOptions} [options] options of the endpoint or function; its first channel sets them
  * @returns {ExternalChannel<T>} the same channel as before, if one of this name is open
@@ -110,8 +112,8 @@ export function connect(endpoint, name, options = {}) {
  * server.on('connection', socket => accept(socket, session => hub.join(connect(session, 'say'))))
  * ```
  *
- * Before that, the peer can send 64 KiB, and must say something within three heartbeats. A peer that knows
- * the random number of a session, of 52 bits, can take the session over: use connections that others
+ * Before that, the peer can send 64 KiB, and must send its first message within three heartbeats. A peer that
+ * knows the random 52-bit number of a session can take the session over, so use connections that others
  * cannot read.
  *
  * @param {any} endpoint an endpoint as for `connect`; closed when another endpoint takes its place, or the
@@ -129,7 +131,10 @@ export function accept(endpoint, work, options = {}) {
   new Session(null, options, work).use(line)
 }
 
-/** @param {any} endpoint or a function that opens it @param {SessionOptions} options @returns {Link} */
+/**
+ * @param {any} endpoint an endpoint, or a function that opens one
+ * @param {SessionOptions} options @returns {Link}
+ */
 function linkOver(endpoint, options) {
   if (endpoint instanceof Session) return new Link(endpoint, endpoint, options)
   if (typeof endpoint !== 'function') return new Link(endpoint, new FrameTransport(endpoint), options)
@@ -240,7 +245,7 @@ class ExternalChannel extends Channel {
   #isAnswered = false
 
   // Out:
-  /** Sends of choices, which must not go out before they are decided. */
+  /** Sends of choices. They must not leave before their choice is decided. */
   #guards = new WaitQueue()
   /** Whether the last message came from a guard. */
   #wasGuard = false
@@ -263,7 +268,7 @@ class ExternalChannel extends Channel {
   #held = null
   /** Whether the other end wants WANT frames. */
   #isAsked = false
-  /** The content of the last WANT or DONE. */
+  /** The value of `wanted` in the last WANT or DONE. */
   #saidWanted = false
 
   /** @internal @param {Link} link @param {string} name */
@@ -318,8 +323,8 @@ class ExternalChannel extends Channel {
   }
 
   /**
-   * @internal an end of this name is there @param {number} from @param {string} life
-   * @param {boolean} isAnswer to our own hello
+   * @internal handles the HELLO of an end with this name @param {number} from @param {string} life
+   * @param {boolean} isAnswer whether it answers the HELLO of this end
    */
   meet(from, life, isAnswer) {
     const { link } = this
@@ -378,7 +383,7 @@ class ExternalChannel extends Channel {
 
   // --- out
 
-  /** @internal sends what may go out */
+  /** @internal sends waiting messages, as far as possible */
   pump() {
     while (this.isConnected && this.#flight === null) {
       const mayGuard = this.#isWanted && this.#guards.size > 0
@@ -440,7 +445,7 @@ class ExternalChannel extends Channel {
   }
 
   /**
-   * Sends, unless the message before has not been received yet.
+   * Sends a message immediately, unless the previous message has not been received yet.
    *
    * @param {any} message @returns {boolean}
    */
@@ -470,14 +475,14 @@ class ExternalChannel extends Channel {
     return true
   }
 
-  /** Says that the last message is over. @param {...string} problem */
+  /** Reports that the last message was received or withdrawn. @param {...string} problem */
   #finish(...problem) {
     this.#saidWanted = this.receivers.size > 0
     this.#tell(DONE, this.#received, this.#saidWanted, ...problem)
   }
 
   /**
-   * @internal says whether somebody waits to receive, to an end that asks and does not know
+   * @internal reports whether a receiver waits, if the peer has asked and the answer has changed
    * @param {boolean} [isWanted]
    */
   announce(isWanted = this.#held === null && this.receivers.size > 0) {
@@ -504,14 +509,15 @@ class ExternalChannel extends Channel {
   // --- both
 
   /**
-   * @internal @param {ExternalSend} send @param {any} waiter a choice must not send before it has committed
+   * @internal queues a send; a choice must not send before it has committed
+   * @param {ExternalSend} send @param {any} waiter the waiting job, or a branch of a choice
    */
   enterSend(send, waiter) {
     const queue = waiter.isBranch === true ? this.#guards : this.senders
     queue.push(send)
     this.pump()
   }
-  /** @internal @param {ExternalSend} send no longer waited for */
+  /** @internal @param {ExternalSend} send a send whose job has stopped waiting */
   withdraw(send) {
     if (this.#flight?.send !== send) return
     this.#flight.send = null
@@ -522,7 +528,7 @@ class ExternalChannel extends Channel {
   close(reason) {
     if (this.closing !== null) return false
     const { link } = this
-    // To 0 before it is connected: its hello may have been heard.
+    // Before the peer is known, CLOSE goes to 0, because the peer may know this end from its HELLO.
     const frame = [PROTOCOL, VERSION, CLOSE, this.peer, this.id]
     try {
       if (reason === undefined || !this.isMet) link.send([...frame, 0])
@@ -555,7 +561,7 @@ class ExternalChannel extends Channel {
   }
 
   static {
-    // Engines without explicit resource management have no such symbol.
+    // Engines without explicit resource management lack this symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
       Object.defineProperty(this.prototype, dispose, {
@@ -580,7 +586,11 @@ class Link {
   #byName = new Map()
   /** @type {Map<number, ExternalChannel<any>>} */
   #byId = new Map()
-  /** Ends the watch on a thread, by its life. @type {Map<string, AbortController> | null} */
+  /**
+   * The watches on threads, by the life of the thread; `abort` ends a watch.
+   *
+   * @type {Map<string, AbortController> | null}
+   */
   #watches = null
   /** Fires when the next part of a frame is late. @type {{ cancel(): boolean } | null} */
   #deadline = null
@@ -623,7 +633,7 @@ class Link {
     for (const wire of this.wires) wire.hello(wire.peer)
     this.resume()
   }
-  /** The line of a session is up, or has room again. */
+  /** Sends waiting frames after the line of a session is up, or has room again. */
   resume() {
     for (const wire of this.wires) {
       wire.pump()
@@ -669,12 +679,15 @@ class Link {
     for (const wire of this.wires) wire.close()
   }
 
-  /** A message could not be read. It does not reveal its channel, so each sender could wait for it forever. */
+  /**
+   * Closes all channels after a message could not be read. The message does not reveal its channel, so each
+   * sender could otherwise wait forever for an answer.
+   */
   closeUnreadable() {
     for (const wire of this.wires) wire.close(new ChannelError(`${wire.name}: a message could not be read`))
   }
 
-  /** The endpoint has ended. @param {string} why @param {unknown} [reason] */
+  /** Fails all channels after the endpoint has ended. @param {string} why @param {unknown} [reason] */
   gone(why, reason) {
     // An endpoint that has ended fires no event for a later link, unless it connects again.
     this.isFree ||= this.carrier.reconnects
@@ -705,9 +718,9 @@ class Link {
 
   // --- out
 
-  /** @param {any[]} frame without a message */
+  /** @param {any[]} frame a frame without a message */
   send(frame) {
-    // When the link opens, all its ends say hello. Before, no peer has heard of them.
+    // When the link opens, all its ends send HELLO. Before, no peer knows of them.
     if (this.isOver || !this.isOpen) return
     try {
       this.carrier.post(frame)
@@ -735,11 +748,15 @@ class Link {
   receive(frame) {
     if (!this.isOver && !this.#handle(frame)) this.reject()
   }
-  /** A frame does not fit, or cannot be read. */
+  /** Counts a frame that does not fit or cannot be read. */
   reject() {
     this.rejected++
   }
-  /** A part of a frame has arrived; `isLast` if the frame is complete. @param {boolean} isLast */
+  /**
+   * Sets the time limit for the next part of a frame.
+   *
+   * @param {boolean} isLast whether the frame is complete
+   */
   expectPart(isLast) {
     const { scheduler, timeout } = this
     this.#deadline?.cancel()
@@ -753,7 +770,7 @@ class Link {
     }, { ref: false })
   }
 
-  /** @param {any[]} frame @returns {boolean} whether the frame could come */
+  /** @param {any[]} frame @returns {boolean} whether the frame fits */
   #handle(frame) {
     const [, version, kind, to, from] = frame
     if (kind === UNREADABLE) return this.#differ(version, this.wires, 0)
@@ -767,10 +784,10 @@ class Link {
   }
 
   /**
-   * The peer speaks another version. A HELLO tells it so.
+   * Fails channels whose peer uses another version of the protocol. A HELLO informs the peer.
    *
    * @param {number} version
-   * @param {ExternalChannel<any>[]} wires a wire that has met its peer is left alone: they speak one version
+   * @param {ExternalChannel<any>[]} wires the candidates; a wire that knows its peer continues
    * @param {number | null} to the end that gets the HELLO
    * @returns {boolean} whether a channel ends
    */
@@ -796,7 +813,7 @@ class Link {
     // An emitter may deliver our own frames to us.
     if (this.#byId.has(from)) return true
     if (this.carrier instanceof FrameTransport) this.carrier.greeted(probed, peerLimit, this.maxPayload)
-    // A name that is not connected here says hello when it is.
+    // A name that is not connected here sends HELLO when it is connected.
     wire?.meet(from, life, to !== 0)
     return true
   }

@@ -1,10 +1,10 @@
 /**
  * addons/deadlock.mjs: reports that the remaining jobs can never run again.
  *
- * rt.mjs itself reports a cycle of jobs that wait for locks of each other. This addon finds the second kind
- * of deadlock: every job waits on a channel, a semaphore, a barrier, a lock or a job, and nothing is left to
- * wake one of them. In CSP such a set of jobs is a closed world. The scheduler of a page is usually open,
- * because the next click can start a job. So a page has to ask for the report:
+ * rt.mjs itself reports a cycle of jobs in which each job waits for a lock of the next. This addon finds the
+ * second kind of deadlock: every job waits on a channel, a semaphore, a barrier, a lock or a job, and nothing
+ * is left to wake any of these jobs. In CSP such a set of jobs is a closed world. The scheduler of a page is
+ * usually open, because the next click can start a job. A page therefore has to request the report:
  *
  *   const stop = reportDeadlocks()
  *   await rt.idle() // rejects with a DeadlockError if the jobs are deadlocked
@@ -46,7 +46,7 @@ const isInternal = on => on instanceof Job || on instanceof extend.Waitable && !
 /** The states of the jobs of one scheduler. */
 class Watch {
   /**
-   * What each known job waits for; null if it does not wait, or if no job can wake it.
+   * The value that each known job waits for; null if the job does not wait, or if no job can wake it.
    *
    * @type {Map<Job, any>}
    */

@@ -6,13 +6,13 @@
  * reservation runs short, frequent work for other reservations, such as the bottom halves of `interrupt`.
  *
  * Words of this file:
- * - account: the books of a reservation, and the hooks of its group (Group in rt.mjs)
+ * - account: the state of a reservation, and the hooks of its group (Group in rt.mjs)
  * - group: the ready jobs of a reservation, which the scheduler queues as one node by the keys of the
  *   reservation
- * - server: the law by which capacity is used up and comes back; it knows times and amounts, but no jobs
- * - refill: an amount of capacity that comes back at a time
- * - claim: the processor time that a reservation or a task asks for; admission compares claims
- * - main: the reservation that an I/O reservation works for
+ * - server: the algorithm that consumes and replenishes capacity; it knows times and amounts, but no jobs
+ * - refill: an amount of capacity and the time at which it becomes available
+ * - claim: the processor time that a reservation or a task requests; admission compares claims
+ * - main: the reservation for which an I/O reservation works
  * - foreground: execution by the rank of the reservation, which uses up capacity; the background does not
  *
  * States of a server. Each arrow is a method that the account calls:
@@ -22,13 +22,13 @@
  *        <---------         <-------------
  *          sleep()            replenish()
  *
- * A server that is off (a capacity of 0, or `noInterrupts()`) is left unchanged. `resume()` continues it.
+ * A server that is off (a capacity of 0, or `noInterrupts()`) does not change. `resume()` continues it.
  *
  * Invariants:
  * 1. A depleted reservation with work has a replenishment on the timeline, or its deadline is postponed.
- * 2. By fixed priority, the refills at finite times sum to the capacity.
- * 3. An overrun is a debt: the next replenishments pay it, and none of it is forgiven.
- * 4. A reservation or a resize that is not admitted changes nothing.
+ * 2. Under fixed priorities, the refills at finite times sum to the capacity.
+ * 3. An overrun is a debt: the next replenishments pay all of it.
+ * 4. A rejected reservation or resize changes nothing.
  *
  * @module reservations
  */
@@ -53,31 +53,31 @@ export { AdmissionError }
 const fraction = /* @__PURE__ */ number('a number from 0 to 1', value => value >= 0 && value <= 1)
 const positiveFraction = /* @__PURE__ */ number('a number > 0 and <= 1', value => value > 0 && value <= 1)
 
-/** What reservations of both kinds have. */
+/** The properties that Reservation and IoReservation share. */
 class Reserved extends Handle {
   constructor() {
     super()
   }
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
-  /** The share of the processor. */
+  /** The share of the processor: capacity / period. */
   get utilization() { return accountOf(this).claim.utilization }
-  /** ms used in the foreground so far. */
+  /** Execution time in the foreground so far, ms. */
   get used() { return accountOf(this).used }
-  /** ms per period; NaN where the period is that of whom it works for */
+  /** The capacity, ms per period; NaN if an I/O reservation takes its period from a main reservation. */
   get capacity() { return accountOf(this).claim.wcet }
-  /** ms; Infinity where it is that of whom it works for */
+  /** The period, ms; Infinity if an I/O reservation takes its period from a main reservation. */
   get period() { return accountOf(this).claim.period }
-  /** How often nothing remained. @returns {number} */
+  /** How often the capacity was used up. @returns {number} */
   get depletions() { return accountOf(this).server.depletions }
-  /** How often capacity came back. @returns {number} */
+  /** How often capacity was replenished. @returns {number} */
   get replenishments() { return accountOf(this).server.replenishments }
 
   /**
-   * Gives the share of the processor back, so that other reservations can be admitted. Jobs of the
-   * reservation still run by it.
+   * Releases the share of the processor, so that other reservations can be admitted. The jobs of the
+   * reservation keep its capacity and rank.
    *
-   * @returns {boolean} `true` if the share was promised
+   * @returns {boolean} `true` if the reservation still held its share
    */
   cancel() { return accountOf(this).withdraw() }
 }
@@ -85,7 +85,7 @@ class Reserved extends Handle {
 /** @typedef {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth'} Kind */
 /** @typedef {'background' | 'wait' | 'postpone'} Depleted */
 
-/** A policy is known by how it compares, as `schedulable` knows it. @param {Policy} policy */
+/** Whether a policy compares like edf. `schedulable` uses the same test. @param {Policy} policy */
 const isByDeadline = ({ compare }) => compare === edf.compare
 /** @param {Policy} policy */
 const isByPriority = ({ compare }) => compare === fp.compare
@@ -93,7 +93,7 @@ const isByPriority = ({ compare }) => compare === fp.compare
 /** @type {Kind[]} */
 const KINDS = ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']
 
-/** Which kinds a policy can have, the default first; a user's own can have all. @param {Policy} policy */
+/** The kinds that a policy supports, the default first. A custom one supports all. @param {Policy} policy */
 const kindsUnder = policy =>
   KINDS.filter(kind => kind === 'constant-bandwidth' ? !isByPriority(policy) : !isByDeadline(policy))
 
@@ -114,15 +114,15 @@ const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), 
 /**
  * Reserves processor time: `capacity` ms in every `period` (the Main VCPU of Qduino II-A). Jobs that are
  * spawned with the reservation run by its keys while capacity remains. They cannot take more from other jobs.
- * Other jobs cannot take the reserved time from them if the set of reservations was admitted (`admit`).
+ * If the set of reservations was admitted (`admit`), other jobs cannot take the reserved time from them.
  *
  * `period` is the longest pause that you accept, `capacity` the time that the work needs in each period. With
- * `depleted: 'wait'` the jobs never get more.
+ * `depleted: 'wait'` the jobs never get more than the capacity.
  *
  * Under fp a reservation ranks by its priority, above all jobs without a reservation. Under edf it ranks by
- * the deadline of the server. Its jobs rank among each other by their own keys, and equals take turns. The
- * scheduler tests the capacity at every budget. The next replenishment pays for the excess of the last budget
- * or of a critical section.
+ * the deadline of the server. Its jobs rank among each other by their own keys, and jobs of equal rank
+ * rotate. The scheduler tests the capacity at every budget. If the last budget or a critical section uses
+ * more than the capacity, the next replenishment pays for the excess.
  */
 export class Reservation extends Reserved {
   /**
@@ -133,8 +133,8 @@ export class Reservation extends Reserved {
    *   is used up, the jobs run after all others ('background', default), wait for the replenishment ('wait'),
    *   or the server postpones its deadline ('postpone', constant-bandwidth only). `name`: for traces and
    *   errors
-   * @throws {TypeError | RangeError} naming the parameter
-   * @throws {AdmissionError} when the processor has not that much left (see `admit`)
+   * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+   * @throws {AdmissionError} if the admitted reservations leave too little processor time (see `admit`)
    */
   constructor(options) {
     super()
@@ -158,18 +158,19 @@ export class Reservation extends Reserved {
   get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
   get depleted() { return accountOf(this).depleted }
   get priority() { return accountOf(this).claim.priority }
-  /** ms that its jobs may still use, as of the latest reading of the clock. @returns {number} */
+  /** Capacity that the jobs can still use, in ms, at the latest reading of the clock. @returns {number} */
   get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
 
   /**
-   * Changes the reservation, also while its jobs run. New capacity can be used immediately, as far as the
-   * bandwidth has earned the time used before. A smaller capacity removes the latest replenishments. With a
-   * capacity of 0 the jobs stop until the capacity is larger again; used time is still replenished.
+   * Changes the reservation, also while its jobs run. Added capacity is available immediately, except for
+   * time that the jobs have used and the bandwidth has not earned back. A smaller capacity removes the latest
+   * replenishments. With a capacity of 0 the jobs stop until the capacity is larger again; used time is still
+   * replenished.
    *
    * @param {{ capacity?: number, period?: number, priority?: number }} options
    * @returns {this}
-   * @throws {TypeError | RangeError} naming the parameter
-   * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
+   * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+   * @throws {AdmissionError} if too little processor time is left; the reservation then stays unchanged
    */
   resize(options) {
     const { name, kind } = this
@@ -181,12 +182,12 @@ export class Reservation extends Reserved {
 }
 
 /**
- * A share of the processor for short, frequent work that is done for others: the bottom halves of events
- * (Qduino II-A: an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the reservation that
- * it works for, and uses no more than its utilization whichever that is. With a period of its own it has the
- * priority of that rate.
+ * A share of the processor for short, frequent work on behalf of other reservations, such as the bottom
+ * halves of events (Qduino II-A: an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the
+ * reservation for which it works, but never uses more than its own utilization. If you pass a period, its
+ * priority is the rate, 1 / period.
  *
- * Work for it: `interrupt(target, type, handler, { io, capacity, period })`;
+ * There are three ways to give it work: `interrupt(target, type, handler, { io, capacity, period })`;
  * `spawn(work, { reservation: io.for(main) })`; or, in a job that has a reservation,
  * `spawn(work, { reservation: io })`.
  */
@@ -195,11 +196,11 @@ export class IoReservation extends Reserved {
 
   /**
    * @param {{ utilization?: number, capacity?: number, period?: number, depleted?: 'background' | 'wait',
-   *   name?: string, scheduler?: Scheduler }} options `utilization`: > 0 and <= 1, or 0 = off; or `capacity`,
-   *   ms per period, 0 = off, and `period`, ms, > 0; `depleted`: default 'wait', since events in the
-   *   background would take what is left over at any rate
-   * @throws {TypeError | RangeError} naming the parameter
-   * @throws {AdmissionError} when the processor has not that much left (see `admit`)
+   *   name?: string, scheduler?: Scheduler }} options `utilization`: > 0 and <= 1, or 0 to turn it off.
+   *   Alternatively `capacity`, ms per period, or 0 to turn it off, and `period`, ms, > 0. `depleted`:
+   *   default 'wait', because event work in the background could otherwise take all idle time
+   * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+   * @throws {AdmissionError} if the admitted reservations leave too little processor time (see `admit`)
    */
   constructor(options) {
     super()
@@ -210,32 +211,32 @@ export class IoReservation extends Reserved {
     Object.defineProperty(this, extend.protocol, /** @type {any} */ ({ __proto__: null, value: account }))
   }
 
-  /** Whether events are handled. */
+  /** Whether events are handled, rather than held back or dropped. */
   get isOn() { return this.#mask.isOn }
-  /** Whether events that happen while they are not handled are lost. */
+  /** Whether events that arrive after `noInterrupts()` are dropped. */
   get drops() { return this.#mask.drops }
 
-  /** Handles events again, first those that were held back. */
+  /** Handles events again, starting with the events that were held back. */
   interrupts() {
     this.#mask.interrupts()
   }
   /**
-   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on
-   * are lost. Its share remains promised to it.
+   * Stops handling events until `interrupts()`. Events that arrive in the meantime are held back, or dropped
+   * with `drop: true`. The reservation keeps its share of the processor.
    *
    * @param {{ drop?: boolean }} [options]
-   * @throws {TypeError} naming the parameter
+   * @throws {TypeError} if `drop` is not a boolean
    */
   noInterrupts(options) {
     this.#mask.noInterrupts(options)
   }
 
   /**
-   * What `reservation` is to be where the work is done for `main`.
+   * Returns a value for the option `reservation`. Jobs that are spawned with this value work for `main`.
    *
    * @param {Reservation} main
    * @returns {object}
-   * @throws {TypeError}
+   * @throws {TypeError} if `main` is not a Reservation of the same scheduler
    */
   for(main) {
     if (!(main instanceof Reservation)) throw wrongType('main', 'a Reservation', main)
@@ -245,13 +246,13 @@ export class IoReservation extends Reserved {
   }
 
   /**
-   * Changes its share (Qduino II-C: interruptsVcpu), as a utilization, which leaves its period, or as a
-   * capacity and a period; 0 turns it off.
+   * Changes the share (Qduino II-C: interruptsVcpu). Pass a utilization to keep the period, or a capacity and
+   * a period. A share of 0 turns the reservation off.
    *
    * @param {{ utilization?: number, capacity?: number, period?: number }} options
    * @returns {this}
-   * @throws {TypeError | RangeError} naming the parameter
-   * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
+   * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+   * @throws {AdmissionError} if too little processor time is left; the reservation then stays unchanged
    */
   resize(options) {
     const account = accountOf(this)
@@ -265,25 +266,25 @@ export class IoReservation extends Reserved {
 /** @param {any} reservation @returns {Account} */
 const accountOf = reservation => reservation?.[extend.protocol]
 
-/** Stands for an entry where nothing is to be replenished. */
+/** The timeline entry of an account that has no pending replenishment. */
 const NEVER = { time: Infinity, ref: false, cancel: () => true }
 
 /**
- * The books of a reservation. The account is also the hook that the scheduler finds in the reservation
- * (`groupFor`, `level`), and the hooks of the group (`arrives`, `departs`, `drain`, `detach`).
+ * The state of a reservation. The account is also the hook that the scheduler finds in the reservation
+ * (`groupFor`, `level`), and it implements the hooks of the group (`arrives`, `departs`, `drain`, `detach`).
  */
 class Account {
   /** @type {Set<Job>} */
   jobs = new Set()
-  /** Those that have work to do. @type {Set<Job>} */
+  /** The jobs that are ready or running. @type {Set<Job>} */
   busy = new Set()
-  /** I/O reservations that work for it. @type {Set<IoAccount>} */
+  /** I/O reservations that work for this reservation. @type {Set<IoAccount>} */
   delegates = new Set()
-  /** ms used in the foreground. */
+  /** Execution time in the foreground, ms. */
   used = 0
-  /** Whether it is off whatever is promised. */
+  /** Whether `noInterrupts()` has turned the reservation off. */
   isMasked = false
-  /** Whether its claim counts in admission. */
+  /** Whether the reservation holds its share: `cancel()` releases it, `admit` takes it again. */
   isPromised = true
   /** The keys of the group: see `Group.change`. @type {Keys | undefined} */
   keys = undefined
@@ -292,7 +293,7 @@ class Account {
   #replenish
 
   /**
-   * @param {Scheduler} scheduler @param {any} server a Server @param {Claim} claim what is promised
+   * @param {Scheduler} scheduler @param {any} server a Server @param {Claim} claim the requested share
    * @param {Depleted} depleted @param {boolean} isRankedByDeadline
    */
   constructor(scheduler, server, claim, depleted, isRankedByDeadline) {
@@ -305,7 +306,7 @@ class Account {
     this.depleted = depleted
     this.isRankedByDeadline = isRankedByDeadline
     this.#replenish = Object.assign((/** @type {number} */ time) => {
-      if (this.server.next > time) return // an observer of the replenishment has resized it
+      if (this.server.next > time) return // an observer of the replenishment has resized the reservation
       this.#entry = NEVER
       this.server.replenish(time)
       this.update()
@@ -313,17 +314,17 @@ class Account {
     commitmentsOf(scheduler).commit([[this, claim]])
   }
 
-  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
+  /** Whether the jobs are stopped. The server is idle then, and time used earlier is still replenished. */
   get isOff() { return this.isMasked || this.claim.utilization === 0 }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
-  /** Which reservation one of its jobs works for. @param {Job} _job @returns {Account} */
+  /** Returns the reservation for which a job works. @param {Job} _job @returns {Account} */
   mainOf(_job) { return this }
 
-  /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
+  /** The preemption level: above all jobs without a reservation under fp, by the period under edf. */
   get level() { return this.isRankedByDeadline ? -this.claim.period : Infinity }
 
-  /** @param {Claim} claim what is to be promised, which is refused unless it counts no more */
+  /** @param {Claim} claim the new claim; it is tested unless the reservation has released its share */
   change(claim) {
     if (this.#isCounted) commitmentsOf(this.scheduler).commit([[this, claim]])
     const now = this.scheduler.now()
@@ -335,7 +336,7 @@ class Account {
     })
   }
 
-  /** Takes the claim back. @returns {boolean} `true` if it was promised */
+  /** Releases the share of the processor. @returns {boolean} `true` if the reservation still held it */
   withdraw() {
     const wasCounted = this.#isCounted
     this.isPromised = false
@@ -343,10 +344,10 @@ class Account {
     return wasCounted
   }
 
-  /** The claims of another policy have ended with that policy. */
+  /** Whether the claim counts in admission. Claims end with the policy under which they were made. */
   get #isCounted() { return this.isPromised && this.scheduler.policy === this.policy }
 
-  /** @param {{ claim?: Claim, isMasked?: boolean }} change on or off, perhaps */
+  /** @param {{ claim?: Claim, isMasked?: boolean }} change can turn the reservation on or off */
   turn(change) {
     const wasOff = this.isOff
     Object.assign(this, change)
@@ -354,7 +355,7 @@ class Account {
     this.update()
   }
 
-  /** @param {Job} job that is released @param {Scheduler} scheduler */
+  /** @param {Job} job the released job @param {Scheduler} scheduler */
   groupFor(job, scheduler) {
     if (scheduler !== this.scheduler) {
       throw new TypeError(`reservation must be of the scheduler of its jobs, but ${this.name} is not`)
@@ -379,7 +380,7 @@ class Account {
   arrives(job, time) {
     const { busy, server } = this
     this.#replenishBefore(time)
-    if (!this.jobs.has(job)) return // an observer of the replenishment has cancelled it
+    if (!this.jobs.has(job)) return // an observer of the replenishment has cancelled the job
     busy.add(job)
     if (!server.isAwake) {
       server.isAwake = true
@@ -390,7 +391,7 @@ class Account {
 
   /**
    * Fires a replenishment that is due at this reading of the clock. A job that arrives at the same reading
-   * finds the capacity, whichever entry of the timeline was created first.
+   * thus finds the capacity, even if its timeline entry was created first.
    *
    * @param {number} time
    */
@@ -421,14 +422,14 @@ class Account {
     const { depletions } = server
     server.consume(ms, time, !this.jobs.has(job))
     this.update()
-    // The scheduler reports jobs that have to stop.
+    // For `depleted: 'wait'`, the scheduler itself reports each job that has to stop.
     if (server.depletions === depletions || this.depleted === 'wait') return
     const reservation = this.name
     extend.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
     if (this.depleted === 'postpone') extend.emit(this.scheduler, 'replenish', null, { reservation, due: time })
   }
 
-  /** Passes the state of the server on: to the group, and to the timeline. */
+  /** Passes the state of the server to the group and to the timeline. */
   update() {
     const { server, isDepleted, isRankedByDeadline, claim: { priority } } = this
     const absoluteDeadline = isRankedByDeadline ? server.deadline : Infinity
@@ -461,15 +462,15 @@ function areEqual(a, b) {
 }
 
 /**
- * The books of an I/O reservation: without a period of its own, it takes that and the priority from the most
- * urgent that it works for.
+ * The state of an I/O reservation. Without a period of its own, it takes period and priority from the most
+ * urgent reservation for which it works.
  */
 class IoAccount extends Account {
   /** Whether its jobs must work for a main reservation, from which it takes priority and period. */
   needsMain = true
   /** @type {WeakMap<Job, Account>} */
   #mains = new WeakMap()
-  /** For how many of its busy jobs each. @type {Map<Account, number>} */
+  /** Number of busy jobs that work for each main reservation. @type {Map<Account, number>} */
   #served = new Map()
 
   /**
@@ -480,7 +481,7 @@ class IoAccount extends Account {
     super(scheduler, server, claim, depleted, isRankedByDeadline)
   }
 
-  /** Its jobs work for `main`: what the scheduler attaches them by. @param {Account} main */
+  /** Returns the hooks of the reservation for jobs that work for `main`. @param {Account} main */
   delegateOf(main) {
     const level = this.claim.period < Infinity ? this.level : main.level
     const groupFor = (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.groupFor(job, scheduler, main)
@@ -492,7 +493,7 @@ class IoAccount extends Account {
 
   /**
    * @param {Job} job @param {Scheduler} scheduler
-   * @param {Account | null} [main] default: that of the running job
+   * @param {Account | null} [main] default: the reservation of the running job
    */
   groupFor(job, scheduler, main = mainOfRunning(scheduler)) {
     if (!main) {
@@ -527,7 +528,7 @@ class IoAccount extends Account {
     this.follow(time)
   }
 
-  /** Takes priority and period from the most urgent. @param {number} time */
+  /** Takes priority and period from the most urgent reservation in `#served`. @param {number} time */
   follow(time) {
     if (this.#served.size === 0 || this.claim.period < Infinity) return
     const urgencyOf = (/** @type {Account} */ { claim }) => this.isRankedByDeadline ? -claim.period : claim.priority
@@ -542,7 +543,7 @@ class IoAccount extends Account {
   }
 }
 
-/** The account that the running job works for. @param {Scheduler} scheduler @returns {Account | null} */
+/** The account for which the running job works. @param {Scheduler} scheduler @returns {Account | null} */
 function mainOfRunning({ current }) {
   const account = current === null ? undefined : extend.groupOf(current)?.hooks
   return account instanceof Account ? account.mainOf(/** @type {Job} */ (current)) : null
@@ -550,34 +551,35 @@ function mainOfRunning({ current }) {
 
 // --------------------------------------------------------------------------------------------------- servers
 
-/** Less capacity than this, in ms, is none. */
+/** Minimum capacity that counts, ms. A smaller remainder is treated as 0. */
 const SPECK = 1e-6
-/** In how many pieces the capacity of a sporadic server may come back; more are merged. */
+/** Maximum number of refills of a sporadic server. Further refills are merged. */
 const MOST_REFILLS = 32
 
 /**
- * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor
- * schedulers:
+ * The algorithm that consumes and replenishes capacity. A server knows times and amounts, but neither jobs
+ * nor schedulers:
  *
- *   wake(time, since)   somebody has work again; the work has been there `since`
- *   consume(ms, time, isLent)  it was done in the foreground, until `time`; by somebody else if `isLent`
- *   sleep(time)         nobody has work any more
- *   replenish(time)     `next` has come
- *   resize(claim, time) to a capacity > 0; a server that is off is idle, and left as it is
- *   resume(time)        it was off, and somebody has work: what it may do begins now
+ *   wake(time, since)          the first job becomes busy; it has been ready since `since`
+ *   consume(ms, time, isLent)  a job ran in the foreground for `ms` until `time`. `isLent`: the job
+ *                              belongs to another reservation, and inherited the rank of this one
+ *   sleep(time)                no job is busy any more
+ *   replenish(time)            the time `next` has been reached
+ *   resize(claim, time)        to a capacity > 0; a server that is off is idle, and does not change
+ *   resume(time)               the server was off and has busy jobs: it can run from now on
  *
- * It may run in the foreground while something remains; at `next` capacity comes back, Infinity when all of
- * it is there. `remaining` falls below 0 when the last budget outlasts it: a debt that the next
- * replenishments pay, so that none of it is forgiven.
+ * Jobs can run in the foreground while `remaining` is positive. Capacity returns at `next`, which is Infinity
+ * when none is missing. `remaining` falls below 0 if the last budget exceeds it. This is a debt that the next
+ * replenishments pay in full.
  *
- * Each law overrides these, `spend` for what is consumed, and `refill` for a replenishment.
+ * Each algorithm overrides these methods, `spend` to consume time and `refill` to replenish.
  */
 class Server {
-  /** What its jobs are ranked by under edf. */
+  /** The deadline that ranks the jobs under edf. */
   deadline = Infinity
   depletions = 0
   replenishments = 0
-  /** Whether anybody has work, as the account tells. */
+  /** Whether there are busy jobs; set by the account. */
   isAwake = false
 
   /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
@@ -591,7 +593,7 @@ class Server {
   get isDepleted() { return this.remaining < SPECK }
   get bandwidth() { return this.capacity / this.period }
 
-  /** The first job is attached. @param {number} _time */
+  /** Called when the first job is attached. @param {number} _time */
   expectJobs(_time) {}
   /** @param {number} _time @param {number} _since */
   wake(_time, _since) {}
@@ -619,17 +621,17 @@ class Server {
 }
 
 /**
- * Capacity that comes back at a time.
+ * An amount of capacity that becomes available at a time.
  *
- * @typedef {{ time: number, amount: number, due: number }} Refill `time`: Infinity of what a resize has taken
- *   away; `due`: when it would come if nothing had been resized, to less or to a bandwidth that has to earn
- *   it first
+ * @typedef {{ time: number, amount: number, due: number }} Refill `time`: Infinity for an amount that a
+ *   resize has removed; `due`: the time at which the amount would return if no resize had removed or
+ *   postponed it
  */
 
 /**
- * A server by fixed priority. Its capacity is a list of refills in order of time. Each piece that is used
- * comes back at a time of its own; the amounts that come always sum to the capacity, so it is not amplified;
- * an overrun is taken from the refill that is to come.
+ * A server for fixed priorities. Its capacity is a list of refills, ordered by time. Each used piece returns
+ * at a separate time. The amounts at finite times always sum to the capacity, so a resize or an overrun
+ * cannot create capacity. An overrun is taken from the next refill.
  */
 class Refilled extends Server {
   next = Infinity
@@ -643,13 +645,14 @@ class Refilled extends Server {
     super(capacity, period, time, postpones)
   }
 
-  /** Whether what is left of a refill counts from the end of what was used. */
+  /** Whether the rest of a refill is timed from the end of the part that was used. */
   get isMoving() { return false }
 
   /**
-   * When a piece comes back.
+   * Returns the time at which a used piece becomes available again.
    *
-   * @param {number} _began when it came @param {number} _used since when it is used @returns {number}
+   * @param {number} _began when the piece became available @param {number} _used when its use started
+   * @returns {number}
    */
   returnOf(_began, _used) { return Infinity }
 
@@ -660,8 +663,9 @@ class Refilled extends Server {
     this.#owedAt(time, ms)
     for (let left = ms; left > 0;) {
       const first = refills[0]
-      // Of what is to come within a period, each capacity more puts all off by that: after a night in one
-      // budget, not one by one.
+      // All pending refills may lie within one period. Each whole capacity that is consumed then postpones
+      // all of them by one period. One step does this for all rounds, because a budget in which the page was
+      // suspended overnight would otherwise need thousands of iterations.
       const rounds = left > ms - 2 * this.capacity ? 0 : Math.floor(left / this.capacity) - 1
       const coming = rounds > 0 ? refills.filter(({ time }) => time < Infinity) : []
       if (rounds > 0 && first.time > used && coming[coming.length - 1].time < first.time + this.period) {
@@ -671,21 +675,22 @@ class Refilled extends Server {
         })
         left -= rounds * this.capacity
       }
-      // Where four periods have passed without any use, the page was stopped: more important work cannot be
-      // the reason, unless priorities are not by rate. What was missed is not made up for, at the expense of
-      // others.
+      // A refill that stayed unused for four periods means that the page was suspended: more important work
+      // cannot be the reason, unless priorities are not by rate. The refill starts now, so that the server
+      // does not make up for the missed periods at the expense of other jobs.
       if (first.time + 4 * this.period <= used) first.time = used
       const { time: began, amount } = first
       const taken = Math.min(amount, left)
       left -= taken
       if (taken === amount) refills.shift()
       this.#append(this.returnOf(began, used), taken)
-      // A server that woke at the end of what others did for it has what is left at once.
+      // If a job of another reservation used the time and the server woke only at its end, the rest of the
+      // refill is available immediately.
       if (isMoving) first.time = isLent && began <= time ? Math.min(began + taken, time) : began + taken
       first.amount -= taken
     }
     const first = refills[0]
-    // A sliver is not worth a dispatch: it comes with the next refill.
+    // A tiny refill is not worth a dispatch: it is merged into the next refill.
     if (refills.length > 1 && first.amount < Math.max(SPECK, this.capacity / 4096)) {
       refills.shift()
       refills[0].amount += first.amount
@@ -697,14 +702,14 @@ class Refilled extends Server {
   #append(time, amount) {
     const { refills } = this
     let index = refills.length
-    while (index > 0 && refills[index - 1].time > time) index-- // that one had to be earned first
+    while (index > 0 && refills[index - 1].time > time) index-- // a resize has postponed that refill
     const last = refills[index - 1]
     const isAdjacent = last !== undefined && last.time + (this.isMoving ? last.amount : 0) >= time - SPECK
     if (!isAdjacent && (last === undefined || refills.length < MOST_REFILLS)) {
       refills.splice(index, 0, { time, amount, due: time })
       return
     }
-    // The sooner one waits, when they have to be merged: by `time` no more than itself can have been used.
+    // The earlier of two merged refills moves to the time by which at most its own amount could be used.
     if (!isAdjacent) last.time = last.due = time - last.amount
     last.amount += amount
   }
@@ -719,10 +724,11 @@ class Refilled extends Server {
   }
 
   /**
-   * Resizing must not give back what the bandwidth has not.
+   * Updates the execution time that was used and that the bandwidth has not earned back since. A resize must
+   * not return this time early.
    *
-   * @param {number} time @param {number} [ms] that were used until then
-   * @returns {number} ms that were used and that the bandwidth has not given since
+   * @param {number} time @param {number} [ms] execution time used until `time`
+   * @returns {number} the time owed, ms
    */
   #owedAt(time, ms = 0) {
     const owed = this.#owed - Math.max(0, time - ms - this.#asOf) * this.bandwidth
@@ -736,13 +742,13 @@ class Refilled extends Server {
     const most = Math.max(capacity, this.capacity)
     const later = period - this.period
     const there = this.refills.filter(refill => refill.time <= time)
-    // What was taken away after it had been used comes back no sooner than if it had not been.
+    // An amount that was used and then removed by a resize returns no earlier than without the resize.
     const used = this.refills.filter(({ time: at, due }) => at > time && (at < Infinity || due > time))
     used.forEach(refill => { refill.due = Math.max(time, refill.due + later) })
     used.sort((a, b) => a.due - b.due)
     const known = there.concat(used).reduce((sum, { amount }) => sum + amount, 0)
     const grown = { time: Infinity, amount: Math.max(0, capacity - known), due: time }
-    // What is taken away is what would have come last.
+    // A smaller capacity removes the amounts that would return last.
     this.refills = []
     let given = 0
     there.concat(grown, used).forEach(({ time: at, amount, due }) => {
@@ -759,10 +765,10 @@ class Refilled extends Server {
 }
 
 /**
- * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had
- * both work and capacity, so it interferes with others no more than a periodic task. With the corrections by
- * Stanovich, Baker, Wang, Harbour 2010: each piece that is used comes back a period after its own refill, so
- * none is premature.
+ * The sporadic server (Sprunt, Sha, Lehoczky 1989). Used capacity returns one period after the server had
+ * both work and capacity, so the server interferes with other jobs no more than a periodic task does. It
+ * includes the corrections by Stanovich, Baker, Wang, Harbour 2010: each used piece returns one period after
+ * its own refill, so that no capacity returns too early.
  */
 class Sporadic extends Refilled {
   /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
@@ -779,7 +785,7 @@ class Sporadic extends Refilled {
   wake(time, _since) {
     const { refills } = this
     if (refills[0].time > time) return
-    // The period counts from here, also for what will have come by the time it is needed.
+    // The period starts now, also for the refills that arrive before the first refill is used up.
     refills[0].time = time
     while (refills.length > 1 && refills[1].time <= time + refills[0].amount) {
       refills[0].amount += refills.splice(1, 1)[0].amount
@@ -792,12 +798,12 @@ class Sporadic extends Refilled {
 }
 
 /**
- * The deferrable server (Strosnider, Lehoczky, Sha 1995): its capacity is restored at the start of every
- * period and is kept while there is no work. It may be used at the end of one period and again at the start
- * of the next: a jitter of period - capacity.
+ * The deferrable server (Strosnider, Lehoczky, Sha 1995). Its capacity is restored at the start of every
+ * period, and it keeps unused capacity while it has no work. The jobs can use the capacity at the end of one
+ * period and again at the start of the next: a jitter of period - capacity.
  */
 class Deferrable extends Refilled {
-  /** The starts of its periods. */
+  /** The sequence of its periods. */
   cycle = new Cycle(this.began, this.period)
 
   /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
@@ -805,13 +811,13 @@ class Deferrable extends Refilled {
     super(capacity, period, time, postpones)
   }
 
-  /** @param {number} time @returns {number} the first start after it */
+  /** @param {number} time @returns {number} the first start of a period after `time` */
   startAfter(time) { return this.cycle.timeOf(this.cycle.indexAt(time) + 1) }
 
   /** @param {number} began @param {number} used */
   returnOf(began, used) { return this.startAfter(Math.max(began, used)) }
 
-  /** Whether anything happens at the start of the next period; perhaps that a debt is paid. */
+  /** Whether the start of the next period matters, for example because it pays a debt. */
   get isExpecting() { return this.next < Infinity }
 
   /** @param {number} time */
@@ -828,13 +834,14 @@ class Deferrable extends Refilled {
 }
 
 /**
- * The polling server: at the start of each period it has its capacity if there is work, and loses what it has
- * when there is none. It interferes like a periodic task; work that comes just after the poll waits a period.
+ * The polling server. At the start of each period it has its capacity if there is work. It loses the capacity
+ * as soon as it has no work. It interferes like a periodic task. Work that arrives just after the poll waits
+ * for the next period.
  */
 class Polling extends Deferrable {
-  /** Whether the latest poll found work, which has not ended since. */
+  /** Whether the latest poll found work, and the work has not ended since. */
   #isServing = false
-  /** The reading of the clock at which that poll was noticed. */
+  /** The reading of the clock at which the latest poll was processed. */
   #polled = -Infinity
   next = this.cycle.timeOf(1)
 
@@ -843,18 +850,18 @@ class Polling extends Deferrable {
     super(capacity, period, time, postpones)
   }
 
-  /** It polls whether or not its capacity is there. */
+  /** The server polls at every start of a period, even if its full capacity is available. */
   get isExpecting() { return true }
   get isDepleted() { return !this.#isServing || super.isDepleted }
 
-  /** Passes the polls that were left out while there were no jobs. @param {number} time */
+  /** Skips the polls that passed without any jobs. @param {number} time */
   expectJobs(time) {
     if (this.next <= time) this.refill(time)
   }
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    // Work that is noticed at the same reading of the clock as the poll was there.
+    // Work that arrives at the reading of the clock that processes the poll counts as present.
     this.#isServing = this.cycle.timeOf(this.cycle.indexAt(time)) === since || this.#polled === time
   }
 
@@ -872,10 +879,10 @@ class Polling extends Deferrable {
 }
 
 /**
- * The constant-bandwidth server (Abeni, Buttazzo 1998): jobs are ranked by its deadline. Work that uses the
- * capacity up gets it back at the price of a deadline one period later, at once ('postpone') or when the
- * deadline has come (the hard variant). In any interval it uses at most its bandwidth, capacity / period, of
- * the deadlines inside.
+ * The constant-bandwidth server (Abeni, Buttazzo 1998). Its deadline ranks its jobs. When the capacity is
+ * used up, the server recharges it and postpones its deadline by one period: immediately ('postpone') or at
+ * the deadline (the hard variant). In any interval it uses at most its bandwidth, capacity / period, measured
+ * by the deadlines inside the interval.
  */
 class ConstantBandwidth extends Server {
   /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
@@ -887,7 +894,7 @@ class ConstantBandwidth extends Server {
 
   /** @param {number} time @param {number} _since */
   wake(time, _since) {
-    // What remains of the old deadline may be used only as far as the bandwidth allows it.
+    // The server keeps the old deadline only if the bandwidth allows the remaining capacity until then.
     const left = this.deadline === Infinity ? -Infinity : this.deadline - time
     if (this.remaining < left * this.bandwidth) return
     this.#restart(time)
@@ -903,7 +910,7 @@ class ConstantBandwidth extends Server {
     this.#postpone()
   }
 
-  /** All but its debts is forgotten. @param {number} time */
+  /** Restores the full capacity, less the debts, with a new deadline. @param {number} time */
   #restart(time) {
     this.remaining = this.capacity + Math.min(0, this.remaining)
     this.deadline = time + this.period
@@ -922,14 +929,15 @@ class ConstantBandwidth extends Server {
   /** @param {number} time */
   replenish(time) {
     while (this.isDepleted && this.deadline <= time) this.#recharge()
-    // It comes more than a period late: a deadline in the past would let it make up for what it did not use.
+    // The replenishment is more than a period late. A deadline in the past would let the server make up
+    // for time that it did not use.
     if (this.deadline <= time) this.deadline = time + this.period
   }
 
   /** @param {Claim} claim @param {number} time */
   resize({ wcet: capacity, period }, time) {
-    // Until the deadline that others have been promised, what the old bandwidth gives until now and the new
-    // one from now on; the deadline comes sooner where that is more than the capacity.
+    // Until the present deadline, the jobs may use the time that the old bandwidth earned so far, plus the
+    // time that the new bandwidth earns from now on. If this exceeds the capacity, the deadline is shortened.
     const left = this.deadline - time
     const owed = left * this.bandwidth - this.remaining
     this.capacity = capacity
@@ -945,11 +953,12 @@ class ConstantBandwidth extends Server {
 }
 
 /**
- * PIBS, the priority inheritance bandwidth preserving server of Quest (Danish, Li, West 2011): short,
- * frequent work under a bound of its utilization. Its period is its own, or else that of the reservation it
- * works for, and its capacity the utilization's share of it. After every use of `u` ms it is eligible again u
- * / utilization after that use began: one time to remember, where a sporadic server would break its capacity
- * into pieces. It may be used at the end of one period and again at the start of the next.
+ * PIBS, the priority inheritance bandwidth preserving server of Quest (Danish, Li, West 2011), for short,
+ * frequent work within a fixed utilization. Its period is its own or the period of the reservation for which
+ * it works. Its capacity is the utilization times that period. After a use of `u` ms, the server is eligible
+ * again at the start of that use plus u / utilization. It only has to remember this one time, whereas a
+ * sporadic server splits its capacity into pieces. The jobs can use the capacity at the end of one period and
+ * again at the start of the next.
  */
 class PIBS extends Server {
   #eligible = -Infinity
@@ -965,8 +974,8 @@ class PIBS extends Server {
   }
 
   /**
-   * Takes the period of the reservation that the work is for. A shorter period applies immediately: the rest
-   * of the present use must not exceed the capacity of that period. A longer period applies to the next use.
+   * Takes the period of the main reservation. A shorter period applies immediately: the rest of the present
+   * use must not exceed the capacity of that period. A longer period applies to the next use.
    *
    * @param {number} period @param {number} time
    */
@@ -996,7 +1005,7 @@ class PIBS extends Server {
 
   /** @param {number} ms @param {number} time */
   spend(ms, time) {
-    // More than a period late, the page was stopped: what nobody could use is lost.
+    // A use that starts more than a period late means that the page was suspended: unused time is lost.
     if (this.#used === 0 && this.#eligible + this.period <= time - ms) this.#eligible = time - ms
     this.remaining -= ms
     this.#used += ms
@@ -1014,7 +1023,7 @@ class PIBS extends Server {
     this.wake(time, time)
   }
 
-  /** A use has ended. */
+  /** Ends a use, and computes when the server is eligible again. */
   #conclude() {
     if (this.#used > 0) this.#eligible += this.#used / this.utilization
     this.#used = this.remaining = 0
@@ -1023,7 +1032,7 @@ class PIBS extends Server {
   /** @param {Claim} claim @param {number} time */
   resize({ utilization, period }, time) {
     this.#conclude()
-    // What was used is earned from now on at the new rate.
+    // The new utilization applies to time that was used and is not yet earned back.
     if (this.#eligible > time) this.#eligible = time + (this.#eligible - time) * this.utilization / utilization
     this.utilization = utilization
     this.inherit(period < Infinity ? period : this.period, time)
@@ -1039,18 +1048,18 @@ const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 
 // ------------------------------------------------------------------------------------------------- admission
 
 /**
- * What is asked for.
+ * The processor time that a reservation or a task requests.
  *
  * @typedef {object} Claim
  * @property {string} name
  * @property {'reservation' | 'I/O' | 'task'} of
  * @property {number} utilization
- * @property {number} wcet ms; of a reservation its capacity
+ * @property {number} wcet the worst-case execution time of a task or the capacity of a reservation, ms
  * @property {number} period ms
  * @property {number} deadline ms
  * @property {number} priority
- * @property {Kind} [kind] of a reservation
- * @property {Required<CriticalSection>[]} [sections] of a task
+ * @property {Kind} [kind] the kind of a reservation
+ * @property {Required<CriticalSection>[]} [sections] the critical sections of a task
  */
 
 /**
@@ -1065,8 +1074,8 @@ function claimOfReservation({ name, kind, capacity, period, priority: own }) {
 
 /**
  * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options
- * @param {{ period: number, priority: number }} [before] those of a utilization; by default, of the
- *   reservation it works for
+ * @param {{ period: number, priority: number }} [before] the period and priority for a bare utilization; by
+ *   default, those of the main reservation apply
  * @returns {Claim}
  */
 function claimOfIo(name, { utilization, capacity, period }, { period: own, priority } = { period: Infinity, priority: 0 }) {
@@ -1096,10 +1105,10 @@ function claimOf(member, where, policy) {
   return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period }]
 }
 
-/** Whether it may come at the end of a period and again at the start of the next. @param {Claim} claim */
+/** Whether capacity can be used at the end of a period and again at the next start. @param {Claim} claim */
 const isBursty = ({ of, kind }) => of === 'I/O' || kind === 'deferrable'
 
-/** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */
+/** Tolerance of a sum against its bound: larger than the rounding error of a thousand summands. */
 const NOISE = 1e-9
 
 /** Sums over claims. */
@@ -1125,20 +1134,20 @@ class Totals {
 }
 
 /**
- * Claims per correction of the totals: they are summed up again when one in 64 claims has been removed, so
- * that rounding errors do not add up. A set of up to 64 claims is always summed up in order.
+ * Number of claims per removed claim before the totals are summed up again. Rounding errors then do not
+ * accumulate. With at most 64 claims, every removal leads to a new sum.
  */
 const CLAIMS_PER_CORRECTION = 64
 
 /** The processor time that a scheduler has promised under a policy. */
 class Commitments {
-  /** By the account or the task. A claim of nothing is not kept. @type {Map<object, Claim>} */
+  /** The claims of the accounts and tasks, except claims of 0. @type {Map<object, Claim>} */
   #claims = new Map()
   #totals = new Totals()
-  /** Number of claims that were removed or changed since the totals were summed up. */
+  /** Number of claims that were removed or changed since the last summation. */
   #removed = 0
   share = 1
-  /** Whether all claims get their time when they need it. */
+  /** Whether `admit` was called: every claim must then receive its time in every period. */
   guarantees = false
 
   /** @param {Policy} policy */
@@ -1146,7 +1155,7 @@ class Commitments {
     this.policy = policy
   }
 
-  /** @param {object} claimant @returns {boolean} whether it had a claim */
+  /** @param {object} claimant @returns {boolean} `true` if the claimant had a claim */
   delete(claimant) {
     const isKnown = this.#claims.has(claimant)
     this.#set([[claimant, undefined]])
@@ -1154,11 +1163,11 @@ class Commitments {
   }
 
   /**
-   * Adds claims, or changes them.
+   * Adds claims or changes existing claims.
    *
    * @param {[object, Claim][]} added @param {number} [share] @param {boolean} [guarantees]
    * @returns {Sums}
-   * @throws {AdmissionError} if this is more than there is; nothing has changed then
+   * @throws {AdmissionError} if the claims exceed the processor; no claim is changed then
    */
   commit(added, share = this.share, guarantees = this.guarantees) {
     const before = added.map(({ 0: claimant }) => this.#claims.get(claimant))
@@ -1169,7 +1178,7 @@ class Commitments {
       this.guarantees = guarantees
       return sums
     } catch (error) {
-      // In reverse order, because a claimant can be given twice.
+      // In reverse order, because the same claimant can occur twice.
       for (let i = added.length - 1; i >= 0; i--) this.#set([[added[i][0], before[i]]])
       throw error
     }
@@ -1244,7 +1253,7 @@ function testOf({ tasks, unranked }, list, policy) {
   if (tasks > 0) return 'schedulable'
   if (isByDeadline(policy)) return 'utilization'
   if (unranked === 0) return 'equation 1'
-  // Liu, Layland 1973: the bound is that of rate monotonic priorities.
+  // Liu, Layland 1973: the bound holds for rate-monotonic priorities.
   const ranked = list().filter(({ of }) => of === 'reservation')
     .sort((a, b) => b.priority - a.priority || b.period - a.period)
   const isMonotonic = ranked.every(({ period }, index) => index === 0 || ranked[index - 1].period <= period)
@@ -1258,7 +1267,7 @@ function isSchedulable(claims, policy, share) {
   const io = claims.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
   const speed = share - io // in any time t, I/O takes io * t
   if (!(speed > 0)) return false
-  // By fixed priority, reservations are above all tasks, and I/O above them.
+  // Under fixed priorities, reservations rank above all tasks, and I/O ranks above reservations.
   const top = tasks.reduce((most, { priority }) => Math.max(most, priority), 0)
   const rank = (/** @type {Claim} */ { of, priority }) => of === 'task' ? priority
     : top + 1 + reservations.filter(other => of === 'I/O' || other.priority < priority).length
@@ -1267,7 +1276,7 @@ function isSchedulable(claims, policy, share) {
     sections: claim.sections?.map(({ resource, wcet }) => ({ resource, wcet: wcet / speed }))
   }))
   if (isByDeadline(policy)) return schedulable(set, { policy: edf }).schedulable
-  // What may be used back to back is there once more, at the worst moment: a task that comes once.
+  // A bursty claim can use its capacity twice in a row: one more activation at the worst moment.
   const longest = reservations.reduce((most, { period }) => Math.max(most, period), 0)
   const extra = longest === 0 ? [] : claims.filter(isBursty).map(claim => ({
     name: claim.name, wcet: (claim.period < Infinity ? claim.wcet : claim.utilization * longest) / speed,
@@ -1278,32 +1287,34 @@ function isSchedulable(claims, policy, share) {
 }
 
 /**
- * What asks for processor time.
+ * A reservation or a task, or their parameters, that `admit` can test.
  *
  * @typedef {Reservation | IoReservation | TaskParameters | { utilization: number, name?: string }
  *   | { capacity: number, period: number, kind?: Kind, priority?: number, name?: string }} Claimant
  */
 
 /**
- * Promises processor time: from now on what was admitted gets its time, as far as the schedule decides that,
- * and what asks for more than is left is refused. Before the first call, reservations are refused only where
- * all of them exceed the processor.
+ * Guarantees processor time to reservations and tasks, or throws an `AdmissionError` if they do not fit.
+ * After the first call, a new reservation is rejected if it would endanger this guarantee. Before the first
+ * call, reservations are rejected only if all of them together exceed the processor.
  *
- * The test. Under edf, utilizations add up to the share at most (Liu, Layland 1973; Abeni, Buttazzo 1998).
- * Under fp and rm, Qduino equation 1: `sum(C / T) + sum((2 - U) U) <= n (2^(1/n) - 1)` times the share, where
- * the second sum is of what may be used at the end of a period and again at the start of the next: I/O and
- * deferrable reservations. Where priorities are not rate monotonic, and where there are tasks, whose wcet,
- * period and deadline are known, it is that of `schedulable`, exact but for those two kinds.
+ * The test depends on the policy. Under edf, the sum of the utilizations must not exceed the share (Liu,
+ * Layland 1973; Abeni, Buttazzo 1998). Under fp and rm, it is Qduino's equation 1: `sum(C / T) +
+ * sum((2 - U) U) <= n (2^(1/n) - 1)` times the share. The second sum is over I/O and deferrable reservations,
+ * because their jobs can use the capacity at the end of a period and again at the start of the next. If
+ * priorities are not rate monotonic, or if there are tasks (with wcet, period and deadline), the test is
+ * `schedulable`. This test is exact, except for I/O and deferrable reservations.
  *
  * @param {Iterable<Claimant> | Claimant} set reservations and I/O reservations; tasks with `wcet`, `period`
- *   and `deadline` (default: the period); or objects like those that they are made of. Reservations count,
- *   named or not
- * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1,
- *   default the one in force, at first 1; pages should give what the browser leaves, about 0.85
- * @returns {Readonly<Sums> & { cancel(): boolean }} `cancel` takes back what was promised to the tasks of
- *   this call
- * @throws {AdmissionError} when that is more than there is; nothing has changed then
- * @throws {TypeError | RangeError} naming the parameter
+ *   and `deadline` (default: the period); or plain objects with the same parameters. The existing
+ *   reservations of the scheduler always count, whether listed or not
+ * @param {{ share?: number, scheduler?: Scheduler }} [options] `share`: the usable share of the processor, >
+ *   0 and <= 1; default the share of the previous call, at first 1. Pages should pass the share that the
+ *   browser leaves, about 0.85
+ * @returns {Readonly<Sums> & { cancel(): boolean }} the sums of the test. `cancel` ends the guarantee for the
+ *   tasks of this call
+ * @throws {AdmissionError} if the set does not fit; nothing has changed then
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function admit(set, options = {}) {
   const { share } = checked(options, { share: positiveFraction, scheduler: elsewhere })
@@ -1334,13 +1345,13 @@ const RESERVED = { capacity: elsewhere, kind: elsewhere, depleted: elsewhere }
 const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callable }
 
 /**
- * Handles events by a separate reservation (Qduino II-C: attachInterruptVcpu): one after the other, in at
- * most `capacity` ms of every `period`. A storm of events takes no more than that from other jobs.
+ * Handles events in a separate reservation (Qduino II-C: attachInterruptVcpu): one event after the other, in
+ * at most `capacity` ms of every `period`. A storm of events takes no more than that from other jobs.
  *
  * Use it for input whose rate the page does not control: messages of sockets and workers, sensors, MIDI, a
  * pointer. With `io`, an I/O reservation first runs `bottomHalf` for each event, for example to decode a
- * message. Two reservations then bound the work of the events, and `worstCaseDelay` tells how late a handler
- * may start.
+ * message. Two reservations then bound the work of the events, and `worstCaseDelay` returns how late a
+ * handler can start.
  *
  * ```js
  * const io = new IoReservation({ utilization: 0.05 })
@@ -1392,15 +1403,15 @@ export function interrupt(target, type, task, options = {}) {
   return withReservation(source, source.parameter('name') || type, options, handle)
 }
 
-/** Runs bottom halves between `raised` and `delivered`; gives the reservation back after the last job. */
+/** Runs bottom halves between listener and handler, and cancels the reservation after the last job. */
 class InterruptHandler extends EventHandler {
   /** The job that runs bottom halves. @type {Job | null} */
   #bottomHalf = null
-  /** Number of jobs of the handler that have not ended. */
+  /** Number of jobs of the handler that have not finished. */
   #living = 0
 
   /**
-   * @param {JobSource} source @param {any} options those of `interrupt`
+   * @param {JobSource} source @param {any} options the options of `interrupt`
    * @param {Reservation | null} own the reservation that `interrupt` made for this handler
    */
   constructor(source, options, own) {
@@ -1451,7 +1462,7 @@ class InterruptHandler extends EventHandler {
     }
   }
 
-  /** After the last job, gives the reservation back. */
+  /** Cancels the reservation after the last job. */
   settled() {
     const { own } = this
     if (own === null || !this.isOver || this.isHearing || this.waiting > 0 || this.#living > 0) return
@@ -1460,18 +1471,18 @@ class InterruptHandler extends EventHandler {
 }
 
 /**
- * A loop with a reservation of its own (Qduino II-C: `loop(id, C, T)`): `body` again and again, in `capacity`
- * ms of every `period`. Any number of them; what one does disturbs no other. It is not paced: a body that is
- * to wait does so, as by `yield sleep(ms)`.
+ * Runs `body` repeatedly in a separate reservation (Qduino II-C: `loop(id, C, T)`), in `capacity` ms of every
+ * `period`. You can start any number of loops; they do not disturb each other. The next iteration starts
+ * immediately: if the body should wait, let it wait, for example by `yield sleep(ms)`.
  *
  * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function,
- *   or a function that returns something to wait for
+ *   or a function that returns a promise or another waitable
  * @param {TaskOptions & { capacity: number, period: number, kind?: Kind, depleted?: Depleted, signal?:
- *   AbortSignal }} options those of the reservation and of its job
+ *   AbortSignal }} options the parameters of the reservation and of its job
  * @returns {{ cancel(reason?: unknown): boolean, readonly job: Job, readonly reservation: Reservation }}
- *   `cancel` ends the loop; so does an error in the body. Its capacity is free again then
- * @throws {TypeError | RangeError} naming the parameter
- * @throws {AdmissionError} when the processor has not that much left
+ *   `cancel` ends the loop. An error in the body ends the loop too. Either frees the capacity
+ * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ * @throws {AdmissionError} if the admitted reservations leave too little processor time (see `admit`)
  */
 export function loop(body, options) {
   callable('body', body)
@@ -1493,10 +1504,10 @@ export function loop(body, options) {
 }
 
 /**
- * The source of jobs with their own reservation. The period in the options is that of the reservation.
+ * Returns the source of jobs with their own reservation, to which `period` in the options belongs.
  *
  * @param {string} by @param {string} name @param {any} work @param {any} options
- * @param {'queue'} [excess] the default
+ * @param {'queue'} [excess] the default of the option `excess`
  */
 function reservedSource(by, name, work, options, excess) {
   const { period, reservation, ...given } = parametersOf(options)
@@ -1505,7 +1516,7 @@ function reservedSource(by, name, work, options, excess) {
 }
 
 /**
- * Makes the reservation, and what runs by it; or neither.
+ * Creates a reservation and calls `make` with it. If `make` throws, the reservation is cancelled.
  *
  * @template T
  * @param {JobSource} source @param {string} name @param {any} options
@@ -1523,7 +1534,7 @@ function withReservation({ scheduler }, name, { capacity, period, kind, depleted
 }
 
 /**
- * What a function returns, by its twin if it has one.
+ * Calls a function, or its preemptible twin if there is one, and returns the result.
  *
  * @param {any} fn @param {any[]} args @returns {Generator<any, any, any>}
  */
@@ -1534,22 +1545,22 @@ function* resultOf(fn, args) {
 }
 
 /**
- * How long an event may take from its listener to its handler, at most (Qduino equation 3):
+ * Returns the maximum time from the listener of an event to its handler (Qduino equation 3):
  *
  *   (T_h - C_h) + (T_io - C_io) + (ceil(b / C_io) - 1) T_io + (b mod C_io), the remainder taken in (0, C_io]
  *
- * It holds plus one budget (and, with an I/O reservation, one budget / utilization), in an admitted set, for
- * reservations that none of higher standing holds up and an event that comes when the previous ones have been
- * handled. Where others may hold them up, each blackout `T - C` may be twice as long (Shin, Lee 2003). The
- * time until the browser calls the listener is not in it.
+ * Add one budget to the result and, with an I/O reservation, one budget / utilization. The bound holds in an
+ * admitted set if no reservation of higher rank delays these two, and if the previous events have been
+ * handled when the event arrives. If reservations of higher rank delay them, each blackout `T - C` may be
+ * twice as long (Shin, Lee 2003). The time until the browser calls the listener is not included.
  *
  * @param {object} options
- * @param {{ capacity: number, period: number }} options.handler the reservation that the handler runs by
+ * @param {{ capacity: number, period: number }} options.handler the reservation in which the handler runs
  * @param {{ capacity: number, period: number } | { utilization: number }} [options.io] the I/O reservation
  *   that delivers the event, by default none; with a utilization alone, it has the handler's period
  * @param {number} [options.bottomHalf] ms of work between listener and handler, default 0
- * @returns {number} ms; Infinity where a capacity is 0
- * @throws {TypeError | RangeError} naming the parameter
+ * @returns {number} the maximum delay in ms, or Infinity if a capacity is 0
+ * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
  */
 export function worstCaseDelay(options) {
   const { handler, io, bottomHalf = 0 } = checked(options, { handler: elsewhere, io: elsewhere, bottomHalf: duration })

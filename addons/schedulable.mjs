@@ -16,67 +16,78 @@ const {
 } = extend.check
 
 /**
- * What `schedulable` has to know of a task: a Task has it, and so may any object. Times in ms.
+ * The parameters of a task that `schedulable` needs. A Task has them; a plain object works too. Times are in
+ * ms.
  *
  * @typedef {object} TaskParameters
  * @property {number} wcet worst-case execution time, >= 0
- * @property {number} period the least time from one release to the next, > 0
- * @property {number} [deadline] after the release, > 0; default, as for `periodic`, and for Infinity: the
- *   period
+ * @property {number} period the minimum time between two releases, > 0
+ * @property {number} [deadline] time after the release, > 0. If it is missing or Infinity, the period
+ *   applies, as for `periodic`
  * @property {number} [priority] default 0; under rm the rate
- * @property {number} [phase] when it is released first; default 0
- * @property {readonly unknown[]} [uses] the resources it declares: Resources of sync.mjs, or what stands for
- *   them. One without a section counts as held from the beginning of a job to its end.
- * @property {readonly CriticalSection[]} [sections] how long it holds them
+ * @property {number} [phase] the time of the first release; default 0
+ * @property {readonly unknown[]} [uses] the resources that the task declares: Resources of sync.mjs, or any
+ *   objects in their place. A resource without a section counts as held from the start of a job to its end.
+ * @property {readonly CriticalSection[]} [sections] how long the task holds the resources
  */
 /**
  * @typedef {object} CriticalSection
- * @property {any} [resource] without one, the section is non-preemptive
- * @property {number} wcet its worst-case execution time, ms; at most that of the task
+ * @property {any} [resource] if it is missing, the section is non-preemptive
+ * @property {number} wcet the worst-case execution time of the section, ms; at most the wcet of the task
  */
 /**
  * @typedef {object} Schedulability
  * @property {boolean} schedulable whether every job is certain to meet its deadline
- * @property {boolean} exact whether the test is necessary, too; if not, it may refuse what would do
+ * @property {boolean} exact whether the test is also necessary; if not, it may reject sets that meet all
+ *   deadlines
  * @property {number} utilization the sum of wcet / period
- * @property {number[]} [response] by fixed priority: the longest time from a release to its finish, of each
- *   task; Infinity where there is none
- * @property {TaskParameters | null} failed the most important task that may miss its deadline; under edf the
- *   one at whose deadline more is asked of the processor than there is time; null when there is none, or no
- *   single one
+ * @property {number[]} [response] the longest time from the release of each task to its finish, under fixed
+ *   priorities only; Infinity if it has no limit
+ * @property {TaskParameters | null} failed the most important task that may miss its deadline. Under edf: the
+ *   task at whose deadline the demand exceeds the available time. null if no task fails, or if the failure
+ *   has no single task
  */
 
-/** Times of which one is longer by no more than this part count as equal: sums of 0.1 are not exact. */
+/** Relative difference below which two times count as equal, because sums of 0.1 are not exact. */
 const TOLERANCE = 2 ** -36
 const LESS = 1 - TOLERANCE
 const MORE = 1 + TOLERANCE
-/** Terms of sums after which `schedulable` gives up: few sets need as many. @param {number} count of tasks */
+/**
+ * Maximum number of summands before `schedulable` gives up; few sets need it.
+ *
+ * @param {number} count the number of tasks
+ */
 const mostTerms = count => 2e7 + 8 * count ** 2
-/** What a sum costs beside its terms. */
+/** Cost of each sum in addition to its summands. */
 const SUM = 10
 
 /**
- * Whether all jobs of a set of tasks will meet their deadlines, before any of them has run.
+ * Tests whether all jobs of a set of tasks will meet their deadlines, before any of them runs.
  *
- * edf: the processor demand of no interval exceeds its length (Baruah, Rosier, Howell 1990), for deadlines of
- * any length, by QPA (Zhang, Burns 2009); more than a utilization of 1 is refused. Fixed priorities: no
- * response time exceeds its deadline (Joseph, Pandya 1986; Audsley et al. 1993); where a deadline exceeds the
- * period, none of a busy period (Lehoczky 1990), if jobs of a task run one after the other. With sections, a
- * job is blocked once at most, by the longest of a less urgent task whose ceiling reaches it (Baker 1991).
+ * edf: in each interval, the processor demand must not exceed the length of the interval (Baruah, Rosier,
+ * Howell 1990). Deadlines can have any length. The test uses QPA (Zhang, Burns 2009), and rejects a
+ * utilization above 1.
  *
- * Yes is certain. No is certain (`exact`) for independent tasks that are all released at one time, or at any
- * times no less than a period apart. It is not where sections block or phases differ, nor, by fixed priority,
- * where equal priorities have different deadlines: they take turns, so each counts as held up by the others.
- * Beyond a utilization of 1 it is, always.
+ * Fixed priorities: no response time may exceed its deadline (Joseph, Pandya 1986; Audsley et al. 1993). If a
+ * deadline exceeds the period, this holds for each response in a busy period (Lehoczky 1990), if jobs of a
+ * task run one after the other. With sections, a job is blocked at most once: by the longest section of a
+ * less urgent task whose ceiling reaches the level of the job (Baker 1991).
  *
- * What the page takes for itself is not known here. Neither is the time between two preemption points; where
- * it matters, it is a section without a resource. A reservation counts as a task: capacity, period.
+ * A positive result is always certain. A negative result is certain (`exact`) for independent tasks that are
+ * released together, or at arbitrary times at least one period apart. It is not certain if sections block or
+ * phases differ. Under fixed priorities, it is also not certain if tasks of equal priority have different
+ * deadlines: their jobs rotate, so the test counts each as delayed by the others. A utilization above 1
+ * always makes a negative result certain.
+ *
+ * The test does not know the time that the page itself takes. It also does not know the time between two
+ * preemption points; if that time matters, declare it as a section without a resource. For a reservation,
+ * pass a task with its capacity as wcet and its period.
  *
  * @param {readonly TaskParameters[]} tasks
- * @param {{ policy?: Policy }} [options] `edf` (default), `fp`, `rm`, or one that compares as these do, like
- *   deadline monotonic: `{ ...fp, priority: task => -task.deadline }`
+ * @param {{ policy?: Policy }} [options] `edf` (default), `fp`, `rm`, or a policy with the same `compare`
+ *   function, for example deadline monotonic: `{ ...fp, priority: task => -task.deadline }`
  * @returns {Schedulability}
- * @throws {TypeError | RangeError} naming the parameter
+ * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
  */
 export function schedulable(tasks, options = {}) {
   const { policy = edf } = knownOptions(options, unchecked('policy'))
@@ -101,7 +112,7 @@ export function schedulable(tasks, options = {}) {
 }
 
 /**
- * A checked task.
+ * The checked parameters of a task.
  *
  * @typedef {object} Demand
  * @property {number} wcet
@@ -111,7 +122,7 @@ export function schedulable(tasks, options = {}) {
  * @property {number} phase
  * @property {number} level
  * @property {Required<CriticalSection>[]} sections
- * @property {number} blocking ms that a less urgent one may hold it up
+ * @property {number} blocking the longest section of a less urgent task that can delay this task, ms
  */
 
 /** @param {Demand[]} demands */
@@ -138,9 +149,9 @@ export function demandOf(name, task, policy) {
 }
 
 /**
- * Finds out how long each may be blocked (Baker 1991).
+ * Sets the maximum blocking time of each task (Baker 1991).
  *
- * @param {Demand[]} demands @returns {boolean} whether any
+ * @param {Demand[]} demands @returns {boolean} `true` if any task can be blocked
  */
 function block(demands) {
   /** @type {Map<any, number>} */
@@ -162,8 +173,8 @@ function block(demands) {
 }
 
 /**
- * By fixed priority. The longest response is that of a job released together with one of everybody above,
- * when a less urgent section has just begun (Liu, Layland 1973).
+ * The test for fixed priorities. A response is longest if the job is released together with jobs of all more
+ * urgent tasks, just after a less urgent section has started (Liu, Layland 1973).
  *
  * @param {Demand[]} demands
  */
@@ -177,14 +188,14 @@ function byResponse(demands) {
     const { wcet, period, deadline, priority, blocking } = demand
     const above = order.filter(other => other.priority >= priority && other !== demand)
     const share = utilizationOf(above)
-    // One of several that have to be done by the same time is the last.
+    // Among peers with equal deadlines, one job finishes last, so the bound is exact for the set.
     const peers = above.filter(other => other.priority === priority)
     if (peers.some(peer => peer.deadline !== deadline || peer.period < deadline)) isExact = false
     if (share > LESS || share + wcet / period > MORE) return Infinity
     let longest = 0
     for (let jobs = 1, end = 0; ; jobs++) {
       const own = blocking + jobs * wcet
-      // From below: what is asked for meanwhile is at least the share of the time.
+      // A lower bound to start from: in any time t, the more urgent tasks demand at least share * t.
       end = Math.max(end, own / (1 - share + 1e-12))
       for (let before = -1; end > before * MORE; end = own + releasedBy(end, above, wcet === 0)) {
         terms -= above.length + SUM
@@ -206,8 +217,9 @@ function byResponse(demands) {
 }
 
 /**
- * By deadline. If jobs miss theirs, they do in a busy period that begins with a release of everybody, and
- * what has to be done by some deadline in it is more than the time until there (Baruah, Rosier, Howell 1990).
+ * The test for deadlines. If any job misses its deadline, a job does so in a busy period that starts with a
+ * release of all tasks. By some deadline in that period, the demand exceeds the elapsed time (Baruah, Rosier,
+ * Howell 1990).
  *
  * @param {Demand[]} demands @param {number} utilization
  * @returns {{ schedulable: boolean, isExact: boolean, failed: Demand | null }}
@@ -218,7 +230,7 @@ function byDemand(demands, utilization) {
 
   let terms = mostTerms(order.length)
 
-  /** What has to be done from 0 to `time`, and the latest deadline before that. @param {number} time */
+  /** The demand of jobs due from 0 to `time`, and the latest deadline before `time`. @param {number} time */
   function demandBy(time) {
     terms -= order.length + SUM
     const early = time * LESS
@@ -235,10 +247,11 @@ function byDemand(demands, utilization) {
   }
 
   /**
-   * QPA: when no more than some earlier time is asked for by now, as little is by any moment between the two.
+   * QPA: if the demand by `time` is at most an earlier time t, no deadline between t and `time` is
+   * overloaded. The search then continues at t.
    *
-   * @param {number} from @param {number} to deadlines before it @param {number} blocked
-   * @returns {number | null} by when too much is asked for
+   * @param {number} from @param {number} to the search covers deadlines before `to` @param {number} blocked
+   * @returns {number | null} the deadline by which the demand is too large
    */
   function overloadWithin(from, to, blocked) {
     for (let time = demandBy(to).before; time >= from && terms >= 0;) {
@@ -250,14 +263,15 @@ function byDemand(demands, utilization) {
   }
 
   let overload = null
-  // What blocks depends on who has to be done, so it changes with the deadlines of the tasks only.
+  // Blocking depends on which tasks have a deadline in the interval. It therefore changes only at the
+  // relative deadlines of the tasks.
   for (let index = 0; index < order.length - 1 && overload === null; index++) {
     const { deadline: from, blocking } = order[index]
     const to = order[index + 1].deadline
     if (blocking > 0 && to > from) overload = overloadWithin(from, to, blocking)
   }
-  // The busy period is looked through as far as it is known to last: most overloads are early, and its end
-  // may be long in coming.
+  // The search covers the busy period as far as it is known to last. Most overloads are early, and the end of
+  // the busy period may be very late.
   let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
   for (let from = order[0].deadline, isOver = false; overload === null && !isOver && terms >= 0; from = end) {
     const asked = releasedBy(end, order)
@@ -274,10 +288,11 @@ function byDemand(demands, utilization) {
 }
 
 /**
- * A quick yes (Devi 2003): demands grow no steeper than utilizations, so each task's first deadline will do.
- * At a utilization of 1 the busy period, which the search is for, may not end in a lifetime.
+ * A quick sufficient test (Devi 2003). Demands grow no faster than utilizations, so it tests only the first
+ * deadline of each task. At a utilization of 1, the full search could otherwise need a busy period that
+ * practically never ends.
  *
- * @param {Demand[]} order by deadline
+ * @param {Demand[]} order sorted by deadline
  */
 function isSparse(order) {
   let asked = 0
@@ -292,11 +307,11 @@ function isSparse(order) {
 }
 
 /**
- * What has been released by a time.
+ * The execution time of all jobs released by a time.
  *
  * @param {number} time @param {Demand[]} demands
- * @param {boolean} [isInstant] for one that needs no time at all: it waits until they have nothing to do, not
- *   even from that moment on
+ * @param {boolean} [isInstant] whether jobs released exactly at `time` count too. A task with a wcet of 0
+ *   waits for these jobs
  */
 function releasedBy(time, demands, isInstant = false) {
   const early = time * LESS
@@ -316,19 +331,19 @@ function releasedBy(time, demands, isInstant = false) {
  *
  * @typedef {object} Sums
  * @property {number} utilization the sum of capacity / period, utilization, and wcet / period
- * @property {number} demand what is compared with the bound: the same, with what jitter and early deadlines
- *   cost
+ * @property {number} demand the amount that is compared with the bound: the utilization, and under 'equation
+ *   1' the extra demand of I/O and deferrable reservations
  * @property {number} bound
- * @property {number} share of the processor
+ * @property {number} share the usable share of the processor
  * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit` of addons/reservations.mjs
  */
 
 /** Formats a share of the processor. @internal @param {number} part */
 export const percent = part => `${Math.round(part * 1e4) / 100} %`
 
-/** The processor has not that much left. */
+/** The processor has too little time left for a reservation or a task. */
 export class AdmissionError extends Error {
-  // A field: an assignment would fail where Error.prototype is frozen.
+  // A field, because an assignment would throw if Error.prototype is frozen.
   name = 'AdmissionError'
 
   /** @param {string} message @param {Policy} policy @param {Sums} sums */
@@ -344,7 +359,7 @@ export class AdmissionError extends Error {
 
 const SECTION = /* @__PURE__ */ unchecked('resource', 'wcet')
 
-/** @param {string} name of the task @param {any} task @returns {Required<CriticalSection>[]} */
+/** @param {string} name the name of the task @param {any} task @returns {Required<CriticalSection>[]} */
 function sectionsOf(name, { sections = [], uses = [], wcet }) {
   if (!Array.isArray(sections)) throw wrongType(`${name}.sections`, 'an array of sections', sections)
   if (!Array.isArray(uses)) throw wrongType(`${name}.uses`, 'an array of Resources', uses)

@@ -9,10 +9,11 @@
  * `SharedMutex.from(buffer)`.
  *
  * Words:
- * - words: the buffer as an Int32Array. The first ten are the header: layout, bytes per value, number of
- *   values, and seven control words whose meaning depends on the layout. Then each value has its kind, a
- *   number, and its bytes
- * - layout: the first word of a buffer: which class made it, and the version of that class
+ * - words: the buffer as an Int32Array. The first ten words are the header: layout, bytes per value, number
+ *   of values, and seven control words whose meaning depends on the layout. After the header, each value has
+ *   two words, its kind and a number, and then its bytes
+ * - layout: the first word of a buffer. It names the class that made the buffer, and the version of its
+ *   format
  * - permit: the right to pass a lock. Its word holds twice the number of the owning thread (1: free, 0: not
  *   yet added), plus 1 if the permit is abandoned
  * - abandoned: a thread or job ended with the permit, so the protected state may be half changed
@@ -40,13 +41,13 @@ const { check } = extend
 // ---------------------------------------------------------------------------------------------------- locks
 
 /**
- * A Mutex that excludes jobs of all threads that have its buffer. It is used like a Mutex, with these
+ * A Mutex that excludes jobs of all threads that share its buffer. It is used like a Mutex, with these
  * differences.
  *
- * Waiters of other threads are woken by Atomics.waitAsync, or by a worker that waits where that is missing. A
- * thread that unlocks it has no better claim to it than other threads that wait. Ranks are inherited, and
- * cycles found, within a thread. The mutex becomes free, and `abandoned`, when the thread of its owner ends.
- * The end of a thread is known where there are Web Locks, and in Node from 20.19 on.
+ * Waiters in other threads are woken by `Atomics.waitAsync`; if the engine lacks it, a worker waits in its
+ * place. After an unlock, all waiting threads compete for the mutex, and the unlocking thread has no
+ * advantage. Ranks are inherited, and cycles detected, within each thread. If the thread of the owner ends,
+ * the mutex becomes free, and `abandoned` is set. This requires Web Locks, or Node 20.19 or later.
  *
  * ```js
  * const mutex = new SharedMutex()
@@ -59,8 +60,8 @@ export class SharedMutex extends Mutex {
 
   /**
    * @param {SharedLockOptions} [options]
-   * @throws {TypeError} naming the option, or if there is no SharedArrayBuffer: in a page that is not
-   *   cross-origin isolated, and in some builds of WebKit
+   * @throws {TypeError} if an option has the wrong type, or if there is no SharedArrayBuffer: in a page that
+   *   is not cross-origin isolated, and in some builds of WebKit
    */
   constructor(options = {}) {
     const { name, buffer } = check.options(options, SHARED_LOCK)
@@ -82,25 +83,25 @@ export class SharedMutex extends Mutex {
     return new SharedMutex({ ...options, buffer })
   }
 
-  /** The memory by which other threads join. @returns {SharedArrayBuffer} */
+  /** The shared memory: post it to other threads, so that they can join. @returns {SharedArrayBuffer} */
   get buffer() { return this.#permits.buffer }
   get [Symbol.toStringTag]() { return 'SharedMutex' }
 }
 
 /**
- * A Semaphore whose permits are those of all threads that have its buffer: at most 1024, or as many as there
- * were at first. `release` gives back a permit that its own thread has acquired, else a permit of another
- * thread; else it adds a new one. When a thread ends, its permits come back, and `abandoned` is set. Waiters
- * and the end of a thread are noticed as with SharedMutex.
+ * A Semaphore whose permits are shared by all threads that have its buffer. The maximum number of permits is
+ * 1024, or the initial number if that is larger. `release` returns a permit that its own thread has acquired;
+ * if there is none, a permit of another thread; if there is none either, it adds a new permit. When a thread
+ * ends, its permits are released, and `abandoned` is set. Waiting and the end of a thread are handled as for
+ * SharedMutex.
  */
 export class SharedSemaphore extends Semaphore {
   #permits
 
   /**
-   * @param {number} permits how many there are at first, an integer >= 0; the buffer of another thread knows
-   *   it already
+   * @param {number} permits the initial number of permits, an integer >= 0; it is ignored with a `buffer`
    * @param {SharedLockOptions} [options]
-   * @throws {TypeError | RangeError} naming the parameter, or if there is no SharedArrayBuffer
+   * @throws {TypeError | RangeError} if a parameter is invalid, or if there is no SharedArrayBuffer
    */
   constructor(permits, options = {}) {
     const { name, buffer } = check.options(options, SHARED_LOCK)
@@ -122,11 +123,11 @@ export class SharedSemaphore extends Semaphore {
     return new SharedSemaphore(0, { ...options, buffer })
   }
 
-  /** The memory by which other threads join. @returns {SharedArrayBuffer} */
+  /** The shared memory: post it to other threads, so that they can join. @returns {SharedArrayBuffer} */
   get buffer() { return this.#permits.buffer }
   /**
-   * Whether a thread ended with a permit that nobody has acquired and released since: the protected state may
-   * be half done.
+   * Whether a thread ended with a permit that no job has acquired and released since. The protected state may
+   * then be half changed.
    *
    * @returns {boolean}
    */
@@ -137,8 +138,8 @@ export class SharedSemaphore extends Semaphore {
 // -------------------------------------------------------------------------- supplies: what threads wait for
 
 /**
- * A turn that another thread can serve. Nothing in this thread shows it, so a timer keeps Node alive while
- * the turn waits.
+ * A place in the queue that another thread can serve. Node does not know of that thread, so a timer keeps
+ * Node alive while the place waits.
  */
 class OutsideTurn extends Turn {
   /** @type {any} */
@@ -169,10 +170,10 @@ class OutsideTurn extends Turn {
   }
 }
 
-/** Those that will be told. @type {Set<Watch>} */
+/** The supplies whose word this thread watches for a change. @type {Set<Watch>} */
 const listening = /* @__PURE__ */ new Set()
 
-/** What there is of something in shared memory, of which a word changes when there is more. */
+/** A supply in shared memory. One of its words changes whenever the supply grows. */
 class Watch extends Supply {
   /** @param {Memory} memory @param {number} word @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
   constructor(memory, word, hooks, queue) {
@@ -195,7 +196,7 @@ class Watch extends Supply {
       if (!async) continue
       listening.add(this)
       Atomics.store(this.words, WAITING, 1)
-      // Who changed it before that has told nobody.
+      // A thread that changed the word before WAITING was set has notified no thread.
       if (Atomics.load(this.words, this.word) !== seen) Atomics.notify(this.words, this.word)
       value.then(() => {
         listening.delete(this)
@@ -203,11 +204,12 @@ class Watch extends Supply {
       })
     }
   }
-  /** A thread has ended. @param {number} _owner */
+  /** Releases the permits of a thread that has ended. @param {number} _owner */
   takeBack(_owner) {}
 
   /**
-   * Tells all threads, if any has waited since: to tell nobody takes a lock of the engine, and 20 to 100 ns.
+   * Notifies all threads if any thread has waited since the last call. A notification without waiters takes a
+   * lock of the engine, and 20 to 100 ns.
    */
   changed() {
     if (Atomics.load(this.words, WAITING) === 0) return
@@ -215,15 +217,15 @@ class Watch extends Supply {
     this.tell()
   }
 
-  /** Tells all threads. @returns {boolean} whether any other one waited */
+  /** Notifies all threads. @returns {boolean} `true` if another thread waited */
   tell() {
     return Atomics.notify(this.words, this.word) > Number(listening.has(this))
   }
 }
 
 /**
- * @param {...any} wait words, which of them, and what it is
- * @returns {{ async: boolean, value: any }} over when it has changed
+ * @param {...any} wait the arguments of `Atomics.waitAsync`: the words, an index, and the expected value
+ * @returns {{ async: boolean, value: any }} `value`: a promise that fulfills after the word has changed
  */
 function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
@@ -241,22 +243,22 @@ function changeOf(...wait) {
 
 // -------------------------------------------------------------------------------------------------- permits
 
-// What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a
-// thread.
+// The word of a permit is twice its owner, plus 1 if the permit is abandoned. The owner is the number of a
+// thread, FREE, or 0 if the permit has not been added yet.
 const FREE = 1
-/** Changes when a permit has become free. */
+/** Index of the word that changes when a permit becomes free. */
 const RELEASES = 3
 const MOST_PERMITS = 1024
 
 /**
- * Permits that threads take from each other, a word for each. No step changes more than one, so a thread may
- * end after any.
+ * Permits that threads take from each other, one word each. Each step changes one word only, so a thread may
+ * end after any step.
  */
 class Permits extends Watch {
   isShared = true
 
   /**
-   * @param {number} layout @param {number} count how many there are at first
+   * @param {number} layout @param {number} count the initial number of permits
    * @param {SharedArrayBuffer | undefined} buffer
    * @param {SupplyHooks} hooks @param {WaitQueue} [queue]
    */
@@ -268,7 +270,7 @@ class Permits extends Watch {
     identified().then(() => { if (listening.has(this)) this.tell() })
   }
 
-  /** What each permit is that there is. @returns {number[]} */
+  /** The words of all existing permits. @returns {number[]} */
   get #all() {
     const all = []
     for (let at = HEADER; at < this.words.length; at += KIND) {
@@ -282,35 +284,41 @@ class Permits extends Watch {
   get isAbandoned() { return this.#all.some(permit => (permit & 1) === 1) }
 
   /**
-   * Changes the first that it can.
+   * Changes the owner of the first permit that qualifies.
    *
    * @param {(owner: number) => boolean} mayChange @param {number} owner
-   * @param {number} [isAbandoned] default: as it was
+   * @param {number} [isAbandoned] default: unchanged
    */
   #change(mayChange, owner, isAbandoned) {
     for (let at = HEADER; at < this.words.length; at += KIND) {
       const permit = Atomics.load(this.words, at)
       const next = owner << 1 | (isAbandoned ?? permit & 1)
       if (mayChange(permit >> 1) && Atomics.compareExchange(this.words, at, permit, next) === permit) return true
-      if (permit === 0 && mayChange !== isNone) return false // else another thread has added that one
+      // With isNone, another thread has just added this permit: try the next one.
+      if (permit === 0 && mayChange !== isNone) return false
     }
     return false
   }
 
-  /** @returns {boolean} whether this thread has got one */
+  /** @returns {boolean} `true` if this thread has acquired a permit */
   take() {
     return thisThread() !== 0 && this.#change(owner => owner === FREE, thisThread())
   }
 
-  /** @param {boolean} isAbandoned @throws {RangeError} */
+  /** @param {boolean} isAbandoned @throws {RangeError} if there are too many permits */
   release(isAbandoned) {
     const isFree = [isOurs, isTaken, isNone].some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
     if (!isFree) throw new RangeError(`permits must be at most ${this.most}`)
-    // What this thread's have waited for they get at once, unless others wait.
+    // If no other thread waits, waiting jobs of this thread acquire the permit immediately.
     if (!this.tell()) while (this.serve());
   }
 
-  /** A thread has ended; even if it has nothing now, it may not have told so. @param {number} ended */
+  /**
+   * Releases the permits of a thread that has ended. It always notifies, because the thread may have ended
+   * between a release and its notification.
+   *
+   * @param {number} ended
+   */
   takeBack(ended) {
     while (this.#change(owner => owner === ended, FREE, 1));
     this.tell()
@@ -333,7 +341,7 @@ const isNone = (/** @type {number} */ owner) => owner === 0
 /** Threads whose end is watched for. @type {Set<number>} */
 const watched = /* @__PURE__ */ new Set()
 
-/** @param {number} owner a thread, whose permits are taken back from now on when it ends */
+/** @param {number} owner a thread; when it ends, its permits are released */
 function watchFor(owner) {
   if (owner <= FREE || owner === thisThread() || watched.has(owner)) return
   watched.add(owner)
@@ -345,7 +353,7 @@ function watchFor(owner) {
 
 // --------------------------------------------------------------------------------------------------- Latest
 
-// The words of control of the four slots.
+// The control words of the four slots.
 const NEWEST = 3
 const READING = 4
 const SLOT = 5
@@ -353,9 +361,9 @@ const WRITES = 7
 
 /**
  * The freshest value, for one writer and one reader, neither of which ever waits for the other: Simpson's
- * four-slot fully asynchronous communication mechanism (IEE Proceedings E 137, 1990; Qduino II-C). What is
- * overwritten before it is read is lost; what is read is never older than what was read before, nor half one
- * value and half another.
+ * four-slot fully asynchronous communication mechanism (IEE Proceedings E 137, 1990; Qduino II-C). A value
+ * that is overwritten before it is read is lost. Each read returns a complete value, and never an older value
+ * than the read before.
  *
  * ```js
  * const distance = new Latest(0, { shared: true })
@@ -363,23 +371,23 @@ const WRITES = 7
  * distance.read()
  * ```
  *
- * Within a thread nothing comes between the parts of a write, and values are kept as they are. Shared, they
- * are copied, as by structured clone.
+ * With `shared`, values are copied, as by structured clone. Without it, the reader and the writer are in one
+ * thread, where writes cannot be interrupted and values are not copied.
  *
  * @template [T=unknown]
  */
 export class Latest {
   #store
-  /** The number of the write that was read last. */
+  /** The number of the write whose value was read last. */
   #seen = 0
   #supply
 
   /**
-   * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
+   * @param {T} [initial] the value before the first write; with a `buffer`, it is ignored
    * @param {SharedOptions} [options]
-   * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
+   * @throws {TypeError} with `shared`, if there is no SharedArrayBuffer: in a page that is not cross-origin
    *   isolated, and in some builds of WebKit
-   * @throws {RangeError} when `initial` takes more than `bytes`
+   * @throws {RangeError} if `initial` takes more than `bytes`
    */
   constructor(initial, options = {}) {
     const store = this.#store = storeOf(LATEST, 4, options, initial)
@@ -387,20 +395,24 @@ export class Latest {
     if (store.isMade) this.#put(/** @type {T} */ (initial), 0)
   }
 
-  /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
+  /** Joins the peer. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
   static from(buffer) {
     return new Latest(/** @type {any} */ (undefined), { shared: true, buffer })
   }
 
-  /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  /**
+   * The memory by which another thread joins; undefined without `shared`.
+   *
+   * @returns {SharedArrayBuffer | undefined}
+   */
   get buffer() { return this.#store.buffer }
 
   /**
    * Replaces the value.
    *
    * @param {T} value
-   * @throws {RangeError | DOMException} when shared and it takes more than `bytes`, or cannot be cloned; what
-   *   was written before stays
+   * @throws {RangeError | DOMException} with `shared`, if the value takes more than `bytes` or cannot be
+   *   cloned; the previous value stays
    */
   write(value) {
     this.#put(value, this.#store.words[WRITES] + 1 | 0)
@@ -409,7 +421,7 @@ export class Latest {
   /** @param {T} value @param {number} number */
   #put(value, number) {
     const { words } = this.#store
-    // Not the pair that is being read, and in it not the slot that was read last.
+    // The writer avoids the pair that is being read, and the slot of the other pair that was read last.
     const pair = 1 - Atomics.load(words, READING)
     const slot = 1 - Atomics.load(words, SLOT + pair)
     this.#store.put(pair * 2 + slot, value, number)
@@ -429,7 +441,7 @@ export class Latest {
   }
 
   /**
-   * Returns the value that has been written and not read here, or waits for the next write.
+   * Returns the latest value if this reader has not read it yet, or waits for the next write.
    *
    * @param {WaitOptions} [options]
    * @returns {Awaitable<T>}
@@ -441,7 +453,7 @@ export class Latest {
 
 // ----------------------------------------------------------------------------------------------------- Ring
 
-// The words of control of a ring: how often was written and read, modulo twice its size.
+// The control words of a ring: the numbers of writes and reads, modulo twice its size.
 const WRITTEN = 3
 const READ = 4
 
@@ -457,11 +469,11 @@ export class Ring {
   #supply
 
   /**
-   * @param {number | SharedArrayBuffer} n how many values it holds, an integer >= 1
+   * @param {number | SharedArrayBuffer} n the capacity in values, an integer >= 1
    * @param {SharedOptions} [options]
-   * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
+   * @throws {TypeError} with `shared`, if there is no SharedArrayBuffer: in a page that is not cross-origin
    *   isolated, and in some builds of WebKit
-   * @throws {RangeError} when `n` is out of range
+   * @throws {RangeError} if `n` is out of range
    */
   constructor(n, options = {}) {
     const store = this.#store = storeOf(RING, n, options, n)
@@ -469,16 +481,20 @@ export class Ring {
     this.#supply = supplyOf(store, WRITTEN, () => this.length > 0, () => this.read())
   }
 
-  /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
+  /** Joins the peer. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
   static from(buffer) {
     return new Ring(buffer, { shared: true })
   }
 
-  /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  /**
+   * The memory by which another thread joins; undefined without `shared`.
+   *
+   * @returns {SharedArrayBuffer | undefined}
+   */
   get buffer() { return this.#store.buffer }
-  /** How many values it holds. */
+  /** The capacity in values. */
   get size() { return this.#store.count }
-  /** How many are to be read. */
+  /** Number of values that were written and not read yet. */
   get length() {
     const ahead = Atomics.load(this.#words, WRITTEN) - Atomics.load(this.#words, READ)
     return ahead < 0 ? ahead + 2 * this.size : ahead
@@ -490,10 +506,11 @@ export class Ring {
   }
 
   /**
-   * @param {T} value anything but undefined
-   * @returns {boolean} false when it is full, and nothing is written
-   * @throws {TypeError} when `value` is undefined
-   * @throws {RangeError | DOMException} when shared and it takes more than `bytes`, or cannot be cloned
+   * @param {T} value any value except undefined
+   * @returns {boolean} `true` if the value was written, `false` if the ring is full
+   * @throws {TypeError} if `value` is undefined
+   * @throws {RangeError | DOMException} with `shared`, if the value takes more than `bytes` or cannot be
+   *   cloned
    */
   write(value) {
     if (value === undefined) throw new TypeError('value must not be undefined, which says that it is empty')
@@ -504,7 +521,7 @@ export class Ring {
     return true
   }
 
-  /** @returns {T | undefined} the oldest value; undefined when there is none */
+  /** @returns {T | undefined} the oldest value, or `undefined` if the ring is empty */
   read() {
     if (this.length === 0) return undefined
     const place = this.#words[READ] % this.size
@@ -522,7 +539,7 @@ export class Ring {
 
 // --------------------------------------------------------------------------------------------------- memory
 
-const LATEST = 0x34534c32 // with the version of the layout
+const LATEST = 0x34534c32 // includes the version of the layout
 const RING = 0x52494e32
 const MUTEX = 0x4d545832
 const SEMAPHORE = 0x53454d32
@@ -531,31 +548,32 @@ const NAMES = /** @type {Record<number, string>} */ ({
 })
 
 /**
- * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value,
- * count of values, words of control; then per value its kind, and from an even word on its bytes.
+ * Values in shared memory, with one slot each. The layout in words of 4 bytes starts with a header: the
+ * layout's number, bytes per value, number of values, and control words. Then each value has its kind, a
+ * number, and its bytes, which start at an even word.
  */
 const HEADER = 10
 const KIND = 2
-/** Where a number stands beside a kind. */
+/** Offset of the word after the kind, which holds a number. */
 const NUMBERED = 1
-/** The word of control that is 1 when somebody may wait. */
+/** Index of the control word that is 1 while a thread may wait. */
 const WAITING = 8
 
-// Kinds of values; others than these are encoded, in so many bytes.
+// Kinds of values. A larger kind is the number of bytes of an encoded value.
 const UNDEFINED = 0
 const NUMBER = 1
 
 class Memory {
   /**
-   * @param {number} layout what it is @param {number} count of values @param {number} bytes per value
-   * @param {SharedArrayBuffer | undefined} buffer made by another one, which knows the rest
+   * @param {number} layout @param {number} count the number of values @param {number} bytes bytes per value
+   * @param {SharedArrayBuffer | undefined} buffer the buffer of a peer; it already contains these sizes
    */
   constructor(layout, count, bytes, buffer) {
     /** Words that a value takes. @param {number} size */
     const strideOf = size => Math.ceil(size / 8) * 2 + KIND
     this.buffer = buffer ?? sharedMemory(layout, (HEADER + count * strideOf(bytes)) * 4)
     this.words = new Int32Array(this.buffer, 0, this.buffer.byteLength >>> 2)
-    /** Here, and not joined. */
+    /** Whether this object made the buffer, rather than joined it. */
     this.isMade = buffer === undefined
     if (this.isMade) this.words.set([layout, bytes, count])
     const { 0: kind, 1: size, 2: number } = this.words
@@ -569,7 +587,7 @@ class Memory {
   }
 }
 
-/** With the values in it. */
+/** A memory that also encodes and decodes values. */
 class Store extends Memory {
   octets = new Uint8Array(this.buffer)
   doubles = new Float64Array(this.buffer)
@@ -584,8 +602,8 @@ class Store extends Memory {
 
   /**
    * @param {number} index the slot, which no other thread uses during the call @param {any} value
-   * @param {number} [number] stored beside the value
-   * @throws {RangeError | DOMException} when it takes too many bytes, or has none
+   * @param {number} [number] stored next to the value
+   * @throws {RangeError | DOMException} if the value takes too many bytes or cannot be encoded
    */
   put(index, value, number = 0) {
     const at = HEADER + index * this.stride
@@ -622,7 +640,7 @@ class Store extends Memory {
   }
 }
 
-/** The same within a thread: values as they are. */
+/** The store within one thread, which does not copy values. */
 class Local {
   buffer = undefined
   isMade = true
@@ -630,7 +648,7 @@ class Local {
   /** @type {any[]} */
   #values = []
 
-  /** @param {number} count of values that are kept */
+  /** @param {number} count the number of values that are kept */
   constructor(count) {
     this.count = count
   }
@@ -659,13 +677,13 @@ function sharedMemory(layout, bytes) {
 
 /**
  * @typedef {object} SharedLockOptions
- * @property {string} [name] for traces and errors
- * @property {SharedArrayBuffer} [buffer] `.buffer` of the same lock in another thread, which is joined
+ * @property {string} [name] the name in traces and errors
+ * @property {SharedArrayBuffer} [buffer] `.buffer` of the same lock in another thread: joins that lock
  */
 
 /**
- * @param {number} layout @param {any} count of values @param {any} options
- * @param {any} first parameter, which may be the buffer
+ * @param {number} layout @param {any} count the number of values @param {any} options
+ * @param {any} first the first argument, which may be the buffer
  * @returns {Store | Local}
  */
 function storeOf(layout, count, options, first) {
@@ -676,7 +694,7 @@ function storeOf(layout, count, options, first) {
 }
 
 /**
- * @param {Store | Local} store @param {number} word that changes with each value
+ * @param {Store | Local} store @param {number} word index of the word that changes with each value
  * @param {() => boolean} hasNext
  * @param {() => any} read
  */
@@ -689,11 +707,12 @@ function supplyOf(store, word, hasNext, read) {
 
 /**
  * @typedef {object} SharedOptions
- * @property {boolean} [shared] over SharedArrayBuffer, so that reader and writer may be in different threads;
- *   default false
- * @property {SharedArrayBuffer} [buffer] `.buffer` of the other side: joins it
- * @property {number} [bytes] the most bytes a value may take, an integer >= 8; default 1024. A number takes
- *   8, anything else its JSON in UTF-8, the bytes of its buffers, the digits of their lengths, and 10 more
+ * @property {boolean} [shared] whether to use a SharedArrayBuffer, so that the reader and the writer can be
+ *   in different threads; default false
+ * @property {SharedArrayBuffer} [buffer] `.buffer` of the peer: joins the peer
+ * @property {number} [bytes] the maximum size of a value in bytes, an integer >= 8; default 1024. A number
+ *   takes 8 bytes. Any other value takes its JSON in UTF-8, the bytes of its buffers, the digits of their
+ *   lengths, and 10 more bytes
  */
 
 /** @param {number} least */

@@ -1,16 +1,15 @@
 /**
- * addons/workers.mjs: jobs in workers, each with a scheduler of its own: partitioned scheduling.
+ * addons/workers.mjs: jobs in workers, each with a separate scheduler: partitioned scheduling.
  *
  *   page                                    worker
  *   Workers.spawn -> Remote -> Site, Line ~~~ Line -> labour -> scheduler.spawn
  *
  * Words:
  * - works: the exports of the module that the workers run
- * - site: a worker, as the pool sees it: its jobs, its connection, and the processor time that is promised of
- *   it
+ * - site: the pool's view of a worker: its jobs, its connection, and its promised processor time
  * - slot: promised processor time, `wcet` per `period`, used by one job after the other
- * - remote: a job that runs at a site; its Job is known here
- * - held: a job that no site has yet, because all have enough to do
+ * - remote: a job that runs at a site, and the local Job that represents it in this thread
+ * - held: a job that no site has yet, because all sites have enough jobs
  * - line: the connection between a site and its worker; `labour` serves the end in the worker
  *
  * Invariants:
@@ -19,8 +18,8 @@
  * 3. A job that may restart starts in one worker at a time.
  * 4. Sites without jobs do not keep Node alive.
  *
- * A worker of Node or of a browser begins with this module itself, at the address with ENTRY; bundlers drop
- * that part, so in a bundle `url` is a function that makes a worker.
+ * A worker of Node or of a browser starts with this module itself, at the address with ENTRY. Bundlers drop
+ * that part, so in a bundle `url` must be a function that makes a worker.
  *
  * @module workers
  */
@@ -43,38 +42,38 @@ export { AdmissionError }
 const { Heap, Waitable, Waiter, WaitQueue, check, here } = extend
 
 /**
- * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With
- * half as much, workers that share their cores with this thread run dry before it is heard.
+ * A job is held in this thread while the jobs ranked ahead of it need more than BUSY ms in each worker, or
+ * number MOST. With half of these values, workers that share their cores with this thread become idle before
+ * this thread processes their reports.
  */
 const BUSY = 10
 const MOST = 64
-/** ms that jobs have to end in when they are cancelled by `close`. */
+/** Time for cancelled jobs to end after `close`, ms. */
 const GRACE = 1000
-/** Engines without explicit resource management have no such symbol. @type {symbol} */
+/** Engines without explicit resource management lack this symbol. @type {symbol} */
 const ASYNC_DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).asyncDispose ?? Symbol('asyncDispose'))()
 
 /**
  * @typedef {object} WorkersOptions
- * @property {number} [size] how many workers; default: as many as there are cores
- * @property {Policy} [policy] of their schedulers: `edf` (default), `fp` or `rm`
- * @property {boolean | number} [admit] the share of each worker that may be promised, > 0 and <= 1; default
- *   true, which is 1; false: nothing is promised, nor refused
- * @property {boolean | number} [restart] how often a job is started again whose worker has gone; default 0,
- *   true is 3
- * @property {number} [limit] of jobs that have not ended; default 16384
- * @property {boolean} [preemptify] whether the works are to be preemptified as `preemptify.import` does;
- *   default false
- * @property {number} [slice] ms, of their schedulers
- * @property {number} [round] ms
- * @property {number | 'auto'} [budget] points
+ * @property {number} [size] the number of workers; default: the number of cores
+ * @property {Policy} [policy] the policy of their schedulers: `edf` (default), `fp` or `rm`
+ * @property {boolean | number} [admit] the share of each worker that can be promised, > 0 and <= 1. Default
+ *   true, which is 1. With false, no time is promised and no job is rejected
+ * @property {boolean | number} [restart] how often a job is started again after its worker has ended; default
+ *   0, true is 3
+ * @property {number} [limit] the maximum number of unfinished jobs; default 16384
+ * @property {boolean} [preemptify] whether the works are rewritten as by `preemptify.import`; default false
+ * @property {number} [slice] the slice of their schedulers, ms
+ * @property {number} [round] the round of their schedulers, ms
+ * @property {number | 'auto'} [budget] the budget of their schedulers, in points
  */
 /**
  * Options of one job in a worker.
  *
  * @typedef {Pick<TaskOptions, 'name' | 'deadline' | 'priority' | 'period' | 'wcet' | 'budget' | 'miss' |
  *   'onMiss' | 'onOverrun' | 'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }}
- *   RemoteOptions `scheduler`: where the job is known; `transfer`: exactly what of the arguments to transfer;
- *   `restart`: instead of that of all
+ *   RemoteOptions `scheduler`: the scheduler of the local job; `transfer`: the exact list of objects in the
+ *   arguments to transfer; `restart`: overrides the option of the workers for this job
  */
 
 /**
@@ -87,25 +86,25 @@ const ASYNC_DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).asyncDi
  * ```
  *
  * The works are the exports of a module; each export is work as for `rt.spawn`. `spawn` returns a job of this
- * thread, which can be awaited and cancelled, and whose deadline and priority can be set. A cancelled job
- * ends after its `finally` blocks in the worker. Its times, cost and misses come from the worker, up to 20 ms
- * late.
+ * thread. You can await and cancel the job, and set its deadline and priority. A cancelled job ends after its
+ * `finally` blocks in the worker. Its times, cost and misses arrive from the worker up to 20 ms late.
  *
  * Arguments and results are cloned. Buffers of 64 KiB and more are transferred, and so are objects that
  * cannot be cloned, for example a MessagePort; this includes elements and properties of an argument. If a job
- * has no deadline and its result is not an object, the worker reports the result at the end of its round. A
- * worker that dies before loses these results.
+ * has no deadline and its result is not an object, the worker reports the result at the end of its round. If
+ * the worker dies before, these results are lost.
  *
- * A job that declares wcet and period goes to the first worker where `schedulable` admits it beside the other
- * such jobs. The worker reserves this time until the period ends. The next job with the same parameters gets
- * it first, and is not released before. Every other job goes to the worker that will be free first, estimated
- * by the costs so far, and waits in this thread while all workers have enough jobs.
+ * A job that declares wcet and period goes to the first worker where `schedulable` admits it in addition to
+ * the other such jobs. The worker reserves this time until the period ends. The next job with the same
+ * parameters gets the reserved time first, and its release is delayed until the period has ended. Every other
+ * job goes to the worker that will be free first, estimated by the costs so far. It waits in this thread
+ * while all workers have enough jobs.
  *
  * When a worker ends, its jobs fail with a ChannelError or are started again (`restart`). A job whose
  * arguments cannot be cloned is never started again. Idle workers do not keep Node alive.
  *
- * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type:
- *   `Workers<typeof works>`, of its namespace
+ * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the type of the module's
+ *   namespace: `Workers<typeof works>`
  */
 export class Workers {
   #options
@@ -113,9 +112,9 @@ export class Workers {
   #sites
   /** Jobs that have not ended. @type {Set<Remote>} */
   #all = new Set()
-  /** Those that no worker has yet. @type {InstanceType<typeof Heap<any>>} */
+  /** Jobs that have no worker yet. @type {InstanceType<typeof Heap<any>>} */
   #held = new Heap()
-  /** What works have cost lately, ms. @type {Map<string, number>} */
+  /** Moving average of the cost of each work, ms. @type {Map<string, number>} */
   #costs = new Map()
   /** @type {Set<(record: any) => void>} */
   #observers = new Set()
@@ -125,11 +124,11 @@ export class Workers {
   #isClosed = false
 
   /**
-   * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory;
-   *   or a function that makes a worker, or another endpoint, at whose other side `Workers.serve` is called:
-   *   in bundles
+   * @param {string | URL | (() => any)} url the address of the module, relative to the page or to the working
+   *   directory. In a bundle: a function that returns a worker or another endpoint whose peer calls
+   *   `Workers.serve`
    * @param {WorkersOptions} [options]
-   * @throws {TypeError | RangeError} naming the parameter
+   * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   constructor(url, options = {}) {
     const { size = countOfCores(), policy = edf, admit = true, restart = false, limit = 2 ** 14, preemptify = false, ...settings } =
@@ -152,14 +151,14 @@ export class Workers {
    * Releases a job in a worker.
    *
    * @template {keyof M & string} K
-   * @param {K} name of the work
+   * @param {K} name the name of the work
    * @param {RemoteOptions} [options]
    * @param {ArgumentsOf<M[K]>} args
    * @returns {Job<ResultOf<M[K]>>}
-   * @throws {AdmissionError} when no worker has time for its wcet and period
-   * @throws {RangeError} when there are as many jobs as may be: wait for `ready()`
-   * @throws {ChannelError} when the workers have been closed
-   * @throws {TypeError | RangeError | DOMException} naming the parameter, or what cannot be cloned
+   * @throws {AdmissionError} if no worker has time for its wcet and period
+   * @throws {RangeError} if `limit` jobs are unfinished: wait for `ready()`
+   * @throws {ChannelError} if the workers have been closed
+   * @throws {TypeError | RangeError | DOMException} if a parameter is invalid or an argument cannot be cloned
    */
   spawn(name, options = {}, ...args) {
     return this.#spawn(name, options, args)
@@ -171,8 +170,8 @@ export class Workers {
    * @type {{ readonly [K in keyof M & string]: (...args: ArgumentsOf<M[K]>) => Job<ResultOf<M[K]>> }}
    */
   run = new Proxy(/** @type {any} */ (Object.freeze(Object.create(null))), /** @type {any} */ ({
-    __proto__: null, // a property of Object.prototype is no trap
-    // `await workers.run` must not start a work of the name `then`.
+    __proto__: null, // a property of Object.prototype must not act as a trap
+    // `await workers.run` must not start a work with the name `then`.
     get: (/** @type {any} */ _, /** @type {PropertyKey} */ name) =>
       typeof name !== 'string' || name === 'then' ? undefined : (/** @type {any[]} */ ...args) => this.#spawn(name, {}, args)
   }))
@@ -208,19 +207,20 @@ export class Workers {
       throw error
     }
   }
-  /** What has not begun has taken no time. @param {Remote} remote @param {unknown} error */
+  /** Ends a job that was not started, and restores its slot. @param {Remote} remote @param {unknown} error */
   #refuse(remote, error) {
     if (remote.promised !== null) Object.assign(remote.promised, remote.promised.before)
     this.#finish(remote, 'cancelled', error)
   }
 
-  /** How many workers there are. */
+  /** The number of workers. */
   get size() { return this.#sites.length }
-  /** How many jobs have not ended. */
+  /** The number of jobs that have not ended. */
   get unfinished() { return this.#all.size }
 
   /**
-   * Waits until another job may be spawned, which is to be done at once: nothing is kept for who has waited.
+   * Waits until another job can be spawned. Spawn it immediately, because no place is reserved for the
+   * caller.
    *
    * @param {{ signal?: AbortSignal }} [options] `signal`: ends the wait
    * @returns {Awaitable<void>}
@@ -230,11 +230,12 @@ export class Workers {
   }
 
   /**
-   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the
-   * jobs, those that works spawn among them, and with the index of the worker, `worker`, in each record.
+   * Reports the schedules of all workers, as `Scheduler.observe` does. Records arrive about 20 ms late. They
+   * contain copies of the jobs, including jobs that the works spawn. Each record has the index of its worker
+   * in `worker`.
    *
    * @param {(record: TraceRecord & { worker: number }) => void} fn
-   * @returns {() => void} ends it
+   * @returns {() => void} unsubscribes `fn`
    */
   observe(fn) {
     const observers = this.#observers
@@ -251,7 +252,8 @@ export class Workers {
   }
 
   /**
-   * Sums of what their schedulers' `stats` said lately, the longest of what is longest; and each one's.
+   * Returns the sums of the latest `stats` of all workers, with the maximum of each `longest` value, and the
+   * statistics of each worker in `workers`.
    *
    * @returns {ReturnType<Scheduler['stats']> & { workers: ReturnType<Scheduler['stats']>[] }}
    */
@@ -266,11 +268,11 @@ export class Workers {
   }
 
   /**
-   * Ends the workers, when all jobs have ended; no more are taken.
+   * Ends the workers after all jobs have ended. The workers accept no further jobs.
    *
-   * @param {{ cancel?: boolean }} [options] `cancel`: whether to cancel them; those that have not ended
-   *   a second later, as what awaits for ever or hangs, end with their workers
-   * @returns {Promise<void>} when that has happened
+   * @param {{ cancel?: boolean }} [options] `cancel`: whether to cancel the jobs. Jobs that have not ended a
+   *   second later, for example because they hang, end with their workers
+   * @returns {Promise<void>} fulfilled when the workers have ended
    */
   async close(options = {}) {
     const { cancel = false } = check.options(options, { cancel: check.flag })
@@ -291,13 +293,13 @@ export class Workers {
   }
 
   /**
-   * Where periodic tasks would go, one after the other: first fit, which is best in order of falling
-   * utilization.
+   * Returns the worker that each periodic task would get. The tasks are placed one after the other by first
+   * fit. Sort them by falling utilization for the best result.
    *
    * @param {readonly TaskParameters[]} tasks
    * @param {Pick<WorkersOptions, 'size' | 'policy' | 'admit'>} [options]
-   * @returns {number[]} the worker of each, from 0 on
-   * @throws {AdmissionError} when one does not fit
+   * @returns {number[]} the index of the worker of each task, from 0
+   * @throws {AdmissionError} if a task does not fit
    */
   static partition(tasks, options = {}) {
     const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
@@ -312,18 +314,19 @@ export class Workers {
   }
 
   /**
-   * In a worker that the user has made: runs what `Workers` at its other side spawn.
+   * Runs the jobs that the `Workers` at the peer spawn. Call it in a worker that you have made yourself.
    *
-   * @param {any} works by name, or a promise of them
-   * @param {{ endpoint?: any, scheduler?: Scheduler }} [options] by default the thread's own, and `rt`
+   * @param {any} works an object with the works by name, or a promise of it
+   * @param {{ endpoint?: any, scheduler?: Scheduler }} [options] `endpoint`: default, the endpoint of this
+   *   thread; `scheduler`: default `rt`
    */
   static serve(works, { endpoint = threadEnd(), scheduler } = {}) {
     labour(() => works, endpoint, here({ scheduler }))
   }
 
   /**
-   * @param {Remote} remote @param {number} time @returns {number} when it may be released
-   * @throws {AdmissionError}
+   * @param {Remote} remote @param {number} time @returns {number} the earliest time of its release
+   * @throws {AdmissionError} if no worker has time for it
    */
   #admit(remote, time) {
     const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
@@ -344,7 +347,8 @@ export class Workers {
     if (restarts > 0 || site === null) {
       const { 0: copies, 1: moved } = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
       remote.args = copies
-      remote.transfer = restarts > 0 ? NONE : moved // for the next worker there is to be one, too
+      // A job that can restart transfers nothing: the next worker would lack the transferred object.
+      remote.transfer = restarts > 0 ? NONE : moved
       remote.unsent = moved
     }
     if (site !== null) this.#send(remote, site)
@@ -359,7 +363,7 @@ export class Workers {
   }
 
   /**
-   * @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held
+   * @param {Job} job @returns {Site | null} the site that will be free first; null if the job must be held
    */
   #siteFor(job) {
     const { policy } = this.#options
@@ -373,7 +377,7 @@ export class Workers {
       site.jobs.forEach(other => {
         if (policy.compare(other.local, job) > 0) return
         count++
-        // Of what has taken longer than was expected, as much again.
+        // A job that has exceeded its expected cost is expected to need the excess once more.
         ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.local.cost)
       })
       const isFuller = ms === least && free !== null && site.jobs.size >= free.jobs.size
@@ -389,7 +393,7 @@ export class Workers {
     const { id, name, given, args, transfer, local } = remote
     remote.site = site
     site.jobs.set(id, remote)
-    if (site.line === null && !this.#start(site)) return // it is lost as others are
+    if (site.line === null && !this.#start(site)) return // the job fails or restarts with its worker
     const { line } = site
     if (site.jobs.size === 1) line?.endpoint.ref?.()
     const options = { ...given, release: local.release }
@@ -415,7 +419,7 @@ export class Workers {
     }
   }
 
-  /** @param {Site} site @returns {boolean} whether its worker has not gone meanwhile */
+  /** @param {Site} site @returns {boolean} `false` if the new worker has already ended */
   #start(site) {
     const { make, source } = this.#options
     const line = site.line = new Line(make())
@@ -425,7 +429,8 @@ export class Workers {
     const { endpoint } = line
     const { terminate } = endpoint
     endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
-    // Browsers do not say so, and who has said nothing yet has no life to watch.
+    // Browsers do not report that a worker was terminated. A worker that has not sent `life` yet cannot be
+    // watched either.
     if (line.isSilent && terminate) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
     line.hear((kind, content) => actOf(this.#acts, kind)(site, content), gone)
     endpoint.unref?.()
@@ -435,7 +440,8 @@ export class Workers {
   }
 
   /**
-   * The messages of a worker. Each is checked before it changes anything; an error loses the worker.
+   * The handlers of a worker's messages. Each checks its message before it changes anything. If a handler
+   * throws, the worker counts as lost.
    *
    * @type {Record<string, (site: Site, content: any[]) => void>}
    */
@@ -464,7 +470,8 @@ export class Workers {
       const changes = list('changes', changed).map(({ 0: id, 1: state, 2: counts }) => {
         JOB_ID('id', id)
         LIVING('state', state)
-        // The worker reports the end of a job by `ended`: a job that has a finish would never end here.
+        // The worker reports the end of a job by `ended`. A finish time in `status` would keep the job from
+        // ending.
         return { id, state, accounts: { ...accountsIn(counts), finished: undefined } }
       })
       const known = statsIn(stats)
@@ -497,7 +504,8 @@ export class Workers {
   }
 
   /**
-   * A job has ended here: after its outcome is known, or because it was cancelled before its release.
+   * Called when a local job has ended: after its outcome is known, or because it was cancelled before its
+   * release.
    *
    * @param {Remote} remote
    */
@@ -510,7 +518,8 @@ export class Workers {
   }
 
   /**
-   * Who is told need not spawn: if there is room a while later, the next one is, too.
+   * Wakes a job that waits for `ready()`. The woken job may decide not to spawn, so the next waiter is woken
+   * after a delay if there is still room.
    *
    * @param {Scheduler} scheduler
    */
@@ -526,10 +535,10 @@ export class Workers {
   }
 
   /**
-   * A worker has gone.
+   * Handles the end of a worker: its jobs fail or restart.
    *
    * @param {Site} site @param {string} why @param {unknown} [error]
-   * @param {boolean} [isBroken] for others, too
+   * @param {boolean} [isBroken] whether any other worker would fail in the same way
    */
   #lose(site, why, error, isBroken = false) {
     const { jobs } = site
@@ -553,7 +562,7 @@ export class Workers {
   /** `await using workers = new Workers(url)` closes the workers at the end of the block. */
   [ASYNC_DISPOSE]() { return this.close() }
 
-  /** What is done to jobs here. */
+  /** The operations on local jobs that must reach the worker. */
   #far = {
     cancel: (/** @type {Remote} */ remote, /** @type {unknown} */ reason) => {
       const { site, id } = remote
@@ -585,7 +594,7 @@ function sitesOf(size) {
   return sites
 }
 
-/** Waits until another job may be spawned. */
+/** A waitable that ends when another job can be spawned. */
 class Room extends Waitable {
   /** @param {() => boolean} hasRoom @param {InstanceType<typeof WaitQueue>} queue */
   constructor(hasRoom, queue) {
@@ -604,11 +613,11 @@ class Room extends Waitable {
 }
 
 /**
- * A job in a worker. The local job waits for it from its release on, never starts, and ends with it. It is a
- * node of the heap of held jobs, too.
+ * A job in a worker. The local job waits for this waitable from its release, never starts itself, and ends
+ * with the job in the worker. A Remote is also a node in the heap of held jobs.
  */
 class Remote extends Waitable {
-  /** The job here. @type {any} */
+  /** The local job. @type {any} */
   local = null
   /** @type {Site | null} */
   site = null
@@ -617,15 +626,13 @@ class Remote extends Waitable {
   isCancelled = false
   /** @type {unknown} */
   reason = undefined
-  /**
-   * The kind of argument that cannot be cloned, so that the job starts once; '' if all can be cloned.
-   */
+  /** The kind of an argument that cannot be cloned, so that the job starts once; '' if there is none. */
   unique = ''
-  /** Its deadline and priority, as its worker knows them. @type {Record<string, number> | null} */
+  /** The deadline and priority that the worker knows. @type {Record<string, number> | null} */
   keys = null
-  /** What its worker says of its times and cost, once it has ended. @type {any} */
+  /** The times and cost that the worker reported at the end of the job. @type {any} */
   accounts = null
-  /** Transferred objects that no worker has got, because the job was held here. @type {any[]} */
+  /** Transferred objects that no worker has received, because the job was held here. @type {any[]} */
   unsent = NONE
   /** @type {any} */
   rank = null
@@ -638,10 +645,10 @@ class Remote extends Waitable {
   after = null
 
   /**
-   * @param {any} far what is done to jobs here @param {Scheduler} scheduler @param {number} id
-   * @param {string} name of the work
-   * @param {any} given options that go there @param {any[]} args @param {any[] | undefined} transfer
-   * @param {number} restarts how often it may still be started again
+   * @param {any} far see `Workers.#far` @param {Scheduler} scheduler @param {number} id
+   * @param {string} name the name of the work
+   * @param {any} given the options for the worker @param {any[]} args @param {any[] | undefined} transfer
+   * @param {number} restarts how often the job can still be started again
    * @param {((job: Job) => void) | undefined} onOverrun
    */
   constructor(far, scheduler, id, name, given, args, transfer, restarts, onOverrun) {
@@ -664,7 +671,7 @@ class Remote extends Waitable {
   /** Called at the release of the local job. @param {Job} job @returns {Waitable} */
   admit = job => {
     this.local = job
-    this.rekeyed(job) // it may have been changed while it was pending
+    this.rekeyed(job) // the deadline or priority may have changed while the job was pending
     return this
   }
 
@@ -674,7 +681,7 @@ class Remote extends Waitable {
     this.reason = reason
     this.far.cancel(this, reason)
   }
-  /** @param {Job} job its deadline or priority may have changed */
+  /** @param {Job} job a job whose deadline or priority may have changed */
   rekeyed({ deadline, priority }) {
     const { keys, given, far } = this
     /** @type {Record<string, number>} */
@@ -693,12 +700,12 @@ class Remote extends Waitable {
   }
   /**
    * @param {Job['state']} state @param {unknown} outcome
-   * @param {boolean} [isTold] whether it knew of its cancellation
+   * @param {boolean} [isTold] whether the job in the worker received its cancellation
    */
   end(state, outcome, isTold = false) {
     const { local } = this
     if (local === null || local.finished !== undefined) return
-    const hasCancelled = state === 'cancelled' && !this.isCancelled // by itself, or at its deadline
+    const hasCancelled = state === 'cancelled' && !this.isCancelled // or missed its deadline
     if (hasCancelled) local.cancel(outcome)
     if (this.isCancelled && (state === 'cancelled' || state === 'done' && !isTold)) extend.elsewhere.finish(local, this.reason, true)
     else extend.elsewhere.finish(local, outcome, state !== 'done')
@@ -710,11 +717,12 @@ class Remote extends Waitable {
 /** @typedef {{ name?: string, wcet: number, period: number, deadline: number, priority: number }} Promised */
 
 /**
- * Time of a processor that is promised, once in every period: to one job after the other.
+ * Promised processor time, once in every period, for one job after the other.
  *
  * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot
- *   `isBusy`: a job has it; `isPast`: since its job ended there was a time without any promised job; `until`:
- *   when its period is over; `before`: both, before its last job had it
+ *   `isBusy`: a job uses the slot; `isPast`: since the last job of the slot ended, the site was without
+ *   promised jobs for a time; `until`: the end of the current period; `before`: `isPast` and `until` before
+ *   the last job took the slot
  */
 
 const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
@@ -722,9 +730,9 @@ const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
 const usedBy = tasks => tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
 
 /**
- * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the
- * test together, and no two jobs of a slot are closer than its period: so they are what was tested. A slot is
- * taken anew, or given up, only after that.
+ * The processor of a worker, and the time promised there. All slots in one busy period passed the test
+ * together, and two jobs of a slot start at least one period apart. The real schedule is therefore within the
+ * tested one. A slot is used again early, or removed, only after the busy period.
  */
 class Site {
   /** @type {Slot[]} */
@@ -736,7 +744,7 @@ class Site {
   /** @type {any} */
   stats = NO_STATS
 
-  /** @param {Slot} slot @param {number} time @returns {number} when its next job may be released */
+  /** @param {Slot} slot @param {number} time @returns {number} the earliest release of the slot's next job */
   take(slot, time) {
     const { isPast, until } = slot
     const release = isPast ? time : Math.max(time, until)
@@ -744,27 +752,28 @@ class Site {
     return release
   }
 
-  /** @param {Slot} slot whose job has ended @param {number} time */
+  /** @param {Slot} slot a slot whose job has ended @param {number} time */
   leave(slot, time) {
     slot.isBusy = false
     if (this.slots.some(({ isBusy }) => isBusy)) return
-    this.slots = this.slots.filter(({ until, period }) => until + period > time) // for others nobody has come
+    // The removed slots were unused for a whole period.
+    this.slots = this.slots.filter(({ until, period }) => until + period > time)
     this.slots.forEach(one => { one.isPast = true })
   }
 }
 
 /**
- * First fit: the first of the sites at which all will meet their deadlines.
+ * First fit: returns a slot at the first site where all tasks will meet their deadlines.
  *
  * @param {Site[]} sites @param {Promised} task @param {number} time
- * @param {{ policy: Policy, share: number }} options the share of each that may be promised
+ * @param {{ policy: Policy, share: number }} options `share`: the share of each worker that can be promised
  * @returns {Slot}
- * @throws {AdmissionError}
+ * @throws {AdmissionError} if no site has room for the task
  */
 function firstFit(sites, task, time, { policy, share }) {
   const free = sites.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
   if (free !== undefined) return free
-  // Beside all that have been promised, or else those whose time is not over.
+  // The first pass counts all promised slots, the second pass only slots whose period has not expired.
   for (let i = 0; i < 2 * sites.length; i++) {
     const from = i < sites.length ? -Infinity : time
     const site = sites[i % sites.length]
@@ -788,24 +797,24 @@ function firstFit(sites, task, time, { policy, share }) {
 // --------------------------------------------------------------------------------------------- the protocol
 
 /**
- * What is said to a worker, in arrays of WORK and pairs of a kind and an array:
+ * The protocol. A message is an array of WORK and pairs of a kind and an array. Messages to a worker:
  *
- *   begin    where the works are, settings
+ *   begin    the address of the works, settings
  *   start    number, name, options, arguments of a job
  *   cancel   number, reason
  *   change   number, 'deadline' or 'priority', value
- *   observe  whether to
+ *   observe  whether to send records
  *
- * and by it, with times on the clock of who spawns:
+ * Messages from a worker, with times on the clock of the spawning thread:
  *
- *   life     the lock that its thread holds, where nothing else tells that a thread has ended
- *   broken   why there are no works
+ *   life     the thread holds its lock; sent if the platform does not report the end of a thread
+ *   broken   the error that prevents the works from loading
  *   tell     number, 'onMiss' or 'onOverrun'
- *   ended    number, state, outcome, whether it knew of its cancellation, whether missed, times
- *   status   of each job that has changed: number, state, times; statistics; records
+ *   ended    number, state, outcome, whether the job received its cancellation, whether it missed, times
+ *   status   number, state and times of each job that has changed; statistics; records
  */
 const WORK = 'rt.mjs work'
-/** ms between two reports of a worker. */
+/** Time between two reports of a worker, ms. */
 const REPORT = 20
 const MALFORMED = 'sent a malformed message'
 
@@ -817,18 +826,18 @@ const MALFORMED = 'sent a malformed message'
  */
 const lockOf = life => `${WORK} ${life}`
 
-/** Between a worker and who has it work. */
+/** The connection between a worker and the thread that spawns its jobs. */
 class Line extends Transport {
-  /** What ends the watch on the other side's thread. */
+  /** Ends the watch on the peer's thread. */
   #watch = new AbortController()
   /** @type {(why: string, error?: unknown) => void} */
   #gone = () => {}
-  /** Names the lock that the other side is to hold; '' where the platform reports its end. */
+  /** Names the lock that the peer must hold; '' if the platform reports the end of its thread. */
   life = this.isSilent ? crypto.randomUUID() : ''
   #isWatched = false
-  /** Whether acts of the present message still count. */
+  /** Whether messages are still processed: `false` after `unlisten`. */
   #isHeard = false
-  /** What waits for the end of the turn. @type {[string, any[]][]} */
+  /** Messages that will be sent together at the next microtask. @type {[string, any[]][]} */
   #waiting = []
   /** @type {any[]} */
   #transfer = []
@@ -840,9 +849,9 @@ class Line extends Transport {
 
   /**
    * @param {string} kind @param {any[]} content @param {any[]} [transfer]
-   * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread,
-   *   which takes the core of another one where there are few. Nobody changes it meanwhile, and nothing of it
-   *   is refused
+   * @param {boolean} [mayWait] whether the message may wait until the end of the round, to be sent together
+   *   with others: each message wakes a thread, which can take the core of another thread. The content must
+   *   be clonable, and must not change while it waits
    */
   say(kind, content, transfer = NONE, mayWait = false) {
     if (!mayWait) {
@@ -858,8 +867,8 @@ class Line extends Transport {
   }
 
   /**
-   * Hears the other side, until it has gone: each pair is an act of that name. An error of an act means that
-   * the message was malformed: the other side counts as gone.
+   * Processes messages of the peer until the peer has gone. Each pair in a message is a call of `act`. If
+   * `act` throws, the message was malformed, and the peer counts as gone.
    *
    * @param {(kind: string, content: any[]) => void} act
    * @param {(why: string, error?: unknown) => void} [gone]
@@ -880,7 +889,7 @@ class Line extends Transport {
     this.listen({ receive, gone, closeUnreadable: () => gone('a message could not be read') })
   }
 
-  /** The thread of the other side holds its lock. */
+  /** Watches the lock of the peer's thread, which the thread holds until its end. */
   watch() {
     if (this.#isWatched) return
     this.#isWatched = true
@@ -896,7 +905,7 @@ class Line extends Transport {
 
 // ---------------------------------------------------------------------------------------- checks of messages
 
-// A worker runs code that this page need not trust, so its messages are checked like arguments.
+// A worker runs code that the page need not trust, so its messages are checked like arguments.
 const JOB_ID = /* @__PURE__ */ check.number('an integer >= 1', value => isCount(value) && value > 0)
 const KEY = /* @__PURE__ */ check.among('deadline', 'priority')
 const EVENT = /* @__PURE__ */ check.among('onMiss', 'onOverrun')
@@ -922,7 +931,7 @@ function list(name, value) {
 }
 
 /**
- * The figures of a job, and nothing else of what a worker has sent.
+ * Returns the checked times and counts of a job, without any other property that the worker sent.
  *
  * @param {any} counts
  * @returns {{ started?: number, finished?: number, cost: number, preemptions: number }}
@@ -953,31 +962,31 @@ function recordIn(record) {
 }
 
 /**
- * A clone takes 20 to 30 us in Node.
+ * Whether a clone of a value is the value itself. Callers skip the clone then: it takes 20 to 30 us in Node.
  *
- * @param {any} value @returns {boolean} whether it is cloned as what it is
+ * @param {any} value @returns {boolean}
  */
 const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
 
 /**
  * @param {any[]} values @param {any[]} [given]
- * @returns {[any[], any[]]} them as they are now, and what of that to transfer
+ * @returns {[any[], any[]]} a copy of the values, and the objects in it to transfer
  */
 function snapshot(values, given) {
   if (given === undefined && values.every(isConstant)) return [values, NONE]
   return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
 }
 
-/** Objects that their peers hold on to until they are closed. */
+/** Kinds of objects that their peers retain until the objects are closed. */
 const CLOSED = ['MessagePort', 'RTCDataChannel', 'ImageBitmap', 'VideoFrame', 'AudioData']
 
-/** Closes objects that were transferred to a job, and that no worker gets. @param {any[]} objects */
+/** Closes objects that were transferred to a job and that no worker received. @param {any[]} objects */
 function closeAll(objects) {
   objects.forEach(object => { if (CLOSED.includes(platformKindOf(object))) object.close() })
 }
 
 /**
- * Rejects arguments that cannot be cloned, and instances of classes that a worker would get as empty objects.
+ * Rejects arguments that cannot be cloned, and instances of classes that arrive in a worker as empty objects.
  *
  * @param {string} name the name of the work @param {any[]} args @param {any[]} [transfer]
  * @throws {DOMException} DataCloneError
@@ -990,10 +999,10 @@ function checkArguments(name, args, transfer = NONE) {
   })
 }
 
-/** Whether a value is an instance of a class that a clone does not have. @param {any} value */
+/** Whether a value is an instance of a class that its clone would lose. @param {any} value */
 function isLost(value) {
   const prototype = typeof value === 'object' ? Object.getPrototypeOf(value) : null
-  // The prototypes of plain objects, of any realm, have no prototype.
+  // The prototype of a plain object, of any realm, has no prototype itself.
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return false
   const kind = kindOf(value)
   const isTagged = kind !== 'Object'
@@ -1007,10 +1016,12 @@ function isLost(value) {
 
 // --------------------------------------------------------------------------------------- errors in messages
 
-/** Errors that stay what they are. @type {Record<string, any>} */
+/** Classes of errors that are restored with their class. @type {Record<string, any>} */
 const THROWN = { ...ERRORS, AggregateError, AdmissionError, ChannelError, DeadlineError, DeadlockError, OwnershipError }
 
-/** @param {any} error @param {number} [depth] of causes @returns {any[]} what can be cloned of it */
+/**
+ * @param {any} error @param {number} [depth] levels of causes @returns {any[]} a clonable form of the error
+ */
 function portable(error, depth = 4) {
   if (!(error instanceof Error)) return isClonable(error) ? [error] : portable(cannotClone(error))
   const { name, message, stack, cause, errors } = /** @type {any} */ (error)
@@ -1064,7 +1075,7 @@ const SHOWN = /* @__PURE__ */ [
 const TIMES = ['release', 'absoluteDeadline', 'started', 'finished', 'time', 'start', 'due']
 
 /**
- * A worker's side: runs what it is told to.
+ * The end in a worker: runs the jobs that the peer starts.
  *
  * @param {(source: any) => any} load the works @param {any} endpoint @param {Scheduler} scheduler
  */
@@ -1074,9 +1085,9 @@ function labour(load, endpoint, scheduler) {
   const jobs = new Map()
   /** @type {any} */
   let works = null
-  /** What is said before they are there. @type {[string, any[]][]} */
+  /** Messages that arrived before the works were loaded. @type {[string, any[]][]} */
   const early = []
-  /** ms that this clock is ahead. */
+  /** The lead of this clock over the clock of the spawning thread, ms. */
   let ahead = 0
   /** @type {any[]} */
   let records = []
@@ -1103,7 +1114,8 @@ function labour(load, endpoint, scheduler) {
     jobs.forEach((entry, id) => {
       const { state, cost } = entry.job
       if (state === entry.state && cost === entry.cost) return
-      // Between rounds nobody runs.
+      // Reports are sent between rounds, when no job runs: a job that has received execution time is shown as
+      // running.
       changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
       Object.assign(entry, { state, cost })
     })
@@ -1123,11 +1135,12 @@ function labour(load, endpoint, scheduler) {
   function ended(id, state, outcome, job, isTold = false) {
     const entry = /** @type {any} */ (jobs.get(id))
     jobs.delete(id)
-    // A Map keeps what it had, in old tables, until all is collected: of 4000 jobs of 1 ms 3 instead of 11 MB
-    // become old.
+    // A Map keeps deleted entries in old tables until the next garbage collection. Without this line, 4000
+    // jobs of 1 ms promote 11 MB instead of 3 MB to the old generation.
     if (entry) entry.job = null
     const result = state === 'done' ? outcome : portable(outcome)
-    // What others may change does not wait for them, and what cannot be cloned is refused here.
+    // Only constants wait for other messages. Other jobs could change an object before it is sent, and an
+    // object that cannot be cloned must throw here.
     const mayWait = (!job || job.deadline === Infinity) && isConstant(result)
     try {
       transferring([result], undefined, transfer =>
@@ -1223,7 +1236,9 @@ const SPAWNED = {
   .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'miss', 'onMiss', 'signal')
 }
 /**
- * @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too
+ * @param {boolean | number} restart
+ * @returns {number} the maximum number of restarts. It is finite, because a job that ends its worker each
+ *   time must end as well
  */
 const timesOf = restart => restart === true ? 3 : Number(restart)
 /** @returns {number} */
@@ -1232,45 +1247,45 @@ const countOfCores = () => globalThis.navigator?.hardwareConcurrency ??
 
 // ---------------------------------------------------------------------- workers that begin with this module
 
-/** At such an address of this module a worker begins. */
+/** The fragment of this module's address at which a worker starts. */
 const ENTRY = '#worker'
 
 /**
- * The absolute address of a module of works. Throws in a bundle: a worker begins with this module, which has
- * no address of its own there. `beginAsWorker`, which bundlers drop, replaces this function by one that
- * resolves the address.
+ * Returns the absolute address of a module of works. It throws in a bundle, because workers start with this
+ * module, which has no separate address there. `beginAsWorker`, which bundlers drop, replaces this function
+ * by one that resolves the address.
  *
  * @type {(url: string | URL) => string}
  */
 let addressOf = () => {
   throw new TypeError('in a bundle, url must be a function that makes a worker, which calls Workers.serve()')
 }
-/** Makes a worker that begins with this module. @type {() => any} */
+/** Makes a worker that starts with this module. @type {() => any} */
 let makeWorker
 
-/** One for all workers, since who may take it away when is nobody's to know. */
+/** The address of a blob for all workers. It is never revoked, because a later worker may still load it. */
 let blob = ''
 /** @param {string} script */
 const blobOf = script => blob ||= URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
-/** What a worker speaks to its maker by. @returns {any} */
+/** The endpoint between a worker and the thread that made it. @returns {any} */
 const threadEnd = () => typeof globalThis.postMessage === 'function' ? globalThis : threads()?.parentPort
 
-/** @param {URL} address at which a worker begins @returns {any} */
+/** @param {URL} address the address with which the worker starts @returns {any} */
 function workerAt(address) {
   const script = `import ${JSON.stringify(address)}`
-  // Node drops what says so from the address of a file.
+  // Node drops the fragment of a file's address, so a data: module imports the address with its fragment.
   if (!globalThis.Worker) return new (threads().Worker)(new URL(`data:text/javascript,${encodeURIComponent(script)}`))
-  // A page's worker is of its origin, but what it imports may come from a CDN.
+  // A worker must have the origin of the page. A blob has it, and can import a module from a CDN.
   const isElsewhere = (globalThis.origin ?? address.origin) !== address.origin
   return new Worker(isElsewhere ? blobOf(script) : address, { type: 'module' })
 }
 
 /**
- * Does nothing but where a worker begins with this module. Bundlers leave it out, and with it all that only
- * workers need.
+ * Prepares the creation of workers, and serves this thread if it is a worker that started with this module.
+ * Bundlers drop this function together with all code that only workers need.
  */
 function beginAsWorker() {
-  const address = import.meta.url ?? '' // bundles that are no modules have none
+  const address = import.meta.url ?? '' // a bundle that is not a module has no address
   if (!/\/addons\/workers[.]mjs(?:[?#]|$)/.test(address)) return
   const { document, location, process } = /** @type {any} */ (globalThis)
   addressOf = url => new URL(url, document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`).href

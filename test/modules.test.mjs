@@ -1,4 +1,4 @@
-// Import rules, import side effects, and exports of all modules (design: rt.mjs imports nothing, and so on).
+// Tests of the import rules, the import side effects and the exports of all modules.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -12,12 +12,15 @@ const addons = readdirSync(path('addons'), { recursive: true })
   .map(name => `addons/${name.replaceAll('\\', '/')}`).filter(name => name.endsWith('.mjs')).sort()
 const modules = [...CORE, ...addons]
 
-/** Runs a module text in a child process and returns the JSON that it prints. */
+/** Runs the text of a module in a child process and returns the JSON that it prints. */
 const ask = (text, ...flags) => JSON.parse(execFileSync(process.execPath, [...flags, '--input-type=module', '--eval', text], {
   cwd: path('.'), encoding: 'utf8'
 }))
 
-/** The static imports of each module, as paths from the root; the engine lists them. @type {Record<string, string[]>} */
+/**
+ * The static imports of each module, as paths from the root, listed by the engine.
+ * @type {Record<string, string[]>}
+ */
 const imports = ask(`
   import { SourceTextModule } from 'node:vm'
   import { readFileSync } from 'node:fs'
@@ -42,7 +45,7 @@ rules('an addon imports the three modules and files of addons only', () => {
   }
 })
 
-rules('a file in the folder of an addon is imported by that addon and by its own folder only', () => {
+rules('files in the folder of an addon are only imported by that addon and its folder', () => {
   for (const name of modules) {
     for (const to of imports[name]) {
       const [, owner] = /^addons\/(\w+)\//.exec(to) ?? []
@@ -116,12 +119,12 @@ const INTERNAL = {
   'addons/schedulable.mjs': ['demandOf', 'percent']
 }
 
-exported('every module and addon has a list', () => {
+exported('every module and addon has a list of exports', () => {
   assert.equal(Object.keys(EXPORTS).sort(), [...CORE, ...addons.filter(name => /^addons\/\w+\.mjs$/.test(name))].sort())
 })
 
 for (const [name, names] of Object.entries(EXPORTS)) {
-  exported(`${name} exports what the contract says and nothing else`, async () => {
+  exported(`${name} has exactly the exports of the contract`, async () => {
     const found = Object.keys(await import(new URL(name, root))).sort()
     assert.equal(found, [...names, ...INTERNAL[name] ?? []].sort())
   })
@@ -153,10 +156,10 @@ const ACTS = [
   'AbortController', 'EventTarget', 'Event', 'PerformanceObserver', 'FinalizationRegistry', 'TextEncoder', 'TextDecoder'
 ]
 
-/** Runs in a process where nothing but the module is loaded. */
+/** Runs in a process that loads only the module. */
 async function importWatched(path, acts) {
   const used = []
-  for (const act of acts) globalThis[act] // Node creates some of them at the first access, by others
+  for (const act of acts) globalThis[act] // Node creates some globals at the first access
   const watch = (owner, key, label) => {
     const target = owner[key] ?? (() => {})
     const value = new Proxy(target, {
@@ -178,7 +181,7 @@ async function importWatched(path, acts) {
 }
 
 for (const name of [...CORE, ...addons.filter(name => /^addons\/\w+\.mjs$/.test(name))]) {
-  effects(`of ${name} touches nothing but the clock`, () => {
+  effects(`an import of ${name} reads the clock and has no other effect`, () => {
     const found = ask(`${importWatched}\nawait importWatched(${JSON.stringify(new URL(name, root))}, ${JSON.stringify(ACTS)})`)
     assert.equal(found, { used: [], changed: [] })
   })

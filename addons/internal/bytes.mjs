@@ -122,7 +122,7 @@ function packedKindOf(value) {
 export function unpacked(value, take) {
   if (typeof value !== 'object' || value === null) return value
   if (!Object.hasOwn(value, ESCAPE)) {
-    // An own __proto__, as JSON.parse makes it, is assigned to like any other own property.
+    // JSON.parse makes `__proto__` an own property, so this assignment replaces its value like any other.
     for (const key of Object.keys(value)) value[key] = unpacked(value[key], take)
     return value
   }
@@ -185,7 +185,7 @@ const isPlace = (key, length) => isCount(Number(key)) && Number(key) < length
 
 /** @type {any[]} */
 export const NONE = []
-/** Made when first asked for, since not all surroundings have them. @type {TextEncoder} */
+/** Created on first use, because some platforms lack the class. @type {TextEncoder} */
 let encoder
 /** @type {TextDecoder} */
 let decoder
@@ -200,7 +200,7 @@ export const bytesOf = source => ArrayBuffer.isView(source)
   ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
   : new Uint8Array(source)
 
-/** A buffer of nothing but these bytes. @param {Uint8Array} bytes */
+/** Returns a buffer that has exactly these bytes. @param {Uint8Array} bytes */
 const bufferOf = bytes => bytes.length === bytes.buffer.byteLength && kindOf(bytes.buffer) === 'ArrayBuffer'
   ? bytes.buffer : bytes.slice().buffer
 

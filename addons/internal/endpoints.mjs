@@ -2,12 +2,12 @@
  * addons/internal/endpoints.mjs: one interface for all endpoints, and the objects that messages transfer.
  *
  * Words:
- * - endpoint: an object of the platform or of a library that carries messages to a peer: it has
- *   `postMessage`, `send` or `emit`, and `addEventListener` or `on`. For example a Worker, a MessagePort, a
- *   WebSocket, a child process
+ * - endpoint: an object of the platform or of a library that carries messages to a peer, for example a
+ *   Worker, a MessagePort, a WebSocket or a child process. It has `postMessage`, `send` or `emit`, and
+ *   `addEventListener` or `on`.
  * - transport: the wrapper of an endpoint; listens, posts, and knows how the endpoint reports its end
- * - silent endpoint: one that reports nothing when the thread of its peer ends, so that a lock must
- *   (threads.mjs)
+ * - silent endpoint: an endpoint that does not report the end of the peer's thread, so that a lock must
+ *   report it (threads.mjs)
  *
  * Invariants:
  * 1. A transport closes no endpoint, and `unlisten` removes every listener that `listen` has added.
@@ -26,7 +26,7 @@ export class Transport {
   /** @type {(error: Error | null) => void} */
   #sent = () => {}
 
-  /** @param {any} endpoint @throws {TypeError} when it is none */
+  /** @param {any} endpoint @throws {TypeError} if the object is not an endpoint */
   constructor(endpoint) {
     const has = (/** @type {string} */ method) => typeof endpoint?.[method] === 'function'
     const way = ['postMessage', 'send', 'emit'].find(has)
@@ -41,15 +41,16 @@ export class Transport {
     this.way = way
     this.kind = platformKindOf(endpoint)
     /**
-     * Whether listeners get events. `on` comes first, because it hands over the message itself: no object of
-     * the DOM has it, `ws` has both, and for socket.io `addEventListener` is another name of `on`.
+     * Whether listeners get events. `on` is preferred, because its listeners get the message itself. No
+     * object of the DOM has `on`, `ws` has both, and for socket.io `addEventListener` is another name of
+     * `on`.
      */
     this.isEventTarget = !has('on')
-    /** Whether it is a process of Node: without a callback, `send` throws its errors later. */
+    /** Whether the endpoint is a process of Node, whose `send` throws errors later without a callback. */
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
     /**
-     * Whether the platform reports nothing when the peer ends, so that a lock must. Locks of another process
-     * are invisible.
+     * Whether the platform does not report the end of the peer, so that a lock must report it. Locks of
+     * another process are invisible.
      */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
   }
@@ -117,7 +118,7 @@ function drain(port) {
   extend.markInternal(stop)
   setTimeout(stop, DRAIN)
 }
-/** How long a port without a link drops messages, ms. A frame takes less than one. */
+/** Time for which a port without a link drops messages, ms. A frame arrives in less than 1 ms. */
 const DRAIN = 50
 
 /** @param {unknown} code the code of a 'close' event, if the endpoint is a WebSocket */
@@ -126,12 +127,16 @@ function closedWith(code) {
   return `closed with code ${code}${code === 1009 ? ', message too big' : ''}`
 }
 
-/** Endpoints whose other side can die without an event here, in browsers. */
+/** Kinds of endpoints that fire no event in browsers when the peer's thread ends. */
 const SILENT = /* @__PURE__ */ new Set([
   'Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope'
 ])
 
-/** Objects of Node say more by their constructors. @param {any} object @returns {string} */
+/**
+ * The name of an object's kind; for objects of Node, the name of the constructor.
+ *
+ * @param {any} object @returns {string}
+ */
 export function platformKindOf(object) {
   const kind = kindOf(object)
   return kind === 'EventTarget' || kind === 'Object' ? String(object.constructor?.name) : kind
@@ -140,8 +145,9 @@ export function platformKindOf(object) {
 // ------------------------------------------------------------------------------------------------- transfer
 
 /**
- * Calls `act` with the objects to transfer: the given ones, or those that are expensive or impossible to
- * copy. Some buffers cannot be transferred, for example of a WebAssembly.Memory.
+ * Calls `act` with the objects to transfer: the given objects, or all objects that are expensive or
+ * impossible to copy. Some buffers cannot be transferred, for example the buffer of a WebAssembly.Memory; if
+ * a transfer fails for this reason, `act` is called again without objects.
  *
  * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => any} act
  * @returns {any} the result of `act`
@@ -173,7 +179,7 @@ export function transferablesIn(values, found) {
 /** @param {any} value @returns {any} */
 function transferableIn(value) {
   if (typeof value !== 'object' || value === null) return null
-  // A sender of a part of a buffer keeps the rest.
+  // A view of only a part of a buffer is copied, because the sender keeps the rest.
   const whole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength ? value.buffer : value
   const kind = platformKindOf(whole)
   if (kind === 'ArrayBuffer') return whole.byteLength >= LARGE ? whole : null
@@ -195,7 +201,7 @@ const HAVE_PARTS = /* @__PURE__ */ new Set(['Array', 'Object'])
 /** Kinds of objects that can be transferred or cloned. */
 export const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
 
-/** @param {string} name @param {unknown} value @throws {TypeError} if it is no array */
+/** @param {string} name @param {unknown} value @throws {TypeError} if `value` is not an array */
 export function anArray(name, value) {
   if (!Array.isArray(value)) throw extend.check.wrongType(name, 'an array', value)
 }

@@ -61,7 +61,7 @@ export const UNREADABLE = /* @__PURE__ */ Symbol('unreadable')
 export const MAX_MESSAGE = 2 ** 16
 /** Default of the largest frame that is accepted, bytes. */
 export const MAX_FRAME = 2 ** 25
-/** Bytes that a part of an incomplete frame counts at least: its object and its list take as much. */
+/** Bytes that are counted at least for a part of an incomplete frame, because its object takes as much. */
 const MIN_COST = 2 ** 10
 
 // Positions of parts.
@@ -126,7 +126,7 @@ export class FrameTransport extends Transport {
   }
   get isUp() { return true }
   get isFull() { return false }
-  /** Whether a name can have more ends than two. */
+  /** Whether a channel name can have more than two ends. */
   get isBroadcast() { return this.kind === 'BroadcastChannel' }
   /** Whether the endpoint can connect again: sockets of socket.io do. */
   get reconnects() { return this.way === 'emit' || 'disconnected' in this.endpoint }
@@ -158,7 +158,11 @@ export class FrameTransport extends Transport {
     this.#receiver = null
   }
 
-  /** The peer has greeted. @param {unknown} probe @param {unknown} peerLimit @param {number} limit */
+  /**
+   * Called when the peer has greeted.
+   *
+   * @param {unknown} probe @param {unknown} peerLimit @param {number} limit
+   */
   greeted(probe, peerLimit, limit) {
     this.treatment ??= treatmentBy(probe)
     if (isCount(peerLimit)) this.peerLimit = Math.max(peerLimit, MAX_MESSAGE)
@@ -214,7 +218,7 @@ export class FrameTransport extends Transport {
     })
   }
 
-  /** @param {any} message a frame, a part of a frame, or a message of others, which is left to them */
+  /** @param {any} message a frame, a part of a frame, or a message of other code, which is ignored */
   #take(message) {
     const receiver = this.#receiver
     if (receiver === null) return
@@ -242,7 +246,7 @@ export class FrameTransport extends Transport {
     const isFirst = (position & CONTINUES) === 0
     if (isFirst === this.isIncomplete) {
       assembly.clear()
-      // If it is the first one, it starts a new frame, although the last frame is lost.
+      // A first part starts a new frame, although the previous frame is lost.
       const problem = new SyntaxError('a part of a frame is missing')
       if (!isFirst) throw problem
       this.#receiver?.reject(problem)
@@ -260,7 +264,7 @@ export class FrameTransport extends Transport {
 export class Assembly {
   /** @type {Uint8Array[]} */
   #parts = []
-  /** Bytes that the parts count; 0 if no part has arrived. */
+  /** Bytes of all parts, at least MIN_COST for each part; 0 if no part has arrived. */
   size = 0
 
   /** @param {Uint8Array} part @param {number} limit the maximum size of all parts @throws {RangeError} */

@@ -37,8 +37,8 @@
  * 3. Only progress resets `timeout` and back-off. Without progress for `timeout`, the session fails with the
  *    last problem. A part that no line can carry therefore ends the session; it is not sent forever.
  * 4. Every message of the peer is a sign of life, also the first part of a large frame. A line without a sign
- *    of life for three heartbeats ends; a line that nobody has answered yet, after `retry` at the earliest,
- *    because the peer may dial only then.
+ *    of life for three heartbeats ends. A line that was never answered ends after `retry` at the earliest,
+ *    because the peer may not dial before.
  * 5. At most 1 MiB is sent and not acknowledged, so that heartbeats do not wait behind a large message.
  * 6. A frame of the peer has at most `maxPayload` bytes, and gets its next part within `timeout`.
  */
@@ -58,9 +58,9 @@ const { check, here } = extend
 const PART_SIZE = 64_000
 /** Bytes that are sent before the first of them are acknowledged. */
 const WINDOW = 2 ** 20
-/** Number of parts after which they are acknowledged, if no other frame has done so. */
+/** Number of received parts after which an acknowledgement is sent, if no other frame carried it. */
 const ACKNOWLEDGED = 16
-/** Number of parts from which a channel does not announce its receivers, because the line is down or slow. */
+/** Number of kept parts from which channels announce no receivers, because the line is down or slow. */
 const FULL = 64
 /** Heartbeats without a sign of life after which a line ends. */
 const MAX_QUIET = 2
@@ -112,7 +112,7 @@ export class Session {
   #isJoined = false
   #isClosing = false
 
-  // Out. The number of the first kept part is #acknowledged + 1.
+  // Outgoing parts. The number of the first kept part is #acknowledged + 1.
   /** @type {{ bytes: Uint8Array, isLast: boolean }[]} */
   #kept = []
   #acknowledged = 0
@@ -123,18 +123,18 @@ export class Session {
   /** The largest frame that the peer accepts, bytes. */
   #peerLimit = MAX_MESSAGE
 
-  // In.
+  // Incoming parts.
   #received = 0
   /** Parts that have arrived since this end has last acknowledged parts. */
   #unacknowledged = 0
   #assembly = new Assembly()
 
-  // Time, in heartbeats: a page that sleeps for an hour misses one.
-  /** Without progress. */
+  // Numbers of heartbeats. A page that sleeps for an hour misses only one heartbeat.
+  /** Heartbeats without progress. */
   #stalled = 0
-  /** Without a sign of life over this line. */
+  /** Heartbeats without a sign of life over this line. */
   #quiet = 0
-  /** Since the last part of an incomplete frame. */
+  /** Heartbeats since the last part of an incomplete frame. */
   #incomplete = 0
   /** Whether the peer was heard since the last progress. */
   #isHeard = false
@@ -206,7 +206,7 @@ export class Session {
     this.#ask()
     this.#endIfClosed()
   }
-  /** The link has channels again. */
+  /** Stops closing, because the link has channels again. */
   keepOpen() {
     this.#isClosing = false
   }
@@ -267,7 +267,7 @@ export class Session {
   }
   /** A promise of an endpoint was rejected. @param {unknown} error */
   #notOpened(error) {
-    // The network does not throw this one.
+    // A network failure never causes a ReferenceError.
     if (nameOf(error) === 'ReferenceError') this.fail('no endpoint', undefined, error)
     else this.#retry(error)
   }
@@ -298,7 +298,7 @@ export class Session {
     if (this.isOver) return shut(line)
     this.#quiet = 0
     this.#line = line
-    // Also later: a socket that is closed while it connects emits an error.
+    // This listener stays, because a socket that is closed while it connects emits an error later.
     if (!line.isEventTarget) line.endpoint.on('error', ignore)
     line.listen(this)
     if (line.state > 1) this.gone('closed')
@@ -313,7 +313,7 @@ export class Session {
     this.#isJoined = false
     if (line !== null) shut(line)
   }
-  /** The line has ended, or must end. @param {string} why @param {unknown} [error] */
+  /** Leaves the line, which has ended or must end. @param {string} why @param {unknown} [error] */
   gone(why, error) {
     this.#leave()
     if (this.source === null && this.peer === 0) this.end()
@@ -330,7 +330,7 @@ export class Session {
   // --- time
 
   #nextBeat() {
-    // The line keeps Node alive, or the pause before the next one.
+    // This timer does not keep Node alive: the line does, or the pause before the next line.
     const { scheduler, heartbeat } = this
     return extend.at(scheduler, scheduler.now() + heartbeat, () => {
       this.#beats = this.#nextBeat()
@@ -391,7 +391,7 @@ export class Session {
   #tell() {
     this.#say(HEARD, this.#sent, false)
   }
-  /** The same, and asks for an acknowledgement. */
+  /** Acknowledges all parts that have arrived, and asks the peer for an acknowledgement. */
   #ask() {
     this.#say(HEARD, this.#sent, true)
   }
@@ -409,7 +409,7 @@ export class Session {
   /** @param {any[]} frame @returns {void} */
   receive([, version, kind, received, ...content]) {
     if (version !== VERSION) {
-      // So that the peer can name the versions as well.
+      // The greeting lets the peer name both versions in its error.
       if (!this.#isJoined) this.#greet(0, true)
       return this.fail(`of version ${check.describe(version)} of the protocol, this is version ${VERSION}`)
     }
@@ -423,7 +423,7 @@ export class Session {
     this.#endIfClosed()
   }
 
-  /** The peer has no session. */
+  /** Called when the peer uses channels without a session: gives its endpoint to `onNew`, or fails. */
   #release() {
     if (this.onNew === null || this.peer !== 0) {
       return this.fail('it keeps no session: its end is not one of `accept`')
@@ -520,7 +520,7 @@ export class Session {
       return this.fail('sent too large a message', error, error)
     }
     if (isLast) this.#receiveFrame(this.#assembly.take())
-    // The sender of a large frame waits for it; an answer to a small one acknowledges it as well.
+    // The sender of a large frame waits for acknowledgements. The answer to a small frame acknowledges it.
     if (!isLast || this.#unacknowledged >= ACKNOWLEDGED) this.#tell()
   }
   /** @param {Uint8Array} bytes */
@@ -535,7 +535,7 @@ export class Session {
   }
 
   static {
-    // Engines without explicit resource management have no such symbol.
+    // Engines without explicit resource management lack this symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
       Object.defineProperty(this.prototype, dispose, {
@@ -545,10 +545,10 @@ export class Session {
   }
 }
 
-/** Errors of a dial function that show a mistake in its code, and no network that is down. */
+/** Names of the errors that show a mistake in the code of a dial function, and not a network failure. */
 const MISTAKES = /* @__PURE__ */ new Set(['ReferenceError', 'SyntaxError', 'TypeError'])
 
-/** @param {any} error also a DOMException, as for a wrong address */
+/** @param {any} error may be a DOMException, for example for a wrong address */
 const nameOf = error => error instanceof Error ? error.name : ''
 
 const ignore = () => {}

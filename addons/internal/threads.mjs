@@ -18,7 +18,8 @@
  */
 
 /**
- * Calls `ended` once when a thread has ended. Never calls it where the end of a thread cannot be seen.
+ * Calls `ended` once when a thread has ended. If the platform does not reveal the end of a thread, `ended` is
+ * never called.
  *
  * @param {number} thread the number of the thread @param {() => void} ended
  */
@@ -31,11 +32,11 @@ export function whenEnded(thread, ended) {
 }
 
 /**
- * Calls `ended` once when no thread holds a lock any more: the thread that held the lock has ended.
+ * Calls `ended` once when no thread holds a lock, which means that the holding thread has ended.
  *
  * @param {string} life the name of the lock @param {() => void} ended
  * @param {{ signal?: AbortSignal, mayBeForeign?: boolean }} [options] `signal`: ends the watch;
- *   `mayBeForeign`: the thread may be of another origin, whose locks are out of sight
+ *   `mayBeForeign`: the thread may belong to another origin, whose locks are invisible here
  */
 export async function whenReleased(life, ended, { signal, mayBeForeign = false } = {}) {
   const locks = globalThis.navigator?.locks
@@ -50,7 +51,7 @@ export async function whenReleased(life, ended, { signal, mayBeForeign = false }
 
 // ---------------------------------------------------------------------------------------------- this thread
 
-/** Begins the names of locks, and everything that the modules say to other threads. */
+/** The prefix of the names of locks, and the first element of all messages to other threads. */
 export const PROTOCOL = 'rt.mjs'
 
 /** The number of this thread, from 2; 0 until it is known. */
@@ -58,11 +59,11 @@ let thread = 0
 /** The number of this thread, from 2; 0 until `identified` is fulfilled. */
 export const thisThread = () => thread
 
-/** Ends of ports that close with this thread. @type {any[]} */
+/** Ports that close when this thread ends. @type {any[]} */
 const vitals = []
 
 /**
- * Finds out the number of this thread.
+ * Determines the number of this thread.
  *
  * @returns {Promise<void>} fulfilled when others can see the end of this thread
  */
@@ -116,10 +117,10 @@ export const isLife = value => typeof value === 'string' && /^rt[.]mjs \d{1,16}$
 
 // ------------------------------------------------------------------------------- numbers, and Node's module
 
-/** The number of a thread where the platform gives none. */
+/** Returns a number for this thread if the platform provides none. */
 const randomThread = () => crypto.getRandomValues(new Uint32Array(1))[0] % 0x3FFFFFFE + 2
 
-/** A number for an end that nobody else has. @returns {number} */
+/** Returns a unique random number for one end of a channel. @returns {number} */
 export function randomId() {
   const [high, low] = crypto.getRandomValues(new Uint32Array(2))
   return (high & 0xFFFFF) * 2 ** 32 + low || randomId()

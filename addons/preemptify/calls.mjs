@@ -47,6 +47,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {ClaimText[]} claims what the function claims
  * @property {boolean} canWait whether its twin can wait for a claim: not the steps of a generator
  * @property {string} lock the name of the lock of its activation; empty: closures do not write its variables
+ * @property {string} identity as of Plan
  */
 /**
  * The text of a claim.
@@ -534,6 +535,8 @@ function planChain(draft, chain) {
  * @property {{ this: boolean, parameters: boolean[], others: boolean }} changes the arguments that it may change
  * @property {Claim[]} openClaims locations that a later text can make contested
  * @property {boolean} claimsAll whether it claims the whole package
+ * @property {boolean} isExposed whether code that is not known can call it
+ * @property {string} identity the arguments of the helpers that claim its arguments by identity; empty: none
  * @property {ClaimText[]} claimTexts
  * @property {string} lock the name of the lock of its activations; empty: they have none
  */

@@ -10,6 +10,7 @@ import { extend } from '../../rt.mjs'
 import {
   append, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches, pick, stringify
 } from './primordials.mjs'
+import { IMPORTS } from './claims.mjs'
 import { groupOf } from './effects.mjs'
 /** @import { Claim, Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -58,8 +59,13 @@ export function exclusiveOption(name, value) {
   throw wrongType(name, 'a boolean or an array of package names', value)
 }
 
+/** A name of the lock of the objects that left, in own code. */
+const UNKNOWN = 'unknown objects'
+
 /** The claims of a function of a package that is claimed as a whole. */
-const WHOLE = /** @type {any} */ ({ name: 'the package', owner: null, unit: '', isContested: true })
+const WHOLE = /** @type {any} */ ({
+  name: 'the package', owner: null, unit: '', isContested: true, aliases: [{ name: '' }], site: null
+})
 
 /**
  * Writes the texts of the claims of all functions into their plans.
@@ -74,10 +80,10 @@ const WHOLE = /** @type {any} */ ({ name: 'the package', owner: null, unit: '', 
  */
 export function claimsOf(plans, { our, unit, budget, name, directory, exclusive }) {
   const isOwn = directory === '' && exclusive === undefined
-  const isShared = isOwn && plans[0].node.sourceType === 'script'
-  pick(plans, plan => {
-    if (isShared) plan.claims = joined(joined([], plan.claims), pick(plan.openClaims, isState))
-  })
+  const isScript = plans[0].node.sourceType === 'script'
+  const isShared = isOwn && isScript
+  const ownHome = directory && nameOfPackage(directory)
+  const ownLock = directory && nameOfPackageLock(ownHome)
   /** The numbers of the groups. @type {Map<any, number>} */
   const groups = emptyMap()
   /** Functions and locations in turn. @type {string[]} */
@@ -101,39 +107,79 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     used.add(key)
     return `${unit}${key}(${site})`
   }
-  /** The package that keeps a location. @param {Location} location */
-  const homeOf = ({ unit }) => unit === '' || unit === name ? directory : packageOf(unit)
-  /** The locations of each group that other scripts name too. @type {Map<any, Location[]>} */
+  /** The directory of the package that keeps a location. @param {Location} location */
+  const directoryOf = ({ unit }) => unit === '' || unit === name ? directory : packageOf(unit)
+  /** The locations of each group that the functions of this text use. @type {Map<any, Location[]>} */
   const named = emptyMap()
   /** @param {Location} location of the text, and of no activation @returns {number} */
   function numberOf(location) {
-    const home = homeOf(location)
-    const group = home !== directory && home !== '' ? home
-      : !isOwn && home === directory ? plans : groupOf(location)
+    const from = directoryOf(location)
+    const { lockName } = /** @type {any} */ (location)
+    const group = lockName === ownLock ? plans : lockName ?? (from !== directory && from !== ''
+      ? nameOfPackageLock(nameOfPackage(from)) : !isOwn && from === directory ? plans : groupOf(location))
     if (!groups.has(group)) {
       groups.set(group, groups.size)
       named.set(group, [])
     }
-    if (isShared) append(named.get(group), location)
+    append(named.get(group), location)
     return /** @type {number} */ (groups.get(group))
   }
   /**
-   * The name of a lock. Scripts share global variables, so a group of them has one name for each of its
-   * variables, and scripts that join two groups make one lock of them.
+   * The names of a lock, one in a line. Texts that name one lock share it. Scripts share global variables, so
+   * a group of them has one name for each of its variables. Texts that are analysed apart share all objects
+   * that left, and those that own code imports from own code.
    */
-  function nameOfLock(/** @type {any} */ group) {
+  function namesOfLock(/** @type {any} */ group) {
     if (typeof group === 'string') return group
-    if (group === plans) return directory || name
-    const globals = emptySet()
-    pick(named.get(group) ?? [], ({ isOpen, variable, name }) => {
-      if (isOpen) globals.add(`global ${variable?.name ?? name}`)
+    if (group === plans) return ownLock || name
+    const names = emptySet()
+    pick(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
+      if (isOpen && (isShared || variable === null && kind === 'variable')) {
+        names.add(`global ${variable?.name ?? name}`)
+      }
     })
-    if (globals.size) return join(listOf(globals), '\n')
-    return `${group.unit} ${group.name} ${group.node?.start ?? ''}`
+    if (group.name === UNKNOWN) names.add(UNKNOWN)
+    if (names.size === 0 || !isShared && group.name !== UNKNOWN) {
+      names.add(`${group.unit} ${group.name} ${group.node?.start ?? ''}`)
+    }
+    pick(named.get(group) ?? [], location => {
+      if (location.aliases[0].name === UNKNOWN) names.add(UNKNOWN)
+      if (isOwn && homeOfImport(location) === '') names.add(IMPORTS)
+    })
+    return join(listOf(names), '\n')
   }
+  /** Whether other texts can import an object of a group. */
+  const isExported = (/** @type {any} */ group) => isOwn && !isShared && typeof group !== 'string' &&
+    find(named.get(group) ?? [], ({ isOpen, isExported, site }) => isExported || isOpen && site) !== undefined
   /** Whether no function of this text contests a group. */
   const isIdle = (/** @type {any} */ group) =>
-    isShared && !find(named.get(group) ?? [], ({ isContested }) => isContested)
+    !find(named.get(group) ?? [], ({ isContested }) => isContested)
+
+  /**
+   * The claims of a function, with those of locations that later texts can contest, and of what it imports
+   * from texts that are not known. Such a text claims its own objects by the lock of its package, if it
+   * contests them, and else by the lock of what others can import.
+   *
+   * @param {Plan} plan @returns {Claim[]}
+   */
+  function allClaims({ claims, openClaims }) {
+    const open = pick(openClaims, claim => isShared ? isState(claim)
+      : claim.location.site !== null || homeOfImport(claim.location) !== null)
+    /** @type {Claim[]} */
+    const all = joined([], claims)
+    pick(open, claim => {
+      if (isOwn) append(all, claim)
+      else if (claim.location.site) append(all, importClaim(claim, nameOfOpenLock(ownHome), false))
+    })
+    pick(joined(joined([], claims), open), claim => {
+      const home = homeOfImport(claim.location)
+      if (home === null || home === '') return
+      const { isContested } = claim.location
+      append(all, importClaim(claim, nameOfPackageLock(home), false))
+      append(all, importClaim(claim, nameOfOpenLock(home), isContested))
+    })
+    return all
+  }
 
   /** The claims of a function of own code that can use all locations of the text. */
   function everything() {
@@ -149,7 +195,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     if (parent === null || exclusive === false) return
     const whole = isOnce || !exclusive && !plan.claimsAll ? []
       : isOwn ? everything() : [{ location: WHOLE, isExclusive: true }]
-    const all = exclusive ? whole : joined(joined([], plan.claims), whole)
+    const all = exclusive ? whole : joined(allClaims(plan), whole)
     /** The claim of each lock: one is enough. @type {Map<any, Claim>} */
     const claims = emptyMap()
     pick(all, claim => {
@@ -183,24 +229,101 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
         const field = letter === 'X' || letter === 'P' ? 'h' : 'r'
         const number = cut(key, 1)
         const lock = `${unit}L${number}`
+        if (number === 'a') {
+          text += `function ${unit}${key}(l,n){return l.${field}!==${budget}.s&&l.${letter}(${unit}U+n)}`
+          return
+        }
+        const group = list[+number]
+        // No claim is needed before another text contests the group.
+        const known = isIdle(group) ? `!${unit}l${number}().isIdle&&${lock}` : `${unit}l${number}()`
+        text += `function ${unit}${key}(n){return ${known}` +
+          `.${field}!==${budget}.s&&${lock}.${letter}(${unit}U+n)}`
+      })
+      // A text says at once what it contests and exports; a function of a module can be called before that.
+      groups.forEach((number, group) => {
+        const lock = `${unit}L${number}`
+        if (isScript) { // the same script can run again
+          text += `var ${lock}=${lockText(group)};function ${unit}l${number}(){return ${lock}}`
+          return
+        }
+        const mustSay = typeof group === 'string' && !isIdle(group) || holds(namesOfLock(group), IMPORTS)
         // Modules that import each other call functions of modules that have not run: the first claim makes
         // the lock.
-        text += number === 'a'
-          ? `function ${unit}${key}(l,n){return l.${field}!==${budget}.s&&l.${letter}(${unit}U+n)}`
-          : `function ${unit}${key}(n){return(${lock}??=${lockText(list[+number])})` +
-            `.${field}!==${budget}.s&&${lock}.${letter}(${unit}U+n)}`
-      })
-      // A script says at once that it contests a group; a module can be called before it runs.
-      groups.forEach((number, group) => {
-        text += `var ${unit}L${number}${isShared ? `=${lockText(group)}` : ''};`
+        text += `var ${lock}${mustSay ? `=${unit}l${number}()` : ''};` +
+          `function ${unit}l${number}(){return ${lock}??=${lockText(group)}}`
       })
       function lockText(/** @type {any} */ group) {
-        return `${runtime}.lockOf(${stringify(nameOfLock(group))}${isIdle(group) ? '' : ',!0'})`
+        const flags = isExported(group) ? `,${isIdle(group) ? '!1' : '!0'},!0` : isIdle(group) ? '' : ',!0'
+        return `${runtime}.lockOf(${stringify(namesOfLock(group))}${flags})`
       }
       if (find(plans, ({ lock }) => lock)) text += `function ${unit}lo(){return ${runtime}.ownLock()}`
       return text
     }
   }
+}
+
+/** The lock of a package. @param {string} home the name of the package */
+const nameOfPackageLock = home => `package ${home}`
+/** The lock of objects that other packages can import, and that their own package does not contest. */
+const nameOfOpenLock = (/** @type {string} */ home) => `exports of ${home}`
+
+/**
+ * A claim of a lock by its name.
+ *
+ * @param {Claim} claim @param {string} lockName @param {boolean} isContested @returns {Claim}
+ */
+const importClaim = ({ location: { name, variable }, isExclusive }, lockName, isContested) => ({
+  location: /** @type {any} */ ({
+    name, variable, owner: null, unit: '', aliases: [{ name: '' }], site: null, isOpen: false, isContested,
+    lockName
+  }),
+  isExclusive
+})
+
+/**
+ * The name of the package that a text imports a location from, if that text is not known; empty: own code;
+ * null: the location is not imported, or built in.
+ *
+ * @param {Location} location @returns {string | null}
+ */
+function homeOfImport({ variable, site, unit }) {
+  const specifier = variable && site === null ? specifierOf(variable) : null
+  if (specifier === null || matches(BUILT_IN_MODULE, specifier)) return null
+  const own = packageOf(unit)
+  if (specifier[0] === '#') return own && nameOfPackage(own)
+  const bare = exec(/^(?:@[^/]+\/)?[^/.@:][^/:]*(?=\/|$)/, specifier)
+  if (bare) return bare[0]
+  try {
+    const found = packageOf(new URL(specifier, unit).href)
+    return found && nameOfPackage(found)
+  } catch {
+    const found = packageOf(specifier) || own
+    return found && nameOfPackage(found)
+  }
+}
+
+const BUILT_IN_MODULE = new RegExp('^(?:node:.*|(?:assert|buffer|child_process|cluster|crypto|dgram|dns' +
+  '|events|fs|https?|http2|module|net|os|path|perf_hooks|process|querystring|readline|stream|string_decoder|timers' +
+  '|tls|tty|url|util|v8|vm|worker_threads|zlib)(?:/\\w+)?)$')
+
+/**
+ * The module that a variable is imported from by `import` or `require`.
+ *
+ * @param {any} variable @returns {string | null}
+ */
+function specifierOf({ kind, declarations: { 0: id } }) {
+  if (!id) return null
+  if (kind === 'import') return id.parent.parent.source?.value ?? null
+  let node = id
+  while (matches(/Pattern$|^Property$/, node.parent?.type ?? '')) node = node.parent
+  let init = node.parent?.type === 'VariableDeclarator' ? node.parent.init : null
+  while (init) {
+    if (init.type === 'MemberExpression') init = init.object
+    else if (init.type !== 'CallExpression') return null
+    else if (init.callee.name !== 'require') init = init.arguments[0] // _interopRequireDefault(require('a'))
+    else return typeof init.arguments[0]?.value === 'string' ? init.arguments[0].value : null
+  }
+  return null
 }
 
 /**

@@ -30,10 +30,10 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  append, apply, assign, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm, setPrototypeOf, sort,
-  split, takeLast
+  append, apply, assign, defineProperties, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm,
+  setPrototypeOf, sort, split, takeLast
 } from './primordials.mjs'
-import { expect, isDriving, takeExpected, undriven } from './run.mjs'
+import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
 
 const { Waitable, WaitQueue, code } = extend
@@ -93,6 +93,8 @@ class Stay {
   /** @type {Lock[]} */
   locks = []
   isExclusive = false
+  /** Whether it claims objects by identity. */
+  hasObjects = false
 
   /** @param {Job} job */
   constructor(job) {
@@ -102,9 +104,16 @@ class Stay {
   /** Releases all claims. @param {Job} job */
   end(job) {
     const { locks } = this
+    if (this.hasObjects) countHolders(-1)
     for (let i = 0; i < locks.length; i++) locks[i].remove(job)
     for (let i = 0; i < locks.length; i++) locks[i].grant()
   }
+}
+
+/** Counts the stays that claim objects by identity. @param {number} change */
+function countHolders(change) {
+  counts.held += change
+  if (counts.job === null) counts.i = counts.held
 }
 
 /** A job that waits for a lock. */
@@ -176,6 +185,8 @@ export class Lock {
   r = null
   /** Whether no function writes what the lock guards, as far as is known. */
   isIdle = false
+  /** Whether the lock belongs to one object: see mustWaitFor. */
+  isOfObject = false
   /** The locks that have become one: the first of them has the claims. @type {Lock[]} */
   peers = [this]
   /** @type {Hold[]} */
@@ -252,6 +263,10 @@ export class Lock {
     if (hold === undefined) {
       this.holds = joined(joined([], this.holds), [{ job, isExclusive, site }])
       append(stay.locks, this)
+      if (this.isOfObject && !stay.hasObjects) {
+        stay.hasObjects = true
+        countHolders(1)
+      }
       if (this.queue !== null && this.queue.size > 0) this.queue.addOwner(job)
     } else if (isExclusive) {
       hold.isExclusive = true
@@ -522,37 +537,97 @@ export function ownLock() {
   return lock
 }
 
-// Calls by the scheduler
+// Claims by identity
 
-/** The locks of objects that jobs were started with. @type {WeakMap<object, Lock>} */
+/** The locks of objects that calls from outside of rewritten code have got. @type {WeakMap<object, Lock>} */
 const identities = /* @__PURE__ */ emptyWeakMap()
 
-/**
- * Claims an argument by its identity.
- *
- * @param {any} value @param {boolean} isExclusive @returns {boolean} whether the job must wait
- */
-function mustWaitFor(value, isExclusive) {
-  if (typeof value !== 'object' || value === null || value === realm) return false
-  let lock = identities.get(value)
-  if (lock === undefined) identities.set(value, lock = new Lock())
-  return mustWait(lock, isExclusive, -1)
+/** Whether a value is an object that claims can exclude. @param {any} value */
+const isObject = value => typeof value === 'object' && value !== null && value !== realm
+
+/** @param {object} object @returns {Lock} */
+function lockOfObject(object) {
+  let lock = identities.get(object)
+  if (lock === undefined) {
+    identities.set(object, lock = new Lock())
+    lock.isOfObject = true
+  }
+  return lock
 }
 
 /**
- * Returns what the scheduler calls to start a twin: it claims `this` and the arguments by their identities.
- * Claims by identity exclude only each other.
+ * Claims an argument by its identity. Claims by identity exclude only each other.
  *
- * @param {any} generatorFunction @param {number} changes the arguments that it may change: bit 0 is `this`
+ * @param {any} value @param {boolean} isExclusive @returns {boolean} whether the job must wait
+ */
+const mustWaitFor = (value, isExclusive) =>
+  isObject(value) && mustWait(lockOfObject(value), isExclusive, -1)
+
+/**
+ * Claims an argument by its identity in code that cannot wait.
+ *
+ * @param {any} value @param {boolean} isExclusive
+ */
+function claimObjectAtOnce(value, isExclusive) {
+  if (!isObject(value) || (counts.job === null && !identities.has(value))) return
+  claimAtOnce(lockOfObject(value), isExclusive, -1)
+}
+
+/**
+ * Whether a function may change an argument.
+ *
+ * @param {number} changes the arguments that it may change: bit 0 is `this` @param {number} index 0: `this`
+ */
+const isChanged = (changes, index) => (changes >> index & 1) > 0
+
+/**
+ * Claims the arguments of a plain call.
+ *
+ * @param {number} changes as of isChanged @param {any[]} values `this`, and the arguments
+ */
+export function claimArguments(changes, values) {
+  for (let i = 0; i < values.length; i++) claimObjectAtOnce(values[i], isChanged(changes, i))
+}
+
+/** `this` and the arguments of a call whose body runs in several stays. Rewritten text calls the members. */
+export class Arguments {
+  /** @param {number} changes as of isChanged @param {any[]} values `this`, and the arguments */
+  constructor(changes, values) {
+    this.changes = changes
+    this.values = values
+    /** The last stay that has claimed them. @type {any} */
+    this.stay = null
+  }
+
+  /** Claims them in code that cannot wait. */
+  P() {
+    const { changes, values, stay } = this
+    if (counts.job === null ? counts.i === 0 : stay !== null && stay === counts.stay) return
+    claimArguments(changes, values)
+    this.stay = counts.stay
+  }
+
+  /** Claims them. @returns {Generator<any, void, any>} a call for the scheduler */
+  *X() {
+    const { changes, values } = this
+    for (let i = 0; i < values.length; i++) {
+      if (mustWaitFor(values[i], isChanged(changes, i))) yield takeExpected()
+    }
+  }
+}
+
+/** @param {number} changes @param {any[]} values as of Arguments */
+export const argumentsOf = (changes, values) => new Arguments(changes, values)
+
+/**
+ * Returns what the scheduler calls to start a twin: it claims `this` and the arguments.
+ *
+ * @param {any} generatorFunction @param {number} changes as of isChanged
  */
 export const startingWith = (generatorFunction, changes) => /** @this {any} @param {any[]} args */ function (
   ...args
 ) {
-  if (mustWaitFor(this, (changes & 1) > 0)) return startLater(generatorFunction, this, args, changes, -1)
-  for (let i = 0; i < args.length; i++) {
-    const isChanged = (changes >> i & 2) > 0
-    if (mustWaitFor(args[i], isChanged)) return startLater(generatorFunction, this, args, changes, i)
-  }
+  if (mustWaitForAll(this, args, changes)) return startLater(generatorFunction, this, args, changes)
   return apply(generatorFunction, this, args)
 }
 
@@ -560,33 +635,67 @@ export const startingWith = (generatorFunction, changes) => /** @this {any} @par
  * Waits for the claim of an argument, claims those after it, and starts the twin.
  *
  * @param {any} generatorFunction @param {any} self @param {any[]} args @param {number} changes
- * @param {number} first the argument that is waited for; -1: `this`
  * @returns {Generator<any, any, any>}
  */
-function* startLater(generatorFunction, self, args, changes, first) {
-  yield takeExpected()
-  for (let i = first + 1; i < args.length; i++) {
-    if (mustWaitFor(args[i], (changes >> i & 2) > 0)) yield takeExpected()
-  }
+function* startLater(generatorFunction, self, args, changes) {
+  do yield takeExpected()
+  while (mustWaitForAll(self, args, changes))
   return yield apply(generatorFunction, self, args)
 }
 
 /**
- * Returns what the scheduler calls to start a function without a twin: it claims first, and can wait.
+ * Returns a twin for code that is not rewritten: it claims `this` and the arguments when it is started.
  *
- * @param {any} fn @param {() => boolean} claim as of `whole`
+ * @param {any} generatorFunction @param {number} changes as of isChanged
+ * @param {boolean} isIterated whether code iterates what the twin returns
  */
-export const startingAfter = (fn, claim) => /** @this {any} @param {any[]} args */ function (...args) {
-  return claim() ? callLater(fn, this, args, claim) : apply(fn, this, args)
+export const claimingTwin = (generatorFunction, changes, isIterated) =>
+  /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
+    while (mustWaitForAll(this, args, changes)) yield takeExpected()
+    const generator = apply(generatorFunction, this, args)
+    return isIterated ? yield* defineProperties(generator, steps) : yield generator
+  }
+
+/**
+ * Claims arguments until one of them must be waited for.
+ *
+ * @param {any} self @param {any[]} args @param {number} changes as of isChanged
+ * @returns {boolean} whether the job must wait
+ */
+function mustWaitForAll(self, args, changes) {
+  if (mustWaitFor(self, isChanged(changes, 0))) return true
+  for (let i = 0; i < args.length; i++) if (mustWaitFor(args[i], isChanged(changes, i + 1))) return true
+  return false
 }
 
 /**
- * @param {any} fn @param {any} self @param {any[]} args @param {() => boolean} claim
+ * Returns a function that claims what a function without a twin uses, and its arguments.
+ *
+ * @param {() => boolean} claim @param {number} changes as of `whole`
+ * @returns {(self: any, args: any[]) => boolean} whether the job must wait
+ */
+export const claimingAll = (claim, changes) => (self, args) => mustWaitForAll(self, args, changes) || claim()
+
+/**
+ * Returns what the scheduler calls to start a function without a twin: it claims first, and can wait.
+ *
+ * @param {any} fn @param {() => boolean} claim @param {number} changes as of `whole`
+ */
+export const startingAfter = (fn, claim, changes) => {
+  const claimAll = claimingAll(claim, changes)
+  return /** @this {any} @param {any[]} args */ function (...args) {
+    return claimAll(this, args) ? callLater(fn, this, args, claimAll) : apply(fn, this, args)
+  }
+}
+
+/**
+ * @param {any} fn @param {any} self @param {any[]} args
+ * @param {(self: any, args: any[]) => boolean} claim whether the job must wait
  * @returns {Generator<any, any, any>}
  */
 function* callLater(fn, self, args, claim) {
   do yield takeExpected()
-  while (claim())
+  while (claim(self, args))
   return apply(fn, self, args)
 }
 
@@ -595,14 +704,20 @@ function* callLater(fn, self, args, claim) {
 /** @type {Map<string, Lock>} */
 const locks = emptyMap()
 
+/** The name of the lock of what own code imports from texts that are not known. */
+export const IMPORTS = 'imported objects'
+
 /** Makes a lock of the object that a stand-in has given to a script. @param {any} lock */
 export function adoptLock(lock) {
-  const { names, isContested } = lock
+  const { names, isContested, isExporting } = lock
   assign(setPrototypeOf(lock, Lock.prototype), new Lock())
   lock.peers = [lock]
   lock.isIdle = !isContested
-  if (names !== undefined) lockOf(names, isContested).merge(lock)
+  if (names !== undefined) lockOf(names, isContested, isExporting).merge(lock)
 }
+
+/** Locks of own code that guard objects which other texts can import. @type {Lock[]} */
+const exporting = []
 
 /**
  * Returns the lock of a package, or of a group of locations. Two locks that get a name in common become one.
@@ -610,18 +725,26 @@ export function adoptLock(lock) {
  * @param {string} names one in a line
  * @param {boolean} [isContested] whether a function writes one of the locations. Otherwise claims are
  *   ignored, until another text contests the group
+ * @param {boolean} [isExporting] whether texts that are not known can import one of the objects
  * @returns {Lock}
  */
-export function lockOf(names, isContested = false) {
+export function lockOf(names, isContested = false, isExporting = false) {
   const list = split(names, '\n')
   const first = find(list, name => locks.has(name))
   const lock = first === undefined ? new Lock() : /** @type {Lock} */ (locks.get(first)).peers[0]
   if (first === undefined) lock.isIdle = true
-  pick(list, name => {
-    const other = locks.get(name)
+  const join = (/** @type {Lock | undefined} */ other) => {
     if (other !== undefined && other.peers !== lock.peers) lock.merge(other.peers[0])
+  }
+  pick(list, name => {
+    join(locks.get(name))
     locks.set(name, lock)
   })
+  if (isExporting) {
+    append(exporting, lock)
+    join(locks.get(IMPORTS))
+  }
+  if (find(list, name => name === IMPORTS)) pick(exporting, join)
   if (isContested) pick(lock.peers, peer => { peer.isIdle = false })
   return lock
 }

@@ -44,6 +44,7 @@ import { isFunctionNode } from './scopes.mjs'
  * @property {Plan | null} owner the function whose activation it belongs to; null: the module or script
  * @property {boolean} isContested
  * @property {boolean} isOpen whether a text that is compiled later can make it contested
+ * @property {boolean} isExported whether it is a variable that other texts can import
  * @property {boolean} isExempt a cache, a lazy variable or a counter, which no function needs to claim
  * @property {Location[]} aliases locations that can be the same object; all of them are contested together
  * @property {any} site the expression that makes the object, if that is known
@@ -99,8 +100,8 @@ export function newPackage(isOwn = false, program = newProgram()) {
 function newLocation(kind, name, variable, node, unit) {
   /** @type {Location} */
   const location = {
-    kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExempt: false,
-      aliases: [], site: null, group: null
+    kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExported: false,
+    isExempt: false,      aliases: [], site: null, group: null
   }
   append(location.aliases, location)
   return location
@@ -116,6 +117,7 @@ function newLocation(kind, name, variable, node, unit) {
  *   openClaims  what it claims as soon as a later text makes the location contested
  *   changes     the arguments that it or its callees may change: `{ this: boolean, parameters: boolean[],
  *               others: boolean }`
+ *   isExposed   whether code that is not known can call it
  *   claimsAll   whether it claims the whole package exclusively
  *
  * @param {Unit[]} units all texts of one package that are known together
@@ -272,6 +274,7 @@ function locationOfVariable(holder, state) {
   const made = holder.location = newLocation('variable', name, variable, node, nameOfUnit(node))
   made.owner = ownerOf(place)
   made.isOpen = !variable || variable.isOpen
+  made.isExported = isExported
   if (isOpened) made.isContested = true
   append(state.locations, made)
   return made
@@ -425,6 +428,7 @@ function claim(functions, state) {
     /** @type {Claim[]} */
     plan.openClaims = []
     plan.changes = changesOf(f)
+    plan.isExposed = !f.isLoading && f.site.hasLeft
     plan.claimsAll = !f.isLoading && claimsAll(f)
     const written = writers.get(f)
     claimed.forEach((/** @type {boolean} */ isWriter, /** @type {Location} */ location) => {

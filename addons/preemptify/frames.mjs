@@ -127,8 +127,24 @@ export const isTailOnly = ({ node, children }) =>
  *
  * @param {any} plan
  */
-export const canClaimInTail = ({ node: { params }, facts, claims }) => claims.length === 0 ||
-  !(facts.isArrow && facts.usesThis) && !find(params, (/** @type {Node} */ { type }) => type !== 'Identifier')
+export const canClaimInTail = ({ node: { params }, facts, claimTexts }) => claimTexts.length === 0 ||
+  !(facts.isArrow && facts.usesThis) && !find(params, (/** @type {Node} */ param) => givenAs(param) === '')
+
+/**
+ * The text that passes on a parameter; empty: the twin cannot evaluate the parameter again.
+ *
+ * @param {Node} param
+ */
+const givenAs = ({ type, name, argument }) =>
+  type === 'Identifier' ? name : type === 'RestElement' && argument.name ? `...${argument.name}` : ''
+
+/** The arguments that a twin passes on. @param {Node[]} params as of canClaimInTail */
+function textsOf(params) {
+  /** @type {string[]} */
+  const list = []
+  pick(params, param => append(list, givenAs(param)))
+  return join(list, ',')
+}
 
 /**
  * Plans a twin that leaves frames.
@@ -1061,9 +1077,11 @@ export function textOfFrame(draft, plan) {
     : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
   const head = [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict, callee && `arguments.callee=${callee};`]
   if (isTail) {
+    // An arguments object costs an allocation in each call.
+    const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
     let claims = ''
     pick(draft.claims, ({ test }) => {
-      claims += `if(${test})return ${helper('V')}(${entry},this,arguments);`
+      claims += `if(${test})return ${helper('V')}(${entry},this,${given});`
     })
     return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']
   }

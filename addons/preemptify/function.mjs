@@ -25,9 +25,11 @@ import {
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import {
-  access, asMethod, awaitedEntryOf, entryOf, generatorOf, isWhole, steps, wait, wayInto
+  access, asMethod, awaitedEntryOf, claimerOf, entryOf, generatorOf, isWhole, steps, takeExpected, wait,
+  wayInto
 } from './run.mjs'
-import { runtime, twinOf } from './runtime.mjs'
+import { Arguments, claimingAll } from './claims.mjs'
+import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
 import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
 /** @import { CallSite, Draft } from './calls.mjs' */
@@ -351,7 +353,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true, lock: ''
+    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true,
+    lock: '', identity: ''
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -467,16 +470,28 @@ function resolveNames(draft, ownName, isNamed) {
     if (bindings.has(key) || live.has(key)) continue
     const callee = table.get(key)?.callee
     if (callee) bindings.set(key, originalOf(callee))
-    else if (isWhole(fn) && matches(CLAIM, key)) bindings.set(key, claimNothing)
+    else if (isWhole(fn) && matches(CLAIM, key)) bindings.set(key, unclaimed(key))
     else if (isUnknown(key)) append(lost, key)
   }
   return lost
 }
 
-/** The names of the functions by which rewritten text claims: see claimed.mjs. */
-const CLAIM = /^\$[\w$]*[PQ]\d+$/
-/** Another copy of a function claims nothing. */
-const claimNothing = () => false
+/** The names by which the text of a function without a twin claims: see claimed.mjs. */
+const CLAIM = /^\$[\w$]*(?:[PQ]\d+|[bIJKZ])$/
+
+/**
+ * Returns the value of a name in another copy of a function, which claims nothing.
+ *
+ * @param {string} key as of CLAIM @returns {any}
+ */
+function unclaimed(key) {
+  switch (key[key.length - 1]) {
+    case 'b': return { i: 0 }
+    case 'Z': return runtime.first
+    case 'K': return () => new Arguments(0, [])
+    default: return () => false
+  }
+}
 
 // Calls of preemptible functions
 
@@ -943,11 +958,12 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin
  */
 function published(twin, fn) {
-  const generator = generatorOf(twin, fn)
-  if (generator[known]) return generator
+  if (twin.outer?.[known]) return twin.outer
+  const outer = outerTwinOf(twin, fn)
   const isBeside = isAsync(fn)
-  const whole = isBeside ? wrapping(generator, true, '', []) : generator
-  return twin.generator = publish(whole, fn, sourceOf(generator), isBeside, awaitedEntryOf(fn))
+  const whole = isBeside ? wrapping(outer, true, '', []) : outer
+  const source = sourceOf(generatorOf(twin, fn))
+  return twin.outer = publish(whole, fn, source, isBeside, awaitedEntryOf(fn))
 }
 
 /**
@@ -957,8 +973,11 @@ function published(twin, fn) {
  */
 function wrapped(fn) {
   const isIterated = isGeneratorFunction(fn)
+  const { claim, changes } = /** @type {any} */ (claimerOf(fn))
+  const mustWait = claimingAll(claim, changes)
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */
   const whole = function* (...args) {
+    while (mustWait(this, args)) yield takeExpected()
     const result = apply(fn, this, args)
     return isIterated ? yield* defineProperties(result, steps) : result
   }

@@ -14,8 +14,9 @@ import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations, pastDirectives,
   pastParentheses, range, replace, seek
 } from './edits.mjs'
+import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { append, find, join, keysOf, listOf, matches, pick } from './primordials.mjs'
+import { append, cut, emptySet, find, join, joined, keysOf, listOf, matches, pick } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
 /** @import { CallSite, Draft } from './calls.mjs' */
@@ -36,18 +37,22 @@ export function planTwin(draft, { node, facts, calls }) {
   for (let i = 0; i < facts.awaits.length; i++) {
     const { start, end } = facts.awaits[i]
     if (start < body.start) continue
-    const { 0: begin, 1: stop } = claimingAfter(draft)
+    const { 0: begin, 1: stop } = claimingAfter(draft, facts)
     insert(draft, start, EXPRESSION_EDGE, end, `${begin}(yield ${helper('y')}(`, start + 5)
     insert(draft, end, -EXPRESSION_EDGE, start, `))${stop}`)
     part(draft, facts.awaits[i])
   }
   if (facts.isAsync && facts.isGenerator) planProduced(draft, facts, body)
   for (let i = 0; i < facts.loops.length; i++) {
-    if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
+    if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node, facts)
   }
-  if (facts.isGenerator && draft.claims.length) {
+  const resumed = statementOf(claimingAfter(draft, facts)[1])
+  if (resumed) {
+    pick(handlersAround(facts, body), ({ start }) => insert(draft, start + 1, -BODY_EDGE, start, resumed))
+  }
+  if (facts.isGenerator && (draft.claims.length || draft.identity)) {
     pick(facts.yields, ({ start, end }) => {
-      const { 0: begin, 1: stop } = claimingAfter(draft)
+      const { 0: begin, 1: stop } = claimingAfter(draft, facts)
       if (start > body.start) enclose(draft, start, end, EXPRESSION_EDGE, `${begin}(`, `)${stop}`)
     })
   }
@@ -61,7 +66,7 @@ export function planTwin(draft, { node, facts, calls }) {
     planCollected(draft, facts.calls, body)
   }
   planArguments(draft, facts)
-  planBeginning(draft, node)
+  planBeginning(draft, node, facts)
 }
 
 /**
@@ -103,9 +108,9 @@ function planProduced(draft, { yields, returns }, body) {
 /**
  * Begins a body: after its directives, with variables of ours and a point.
  *
- * @param {Draft} draft @param {Node} own
+ * @param {Draft} draft @param {Node} own @param {Facts} facts
  */
-function planBeginning(draft, own) {
+function planBeginning(draft, own, facts) {
   const { variables, begin, callee, spell } = draft
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
@@ -114,20 +119,22 @@ function planBeginning(draft, own) {
   const names = listOf(variables)
   if (begin) append(names, begin)
   if (draft.lock) append(names, `${draft.lock}=${draft.helper('z')}()`)
+  if (hasStays(draft, facts)) append(names, `${draft.our}id=${draft.helper('K')}(${listed(draft.identity)})`)
   const declared = names.length ? ` let ${join(names, ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
     spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${called}` +
-      pointIn(draft, body, own) + claiming(draft)) + (isBlock ? '' : `${spell(' ')}return `))
+      pointIn(draft, body, own) + claiming(draft, facts)) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
 /**
  * The text by which a generator function claims: it waits, unless it is one of the source, whose steps cannot
  * wait.
  *
- * @param {Draft} draft
+ * @param {Draft} draft @param {Facts} facts
  */
-function claiming({ claims, canWait, helper }) {
-  let text = ''
+function claiming(draft, facts) {
+  const { claims, canWait, helper } = draft
+  let text = hasStays(draft, facts) && !canWait ? `${claimOfArguments(draft)};` : ''
   pick(claims, ({ test, atOnce }) => {
     text += canWait ? `if(${test})yield ${helper('Q')}();` : `${atOnce};`
   })
@@ -137,14 +144,49 @@ function claiming({ claims, canWait, helper }) {
 /**
  * The text around an `await` or a `yield`, after which the function claims again.
  *
- * @param {Draft} draft
+ * @param {Draft} draft @param {Facts} facts
  */
-function claimingAfter({ claims, canWait, helper }) {
-  if (!claims.length) return ['', '']
-  let text = ''
+function claimingAfter(draft, facts) {
+  const { claims, canWait, helper } = draft
+  const isLater = hasStays(draft, facts)
+  if (!claims.length && !isLater) return ['', '']
+  let text = isLater ? `,${claimOfArguments(draft)}` : ''
   pick(claims, ({ test, atOnce }) => { text += canWait ? `,${test}?yield ${helper('Q')}():0` : `,${atOnce}` })
   return [`${helper('Z')}(`, `${text})`]
 }
+
+/** The statement of an expression that claims. @param {string} after as of claimingAfter, the second text */
+const statementOf = after => after && `${cut(after, 1, after.length - 1)};`
+
+/**
+ * Returns the `catch` and `finally` blocks around each `await` and `yield`, which run in a new stay after an
+ * error.
+ *
+ * @param {Facts} facts @param {Node} body of the function @returns {Node[]}
+ */
+export function handlersAround({ awaits, yields, loops }, body) {
+  const blocks = emptySet()
+  const around = (/** @type {Node} */ node) => {
+    for (let inner = node, at = node.parent; inner !== body; inner = at, at = at.parent) {
+      if (at.type !== 'TryStatement') continue
+      if (inner === at.block && at.handler) blocks.add(at.handler.body)
+      if (inner !== at.finalizer && at.finalizer) blocks.add(at.finalizer)
+    }
+  }
+  pick(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
+  pick(loops, node => { if (node.await) around(node) })
+  return listOf(blocks)
+}
+
+/**
+ * Whether the body of a twin runs in several stays, which claim its arguments by their identities.
+ *
+ * @param {Draft} draft @param {Facts} facts
+ */
+const hasStays = ({ identity }, { isAsync, isGenerator }) => identity !== '' && (isAsync || isGenerator)
+
+/** @param {Draft} draft */
+const claimOfArguments = ({ our, canWait }) => canWait ? `yield ${our}id.X()` : `${our}id.P()`
 
 /**
  * What is spread, or what a collection is made of.
@@ -160,11 +202,11 @@ function planCollected(draft, nodes, body) {
   })
 }
 
-/** @param {Draft} draft @param {Node} loop @param {Node} own */
-function planLoop(draft, loop, own) {
+/** @param {Draft} draft @param {Node} loop @param {Node} own @param {Facts} facts */
+function planLoop(draft, loop, own, facts) {
   if (optimisations.chunk && chunk(draft, loop, own)) return
   const { start, end } = loop.body
-  if (loop.await) planForAwait(draft, loop)
+  if (loop.await) planForAwait(draft, loop, facts)
   else if (loop.type === 'ForOfStatement' && draft.isOfModule && !isOfEngine(loop.right)) planForOf(draft, loop)
   const point = pointIn(draft, loop.body, own)
   const { spell } = draft
@@ -175,9 +217,10 @@ function planLoop(draft, loop, own) {
 /**
  * Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
  *
- * @param {Draft} draft @param {Node} loop
+ * @param {Draft} draft @param {Node} loop @param {Facts} facts
  */
-function planForAwait(draft, loop) {
+function planForAwait(draft, loop, facts) {
+  const { 0: begin, 1: stop } = claimingAfter(draft, facts)
   const { source, our, helper, spell } = draft
   const { start, end, left, right, body } = loop
   const open = seek(source, '(', start)
@@ -191,10 +234,11 @@ function planForAwait(draft, loop) {
     [spell('{ '), initialized(draft, loop, iterator, iterated), spell(` let ${step}; try { `)],
     spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
       `finally { if (${step}) yield ${iterator}.return() } }`))
-  replace(draft, start, close + 1, spell(`for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`))
+  const next = `${begin}(yield ${iterator}.next())${stop}`
+  replace(draft, start, close + 1, spell(`for (; ${step} = ${next}.value; ${step} = null)`))
   // An object pattern at the beginning of a statement would be a block.
   enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
-    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `), claiming(draft)], spell(' }'))
+    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 
 import { SITES_PER_SCRIPT, STAND_IN_SITES } from './claims.mjs'
+import { cut, holds, split } from './primordials.mjs'
 
 /**
  * Functions of the run-time support by their names in rewritten text, with the number of parameters that the
@@ -45,11 +46,34 @@ export const HELPERS = {
   R: { name: 'derived', arity: 3 },
   s: { name: 'superCall', arity: 2 },
   h: { name: 'short', arity: 1 },
-  O: { name: 'whole', arity: 2 },
+  O: { name: 'whole', arity: 3 },
   z: { name: 'ownLock', arity: 0 },
   Z: { name: 'first', arity: 2 },
   Q: { name: 'claimed', arity: 0 },
+  I: { name: 'claimArguments', arity: 2 },
+  K: { name: 'argumentsOf', arity: 2 },
   V: { name: 'later', arity: 3 }
+}
+
+/**
+ * The helper by which a plain call claims its arguments, if it comes from outside of jobs: the arguments are
+ * `changes` as of claimArguments, `this` and up to MAX_CLAIMED arguments.
+ *
+ * @param {string} name of the helper @param {string} support an expression of the object with the budget
+ * @param {string} budget an expression of the budget
+ */
+export const claimingHelper = (name, support, budget) => `function ${name}(c,t,a,b,d,e,f,g,h,i)` +
+  `{${budget}.i&&${support}.runtime.claimArguments(c,[t,a,b,d,e,f,g,h,i])}`
+const MAX_CLAIMED = 8
+
+/** Whether this helper takes all arguments. @param {string} identity as of Plan */
+export const isShortList = identity => !holds(identity, '...') &&
+  split(identity, ',').length <= MAX_CLAIMED + 2
+
+/** Changes and a list of arguments. @param {string} identity as of Plan */
+export function listed(identity) {
+  const { 0: changes } = split(identity, ',')
+  return `${changes},[${cut(identity, changes.length + 1)}]`
 }
 
 /**
@@ -75,25 +99,27 @@ export const standInOf = realm => `(G=>{const O=({}).constructor,` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
   `const{call,apply:of}=S,apply=call.bind(of),{next}=(function*(){})(),` +
-  `budget={get left(){return 1/0},set left(_){},room:1/0,s:null},own=f=>f,set=(f,t)=>{new S(f,t)},` +
+  `budget={get left(){return 1/0},set left(_){},room:1/0,s:null,i:0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
   `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,make(F,l){return new F(...l)},` +
   `enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +
-  `names(){},locks:[],said:[],first:own,` +
+  `names(){},locks:[],said:[],first:own,argumentsOf(){return{P(){}}},` +
   `sites(n){return this.said.push(n)*${SITES_PER_SCRIPT}+${STAND_IN_SITES - SITES_PER_SCRIPT}},` +
-  `lockOf(names,isContested){const l={h:null,r:null,names,isContested};this.locks.push(l);return l},` +
+  `lockOf(names,isContested,isExporting){const l={h:null,r:null,names,isContested,isExporting};` +
+  `this.locks.push(l);return l},` +
   `ownLock(){return this.lockOf()},` +
   `titledTwin(...l){return this.twin(...l)},` +
   `twin(f,generator,entry=null,self=null,changes=0){set(f,{generator:generator||void 0,entry,changes,` +
-  `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0});return f},` +
+  `awaited:entry===!1?!1:null,self:entry===3||self,target:null,Blank:null,body:void 0,` +
+  `outer:null});return f},` +
   `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `making:own,short(){return true},` +
-  `plain:apply,wholes:[],whole(f,g){this.wholes.push([f,g]);return f},` +
+  `plain:apply,wholes:[],whole(...l){this.wholes.push(l);return l[0]},` +
   `drive(g){return apply(next,g,[]).value},` +
   `named(f,value){return defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
   `derived(f,body,flags){this.body(f,{isDerived:true,body:body||null,flags})},` +
   `body(f,body,takesTarget){set(f,{changes:0,generator:null,entry:f,awaited:null,self:takesTarget||null,` +
   `target:null,` +
-  `Blank:null,body})}` +
+  `Blank:null,body,outer:null})}` +
   `}}})()})(${realm})`

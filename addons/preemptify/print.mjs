@@ -15,22 +15,23 @@ import {
   optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
-import { planTwin, textOfTwin } from './generators.mjs'
+import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
-import { HELPERS, standInOf } from './helpers.mjs'
+import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpers.mjs'
 import { claimsOf, overrideFor, packageOf } from './claimed.mjs'
+import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
   append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf,
-  matches, max, pick, resume, shielded, sort, startsWith, stringify, trimmed
+  matches, max, pick, resume, shielded, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
   chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
   possibleKeepers, predictedLength
 } from './sizes.mjs'
-/** @import { Node } from './scopes.mjs' */
+/** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
 
@@ -74,8 +75,15 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const unit = { name, directory, exclusive: exclusive ?? overrideFor(directory) }
   // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its
   // beginning.
-  const result = (printModule(text, tree, runtime, kept, named, prologue, room, true, isLong, unit) ??
-    printModule(text, tree, runtime, kept, named, prologue, room, false, false, unit)) + epilogue
+  const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
+    printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
+  let result = printed(true, isLong) ?? printed(false, false) ?? ''
+  // In a dense text only jobs claim arguments.
+  if (result.length > room) {
+    if (kept) kept.length = named.length = 0
+    result = printed(false, false, false) ?? ''
+  }
+  result += epilogue
   return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
 }
 
@@ -93,7 +101,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {number} room the greatest length of the text
  * @param {boolean} says whether calls hand in their text for messages
  * @param {boolean} mustFit whether no text is to be shortened
- * @param {{ name: string, directory: string, exclusive: boolean | undefined }} unitOf as of claimsOf
+ * @param {{ name: string, directory: string, exclusive: boolean | undefined,
+ *   claimsArguments: boolean }} unitOf as of claimsOf; `claimsArguments`: whether plain calls claim their arguments
  * @returns {string | null} the text; null if it must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
@@ -166,10 +175,18 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
   }
 
+  const plainBudget = isScript ? `${global}p.budget` : budget
+  /** The texts by which functions claim. */
+  const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
+  /** The text by which a plain call claims its arguments. @param {string} identity as of Plan */
+  const claimingArguments = identity => isShortList(identity)
+    ? `${helper('I')}(${identity})`
+    : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
+  if (unitOf.claimsArguments && unitOf.exclusive !== false) {
+    pick(plans, plan => { plan.identity = identityOf(plan) })
+  }
   const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
-  /** The texts by which functions claim. */
-  const claimed = claimsOf(plans, { our, unit, budget: isScript ? `${global}p.budget` : budget, ...unitOf })
   /** Functions whose twins can have either form. The first ones lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of them have generator form. */
@@ -211,7 +228,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this',
       isOfModule: true, isCounted: true, framed: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : '', claims: plan.claimTexts, canWait: !facts.isGenerator,
-      lock: plan.lock
+      lock: plan.lock, identity: plan.identity
     }
   }
 
@@ -428,6 +445,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
+      if (key === 'I') {
+        result += claimingHelper(`${global}I`, `${global}p`, isScript ? `${global}p.budget` : budget)
+        continue
+      }
       const { name, arity } = HELPERS[key]
       const list = cut('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
@@ -523,7 +544,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isNamedInside = !isDual || callee !== '' || goesOn
     /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
     const registered = (fn, twin, by = register) =>
-      isKept ? [`${helper('O')}(`, fn, claimerOf(plan), ')']
+      isKept ? [`${helper('O')}(`, fn, `${claimerOf(plan)})`]
         : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
@@ -603,7 +624,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         // V8 shows an anonymous function under the names that it is assigned to, if no call is between.
         const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
         if (!isAssigned) return id ? registered(asItIs, '') : registered(named(asItIs), '')
-        enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, ')')
+        enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, `${claimerOf(plan)})`)
         return [asItIs]
       }
       if (!isNamedInside) {
@@ -656,27 +677,57 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    *
    * @param {Plan} plan @param {Edit[]} edits
    */
-  function claimPlainly({ node, facts, claimTexts, lock }, edits) {
-    if (!claimTexts.length && !lock || node.type === 'StaticBlock') return
+  function claimPlainly({ node, facts, claimTexts, lock, identity }, edits) {
+    if (!claimTexts.length && !lock && !identity || node.type === 'StaticBlock') return
     const { body = node.value } = node // of a function, or the value of a field
     if (!body) return
-    const declared = lock ? `var ${lock};` : ''
+    const isBlock = body.type === 'BlockStatement'
+    const isLater = facts.isAsync || facts.isGenerator
+    let declared = lock ? `var ${lock};` : ''
     let claims = ''
     pick(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
-    if (body.type === 'BlockStatement') {
+    let first = claims
+    if (identity) {
+      const given = `${our}id`
+      if (isLater && isBlock) declared += `var ${given}=${helper('K')}(${listed(identity)});`
+      first = isLater && isBlock ? `${given}.P()` : claimingArguments(identity)
+      if (claims) first += `,${claims}`
+      if (isLater) claims = first
+    }
+    if (isBlock) {
       const at = pastDirectives(body.body, body.start + 1)
       const begin = at > body.start + 1 ? ';' : ''
-      insert({ edits }, at, -BODY_EDGE / 2, Infinity, `${begin}${declared}${claims && `${claims};`}`)
-    } else if (claims) {
-      enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${claims},`, ')')
+      insert({ edits }, at, -BODY_EDGE / 2, Infinity, `${begin}${declared}${first && `${first};`}`)
+    } else if (first) {
+      enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${first},`, ')')
     }
-    if (claims && (facts.isAsync || facts.isGenerator)) {
+    if (claims && isLater) {
       pick(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
         if (start < body.start) return
         enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('Z')}((`, `),${claims})`)
       })
+      if (isBlock) claimAfterSteps(facts, body, edits, `;${claims};`)
     }
     inOrder(edits)
+  }
+
+  /**
+   * Lets a plain function claim in the bodies of `for await` loops and after them, and in handlers of errors.
+   *
+   * @param {Facts} facts @param {Node} body @param {Edit[]} edits @param {string} claims a statement
+   */
+  function claimAfterSteps(facts, body, edits, claims) {
+    const begin = (/** @type {Node} */ { start }) =>
+      insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
+    pick(handlersAround(facts, body), begin)
+    pick(facts.loops, loop => {
+      if (!loop.await) return
+      const { start, end, type } = loop.body
+      if (type === 'BlockStatement') begin(loop.body)
+      else enclose({ edits }, start, end, BODY_EDGE, `{${claims}`, '}')
+      const { start: from } = labelsOf(/** @type {any} */ ({ our, source }), loop)
+      enclose({ edits }, from, loop.end, STATEMENT_EDGE, '{', `${claims}}`)
+    })
   }
 
   /** A function that drives its twin. @param {Plan} plan @param {string} head */
@@ -698,10 +749,15 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const passed = target && given ? `${target},${given}` : target || given
     const all = isSimple ? `[${passed}]` : isArrow ? `[${rest}]`
       : target ? `[${target},...arguments]` : 'arguments'
+    const own = usesThis && !isArrow && !facts.isConstructor ? 'this' : 0
+    const identity = isSimple ? plan.identity : `${changesOf(plan)},${own},${isArrow ? rest : '...arguments'}`
+    const claim = plan.identity && `${claimingArguments(identity)},`
     const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
       : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})` : `${helper('a')}(${twin},${self},${all})`})`
-    return isArrow && !directive ? `${head}(${isSimple ? given : rest})=>${result}`
-      : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
+    return isArrow && !directive
+      ? `${head}(${isSimple ? given : rest})=>${claim ? `(${claim}${result})` : result}`
+      : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}` +
+        `{${directive}return ${claim}${result}}`
   }
 }
 
@@ -722,10 +778,12 @@ const MOST_PARAMETERS = 8
  *
  * @param {Plan} plan
  */
-function claimerOf({ claimTexts }) {
+function claimerOf(plan) {
+  const { claimTexts } = plan
   let tests = ''
   pick(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
-  return tests && `,()=>${tests}`
+  const bits = changesOf(plan)
+  return tests || bits ? `,${tests ? `()=>${tests}` : 0}${bits ? `,${bits}` : ''}` : ''
 }
 
 /**
@@ -738,7 +796,43 @@ function copyEffects(from, to) {
     to[i].claims = from[i].claims
     to[i].openClaims = from[i].openClaims
     to[i].changes = from[i].changes
+    to[i].isExposed = from[i].isExposed
   }
+}
+
+/**
+ * Whether a reference can use what an object holds: not as an operand of arithmetic, as a key, as a
+ * condition, as a callee or as the result of the function.
+ *
+ * @param {Node} reference
+ */
+function isUsedAsObject(reference) {
+  const { type, operator, property, callee, test, body } = reference.parent
+  if (reference.isWritten === true) return false
+  if (matches(/^(?:Update|Sequence|Template|Return|ExpressionSt)/, type)) return false
+  if (type === 'UnaryExpression') return false
+  if (type === 'BinaryExpression') return operator === 'in'
+  return property !== reference && callee !== reference && test !== reference && body !== reference
+}
+
+/**
+ * The arguments of a helper that claims `this` and the arguments of a call by their identities; empty: code
+ * that is not known cannot call the function, or the function has no argument.
+ *
+ * @param {Plan} plan
+ */
+function identityOf(plan) {
+  const { node: { params = [], type }, facts, isExposed } = plan
+  if (!isExposed || type === 'StaticBlock' || type === 'PropertyDefinition') return ''
+  const list = [facts.usesThis && !facts.isArrow && !facts.isConstructor ? 'this' : '0']
+  pick(params, (/** @type {Node} */ param) => {
+    const { type, left, argument } = param
+    const id = type === 'AssignmentPattern' ? left : argument ?? param
+    const isName = id.type === 'Identifier' && find(id.variable.references, isUsedAsObject) !== undefined
+    append(list, isName ? `${argument ? '...' : ''}${id.name}` : '0')
+  })
+  while (list.length > 0 && list[list.length - 1] === '0') takeLast(list)
+  return list.length ? `${changesOf(plan)},${join(list, ',')}` : ''
 }
 
 /** The constructor of functions. */
@@ -847,7 +941,8 @@ function homeOf(plans) {
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const isUser = plan.isLong || plan.claims.length > 0 || isKeptWhole(plan) || plan.bound.length > 0
+    const isUser = plan.isLong || plan.claims.length > 0 || plan.openClaims.length > 0 ||
+      isKeptWhole(plan) || plan.bound.length > 0
     const count = usersIn(plan) + (isUser ? 1 : 0)
     users.set(plan, count)
     if (plan.parent) users.set(plan.parent, usersIn(plan.parent) + count)

@@ -271,6 +271,7 @@ export const steps = /* @__PURE__ */ stepsOf(function* () {})
  *   generator function is in an array. Of a derived class: a Derived
  * @property {any} Blank makes objects of its prototype
  * @property {number} changes the arguments that it may change: bit 0 is `this`, bit 1 the first parameter
+ * @property {any} outer the twin for code that is not rewritten: it claims its arguments
  */
 
 /**
@@ -324,18 +325,21 @@ export const isLatestPlain = fn => fn === latestPlain
  * @type {WeakMap<Function, any>}
  */
 const wholes = /* @__PURE__ */ emptyWeakMap()
+const noClaim = () => false
 
 /**
  * Registers a function that has no twin.
  *
- * @param {any} fn @param {() => boolean} [claim] claims what the function uses: whether the job must wait
+ * @param {any} fn @param {(() => boolean) | 0} [claim] claims what the function uses: whether the job must
+ *   wait; 0: the function uses nothing that is contested
+ * @param {number} [changes] the arguments that it may change: bit 0 is `this`
  */
-export function whole(fn, claim) {
-  wholes.set(fn, claim)
+export function whole(fn, claim, changes = 0) {
+  wholes.set(fn, { claim: claim || noClaim, changes })
   return fn
 }
 
-/** @param {any} fn @returns {(() => boolean) | undefined} as of whole */
+/** @param {any} fn @returns {{ claim: () => boolean, changes: number } | undefined} as of whole */
 export const claimerOf = fn => wholes.get(fn)
 
 /** Whether a function has been registered without a twin. @param {any} fn */
@@ -360,7 +364,7 @@ export function stamp(fn, generator, entry, self = null, target = null, body, ch
   latestPlain = NO_ARGUMENTS
   if (entry === TAKES_TARGET) self = true
   const awaited = entry === false ? false : null
-  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes })
+  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes, outer: null })
 }
 
 /** Whether a twin is the one of an async function. @param {Twin} twin */

@@ -11,11 +11,14 @@ import { budget, extend } from '../../rt.mjs'
 import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
 import { binding, isShort, stampEngine } from './builtins.mjs'
 import { adviceFor, noteNames } from './advice.mjs'
-import { addSites, adoptSites, adoptLock, lockOf, ownLock, startingAfter, startingWith } from './claims.mjs'
+import {
+  addSites, adoptSites, adoptLock, argumentsOf, claimArguments, claimingTwin, lockOf, ownLock, startingAfter,
+  startingWith
+} from './claims.mjs'
 import { stampEvents } from './events.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
-import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
+import { apply, define, isGeneratorFunction, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf, forwarded, frameOf,
@@ -92,7 +95,7 @@ function link() {
     }))
   } else if (found.runtime.isStandIn) {
     adoptStamps(found.runtime)
-    pick(found.runtime.wholes, ({ 0: fn, 1: claim }) => whole(fn, claim))
+    pick(found.runtime.wholes, ({ 0: fn, 1: claim, 2: changes }) => whole(fn, claim, changes))
     pick(found.runtime.locks, adoptLock)
     adoptSites(found.runtime.said)
     found.budget = budget
@@ -149,6 +152,8 @@ export const runtime = {
   ownLock,
   sites: addSites,
   claimed: takeExpected,
+  claimArguments,
+  argumentsOf,
   later,
   /** @param {any} value */
   first: value => value,
@@ -174,9 +179,17 @@ export { budget }
 function startOf(fn) {
   const twin = twinOf(fn)
   if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes)
-  const claim = isLinked ? claimerOf(fn) : undefined
-  return claim === undefined ? fn : startingAfter(fn, claim)
+  const claimer = isLinked ? claimerOf(fn) : undefined
+  return claimer === undefined ? fn : startingAfter(fn, claimer.claim, claimer.changes)
 }
+
+/**
+ * Returns the twin of a function for code that is not rewritten.
+ *
+ * @param {Twin} twin @param {any} fn that it belongs to
+ */
+export const outerTwinOf = (twin, fn) => twin.outer ??=
+  claimingTwin(generatorOf(twin, fn), twin.changes, isGeneratorFunction(fn))
 
 /**
  * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.
@@ -184,7 +197,7 @@ function startOf(fn) {
 function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
-    return twin === undefined ? fn : generatorOf(twin, fn)
+    return twin === undefined ? fn : outerTwinOf(twin, fn)
   }, startOf, adviceFor })
   if (shared in realm) link()
 }

@@ -24,6 +24,8 @@ const REGISTRATION = { call: 21, title: 3.7, name: 2.4 }
 const STUB = 61
 /** What a function claims, in a twin in frame form, in a generator, and in a plain body. */
 const CLAIM = { frame: 32, generator: 24, plain: 9 }
+/** The call that claims arguments, without these. */
+const IDENTITY = 12
 
 /**
  * Predicts by how much a twin is longer than the text of its function.
@@ -34,7 +36,7 @@ const CLAIM = { frame: 32, generator: 24, plain: 9 }
 function addedBy(plan, says, isFramed) {
   const { calls, facts: { loops } } = plan
   const { length } = calls
-  const isClaiming = plan.claims.length > 0
+  const isClaiming = plan.claimTexts.length > 0
   const said = (says ? MESSAGE * length : 0) + (isClaiming ? isFramed ? CLAIM.frame : CLAIM.generator : 0)
   if (!isFramed) return said + GENERATOR.twin + GENERATOR.call * length + GENERATOR.loop * loops.length
   if (isTailOnly(plan) && canClaimInTail(plan)) return said + TAIL.twin + TAIL.call * length
@@ -56,7 +58,8 @@ export function predictedLength(plans, says, keepers) {
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
     const { node, isLong, text, title, twin, copies: { 0: outside, 1: inside } } = plan
-    const own = ownSpan(plan) + (plan.claims.length > 0 ? CLAIM.plain : 0)
+    const own = ownSpan(plan) + (plan.claimTexts.length > 0 ? CLAIM.plain : 0) +
+      (plan.identity ? IDENTITY + plan.identity.length : 0)
     length += outside * (!isLong || isPrintedTwice(plan, false) ? own : STUB)
     length += inside * (!isLong || isPrintedTwice(plan, true) ? own : STUB)
     if (!isLong) continue

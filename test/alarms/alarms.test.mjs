@@ -10,11 +10,12 @@ import { abortListeners, exactWorld } from '../support/world.mjs'
 
 const HOUR = 3_600_000
 
-/** One whose timers come `early` by so much. */
+/** A virtual host whose timers fire `early` ms early. */
 function hostOf({ early = 0, ...hostOptions } = /** @type {any} */ ({})) {
   const host = virtualHost(hostOptions)
   const timer = host.after
-  // Early by so much, unless that is nearly the whole delay. No timer is as fine as the numbers are.
+  // A timer is not early if its delay is about as short as `early`. Its least delay is an eighth of a clock
+  // tick.
   const least = host.resolution / 8
   host.after = (ms, fn, options) => timer(ms > 2 * early ? ms - early : Math.max(ms, least), fn, options)
   return host
@@ -30,7 +31,7 @@ function world(options = {}) {
 
 const once = suite('after and at')
 
-once('after fires when exactly so much time has passed, in the dispatcher, with its time', () => {
+once('after() fires in the dispatcher when its delay has passed, and passes its time', () => {
   const { host, scheduler, log } = world({ host: { start: 100 } })
   for (const ms of [10, 0.5, 0, 1e7, 3]) after(ms, time => { log.push([ms, time, host.time]) }, { scheduler })
   assert.equal(log, [])
@@ -40,7 +41,7 @@ once('after fires when exactly so much time has passed, in the dispatcher, with 
   ])
 })
 
-once('at fires at its time, or at once, but not within the call, when that has passed', () => {
+once('at() fires at its time, or right after the call if that time has passed', () => {
   const { host, scheduler, log, note } = world({ host: { start: 100 } })
   at(150.25, note('future'), { scheduler })
   at(100, note('now'), { scheduler })
@@ -50,7 +51,7 @@ once('at fires at its time, or at once, but not within the call, when that has p
   assert.equal(log, [['past', 100], ['now', 100], ['future', 150.25]])
 })
 
-once('the order is that of the times, then that of creation', () => {
+once('alarms fire in the order of their times, then of their creation', () => {
   const { host, scheduler, log, note } = world()
   at(20, note('a'), { scheduler })
   at(10, note('b'), { scheduler })
@@ -62,7 +63,7 @@ once('the order is that of the times, then that of creation', () => {
   assert.equal(log, [['e', 5], ['b', 10], ['d', 10], ['a', 20], ['c', 20], ['f', 20]])
 })
 
-once('what has become due while the page slept fires in that order too', () => {
+once('alarms that became due while the page slept fire in the same order', () => {
   const { host, scheduler, log, note } = world()
   at(20, note('a'), { scheduler })
   at(10, note('b'), { scheduler })
@@ -72,7 +73,7 @@ once('what has become due while the page slept fires in that order too', () => {
   assert.equal(log, [['b', 1000], ['a', 1000], ['c', 1000]])
 })
 
-once('a million alarms that were set in random order fire in exact order', () => {
+once('a million alarms set in random order fire in exact order', () => {
   const { host, scheduler, trace } = world()
   trace.stop()
   const random = seeded(1)
@@ -82,7 +83,7 @@ once('a million alarms that were set in random order fire in exact order', () =>
   let lastTime = -1
   let lastIndex = -1
   for (let index = 0; index < count; index++) {
-    // Many share a time.
+    // Many alarms share a time.
     times[index] = random.integer(0, 300_000)
     at(times[index], time => {
       if (time !== times[index]) throw new Error(`the alarm for ${times[index]} fired for ${time}`)
@@ -100,7 +101,7 @@ once('a million alarms that were set in random order fire in exact order', () =>
   assert.is(fired, count)
 })
 
-once('those that remain when every third of a hundred thousand was cancelled keep their order', () => {
+once('after every third of 100,000 alarms is cancelled, the rest keep their order', () => {
   const { host, scheduler, trace } = world()
   trace.stop()
   const random = seeded(2)
@@ -120,7 +121,7 @@ once('those that remain when every third of a hundred thousand was cancelled kee
   assert.is(fired.length, left.length)
 })
 
-once('none is early on any clock, with any timers, idle or beside jobs', () => forSeeds(60, random => {
+once('no alarm is early on any clock, with any timers, idle or alongside jobs', () => forSeeds(60, random => {
   const { host, scheduler, trace } = world({
     host: {
       start: random.pick([0, 0.3, 1e6 + 0.7]),
@@ -155,18 +156,18 @@ once('none is early on any clock, with any timers, idle or beside jobs', () => f
   assert.is(fired.length, 50)
 }))
 
-once('late by the clock\'s resolution at the most when idle, whatever the timers do', () => {
+once('on an idle page an alarm is late by at most the resolution of the clock', () => {
   for (const early of [0, 1, 3]) {
     const { host, scheduler, log } = world({ host: { resolution: 1, early, start: 0.4 } })
     for (const time of [10.5, 11, 11.2, 30.9]) at(time, () => { log.push(host.time - time) }, { scheduler })
     host.run()
     assert.is(log.length, 4)
-    // A timer that comes before the clock has ticked is set anew, for an eighth of a tick.
+    // A timer that fires before the clock has ticked is set again, for an eighth of a tick.
     assert.ok(log.every(late => late >= 0 && late <= 1.125), log.join())
   }
 })
 
-once('they fire between budgets while a job runs, and late by one budget at the most', () => {
+once('alarms fire between the budgets of a running job, at most one budget late', () => {
   const { host, scheduler, log, note } = world()
   for (const time of [0.5, 2, 2.5, 7.25]) at(time, note(time), { scheduler })
   scheduler.spawn(execute(host, 10))
@@ -174,7 +175,7 @@ once('they fire between budgets while a job runs, and late by one budget at the 
   assert.equal(log, [[0.5, 1], [2, 2], [2.5, 3], [7.25, 8]])
 })
 
-once('a budget of several points delays them by no more than that', () => {
+once('a budget of several points delays alarms by no more than that budget', () => {
   const { host, scheduler, log, note } = world({ budget: 4 })
   for (const time of [1, 4, 4.5, 12]) at(time, note(time), { scheduler })
   scheduler.spawn(execute(host, 16))
@@ -182,16 +183,16 @@ once('a budget of several points delays them by no more than that', () => {
   assert.equal(log, [[1, 4], [4, 4], [4.5, 8], [12, 12]])
 })
 
-once('they come between the rounds of a page as well as within', () => {
+once('alarms fire within the rounds of a page and between them', () => {
   const { host, scheduler, log, note } = world({ round: 5, host: { turn: 2 } })
   for (const time of [3, 6, 7.5, 20]) at(time, note(time), { scheduler })
   scheduler.spawn(execute(host, 15))
   host.run()
-  // Rounds: 2..7, 9..14, 16..21.
+  // The rounds are 2..7, 9..14 and 16..21.
   assert.equal(log, [[3, 3], [6, 6], [7.5, 9], [20, 20]])
 })
 
-once('while idle, one host timer waits for the earliest of all', () => {
+once('on an idle page one host timer is set, for the earliest alarm', () => {
   const { host, scheduler } = world()
   const alarms = [50, 20, 90, 20.5].map(time => at(time, () => {}, { scheduler }))
   const timers = () => host.timers.map(({ time }) => time)
@@ -207,18 +208,18 @@ once('while idle, one host timer waits for the earliest of all', () => {
   assert.is(host.posts, 0)
 })
 
-once('no turn of the event loop is spent on waiting', () => {
+once('waiting alarms take no turns of the event loop', () => {
   const { host, scheduler } = world()
   for (let i = 1; i <= 10; i++) at(i * 1000, () => {}, { scheduler })
   host.run()
   assert.is(host.turns, 10)
 })
 
-once('a delay that no timer can keep is kept: the scheduler sets its timer anew', () => {
+once('an alarm beyond the range of host timers is on time: its timer is set again', () => {
   const LONGEST = 2 ** 31 - 1
   const { host, scheduler, log, note } = world()
   const timer = host.after
-  host.after = (ms, fn, options) => timer(ms > LONGEST ? 0 : ms, fn, options) // what setTimeout does
+  host.after = (ms, fn, options) => timer(ms > LONGEST ? 0 : ms, fn, options) // like setTimeout
   const kept = { ...host, after: (ms, fn, options) => timer(Math.min(ms, LONGEST), fn, options) }
   const late = new Scheduler({ host: kept })
   at(3 * LONGEST + 0.5, note('far'), { scheduler: late })
@@ -227,7 +228,7 @@ once('a delay that no timer can keep is kept: the scheduler sets its timer anew'
   assert.is(scheduler.stats().jobs, 0)
 })
 
-once('the host of this platform asks its timers for no more than they keep', async () => {
+once('the default host limits delays to the range of setTimeout', async () => {
   const { setTimeout, clearTimeout } = globalThis
   const asked = []
   const pending = new Map()
@@ -239,11 +240,11 @@ once('the host of this platform asks its timers for no more than they keep', asy
   globalThis.clearTimeout = /** @type {any} */ (({ id }) => { pending.delete(id) })
   try {
     const fired = []
-    const { Scheduler, extend } = await import('../../rt.mjs?timers') // whose host is one of these
+    const { Scheduler, extend } = await import('../../rt.mjs?timers') // with the replaced timers
     const scheduler = new Scheduler()
     const alarm = extend.at(scheduler, scheduler.now() + 2 ** 31 + 60_000, time => { fired.push(time) }, { ref: false })
     assert.equal(asked, [2 ** 31 - 1])
-    // Early, as is every timer for a longer delay than it can keep.
+    // Early, like every timer whose delay exceeds the range of setTimeout.
     const [[id, fn]] = pending
     pending.delete(id)
     fn()
@@ -257,7 +258,7 @@ once('the host of this platform asks its timers for no more than they keep', asy
   }
 })
 
-once('time tells when it fires, and nothing when it does so no more', () => {
+once('alarm.time is the next activation, and undefined after the last', () => {
   const { host, scheduler } = world({ host: { start: 7 } })
   let within
   const alarm = after(10, () => { within = alarm.time }, { scheduler })
@@ -270,7 +271,7 @@ once('time tells when it fires, and nothing when it does so no more', () => {
   assert.is(other.time, undefined)
 })
 
-once('a paused scheduler fires nothing; what has become due fires when it resumes', () => {
+once('a paused scheduler fires no alarm, and due alarms fire after resume()', () => {
   const { host, scheduler, log, note } = world()
   at(10, note('first'), { scheduler })
   at(30, note('second'), { scheduler })
@@ -283,7 +284,7 @@ once('a paused scheduler fires nothing; what has become due fires when it resume
   assert.equal(log, [['first', 20], ['second', 30]])
 })
 
-once('without a reference let the process end', () => {
+once('alarms with ref: false let the process exit', () => {
   const { host, scheduler } = world()
   const quiet = every(10, () => {}, { scheduler, ref: false })
   assert.equal(host.timers, [{ time: 10, ref: false }])
@@ -298,7 +299,7 @@ once('without a reference let the process end', () => {
   assert.equal(host.timers, [])
 })
 
-once('inside a job, alarms belong to its scheduler', () => {
+once('alarms set in a job belong to the scheduler of the job', () => {
   const { host, scheduler, log, note } = world()
   scheduler.spawn(function* () {
     after(5, note('after'))
@@ -311,11 +312,11 @@ once('inside a job, alarms belong to its scheduler', () => {
 
 once.run()
 
-// ------------------------------------------------------------------------------------- callbacks that act
+// ----------------------------------------------------------------------------------- actions of callbacks
 
-const acting = suite('callbacks that act')
+const acting = suite('actions of callbacks')
 
-acting('a cancelled alarm does not fire; cancel tells whether it would have', () => {
+acting('a cancelled alarm does not fire, and cancel() returns whether it was pending', () => {
   const { host, scheduler, log, note } = world()
   const alarm = after(10, note('cancelled'), { scheduler })
   const fired = after(5, note('fired'), { scheduler })
@@ -326,7 +327,7 @@ acting('a cancelled alarm does not fire; cancel tells whether it would have', ()
   assert.is(fired.cancel(), false)
 })
 
-acting('one may cancel others, those due at the same time too, and itself in vain', () => {
+acting('an alarm can cancel others, even with the same time, but not itself', () => {
   const { host, scheduler, log, note } = world()
   const results = []
   const alarms = {
@@ -344,7 +345,7 @@ acting('one may cancel others, those due at the same time too, and itself in vai
   assert.equal(results, [false, false, true, true, false])
 })
 
-acting('one may create others: those already due follow at once, in order', () => {
+acting('an alarm can create others, and those already due fire immediately, in order', () => {
   const { host, scheduler, log, note } = world()
   at(10, () => {
     note('first')()
@@ -361,7 +362,7 @@ acting('one may create others: those already due follow at once, in order', () =
   ])
 })
 
-acting('one that sets itself anew without delay keeps neither jobs nor the page from going on', () => {
+acting('an alarm that sets itself again without delay blocks neither jobs nor the page', () => {
   const { host, scheduler, log } = world({ round: 5, host: { turn: 1 } })
   const job = scheduler.spawn(execute(host, 20))
   let fired = 0
@@ -377,7 +378,7 @@ acting('one that sets itself anew without delay keeps neither jobs nor the page 
   assert.ok(fired > 20)
 })
 
-acting('a callback that throws disturbs nobody, and is reported', () => {
+acting('a callback that throws is reported and affects no other alarm or job', () => {
   const onError = (error, job) => { log.push([error.message, job]) }
   const { host, scheduler, log, note } = world({ onError })
   at(10, note('before'), { scheduler })
@@ -393,7 +394,7 @@ acting('a callback that throws disturbs nobody, and is reported', () => {
   assert.is(scheduler.stats().busy, 20)
 })
 
-acting('a callback that keeps the thread is told by its name', () => {
+acting('a slow callback is reported as a stall with its name', () => {
   const told = []
   const { host, scheduler } = world({ slice: 1, onStall: ({ name }, ms) => { told.push(`${name} ${ms}`) } })
   const slow = () => host.advance(2)
@@ -404,7 +405,7 @@ acting('a callback that keeps the thread is told by its name', () => {
   assert.equal(told, ['alarm slow 2', 'alarm 3', 'alarm slow 2'])
 })
 
-acting('without onError, its error goes where the host reports errors', () => {
+acting('without onError the host reports the error of a callback', () => {
   const { host, scheduler } = world()
   const error = new Error('thrown')
   after(1, () => { throw error }, { scheduler })
@@ -412,7 +413,7 @@ acting('without onError, its error goes where the host reports errors', () => {
   assert.equal(host.errors, [error])
 })
 
-acting('one may spawn, cancel and finish the work of jobs', () => {
+acting('an alarm can spawn and cancel jobs', () => {
   const { host, scheduler, trace } = world()
   const endless = scheduler.spawn(execute(host, 1000), { name: 'endless' })
   at(2, () => { scheduler.spawn(execute(host, 2), { name: 'urgent', priority: 1 }) }, { scheduler })
@@ -426,7 +427,7 @@ acting('one may spawn, cancel and finish the work of jobs', () => {
   `)
 })
 
-acting('run outside jobs, between the budgets of whoever runs', () => {
+acting('alarm callbacks run outside jobs, between the budgets of the running job', () => {
   const { host, scheduler, log } = world({ budget: 2 })
   scheduler.spawn(execute(host, 6), { name: 'job' })
   every(3, () => log.push(`${host.time} ${scheduler.current}`), { scheduler, ref: false })
@@ -434,7 +435,7 @@ acting('run outside jobs, between the budgets of whoever runs', () => {
   assert.equal(log, ['4 null', '6 null'])
 })
 
-acting('may pause the scheduler: then nothing runs before it is resumed', () => {
+acting('an alarm can pause the scheduler, and no job runs before it is resumed', () => {
   const { host, scheduler, log } = world()
   after(5, () => scheduler.pause(), { scheduler })
   scheduler.spawn(function* () {
@@ -450,10 +451,10 @@ acting('may pause the scheduler: then nothing runs before it is resumed', () => 
   assert.equal(log, ['alarm', 10, 10])
 })
 
-acting('may pause the scheduler between two rounds: the job that ran then runs no more', () => {
+acting('an alarm between two rounds can pause the scheduler, and the job stays preempted', () => {
   const { host, scheduler } = world({ host: { turn: 1 }, round: 2 })
   const job = scheduler.spawn(execute(host, 10))
-  after(3.5, () => scheduler.pause(), { scheduler }) // falls into the turn of the event loop
+  after(3.5, () => scheduler.pause(), { scheduler }) // fires during the turn of the event loop
   host.run({ until: 20 })
   assert.is(job.cost, 2)
 })
@@ -485,7 +486,7 @@ releasing('a Task, a generator function and an async function are released as jo
   `)
 })
 
-releasing('any other function is a callback, and no job', () => {
+releasing('any other function is a callback and releases no job', () => {
   const { host, scheduler } = world()
   after(1, () => {}, { scheduler })
   after(1, function () {}, { scheduler })
@@ -502,7 +503,7 @@ releasing('a bound generator function is still a job', () => {
   assert.equal(log, ['bound'])
 })
 
-releasing('their deadline counts from the alarm\'s time, however late that was noticed', () => {
+releasing('the deadline counts from the time of the alarm, even if it fires late', () => {
   const { host, scheduler, log } = world({ policy: edf })
   const work = function* () {
     const { release, deadline, absoluteDeadline, started } = scheduler.current
@@ -514,7 +515,7 @@ releasing('their deadline counts from the alarm\'s time, however late that was n
   assert.equal(log, [{ release: 2, deadline: 30, absoluteDeadline: 32, started: 7 }])
 })
 
-releasing('they are scheduled by their deadlines and priorities', () => {
+releasing('jobs of alarms are scheduled by their deadlines and priorities', () => {
   const { host, scheduler, trace } = world({ policy: edf })
   scheduler.spawn(execute(host, 6), { name: 'long', deadline: 20 })
   const work = function* () { yield* execute(host, 2) }
@@ -530,7 +531,7 @@ releasing('they are scheduled by their deadlines and priorities', () => {
   `)
 })
 
-releasing('options come before the parameters of a task, which are read at each release', () => {
+releasing('options override the parameters of a task, which are read at each release', () => {
   const { host, scheduler, log } = world()
   const task = new Task(function* () {
     const { job = scheduler.current } = {}
@@ -542,7 +543,7 @@ releasing('options come before the parameters of a task, which are read at each 
   assert.equal(log, [[true, 'own', 1, 30], [true, 'own', 2, 30]])
 })
 
-releasing('a task is released on its own scheduler, unless the options name one', () => {
+releasing('a task is released on its own scheduler, unless the options specify another', () => {
   const own = world()
   const other = world()
   const task = new Task(function* () {}, { scheduler: own.scheduler })
@@ -554,7 +555,7 @@ releasing('a task is released on its own scheduler, unless the options name one'
   assert.equal([own.host.time, other.host.time], [5, 6])
 })
 
-releasing('a method of a derived task has its task for `this`', () => {
+releasing('the run method of a derived task is called on the task', () => {
   const { host, scheduler, log } = world()
   class Counter extends Task {
     *run() {
@@ -568,7 +569,7 @@ releasing('a method of a derived task has its task for `this`', () => {
   assert.equal(log, [1, 2, 3])
 })
 
-releasing('a task that has become invalid is reported at its release, and does no harm', () => {
+releasing('a task that has become invalid is reported at its release and affects no alarm', () => {
   const { host, scheduler, note, log } = world()
   const task = new Task(function* () {})
   after(5, task, { scheduler })
@@ -579,7 +580,7 @@ releasing('a task that has become invalid is reported at its release, and does n
   assert.equal(log, [['next', 5]])
 })
 
-releasing('a failure of such a job is that of the job', () => {
+releasing('a failure of a job from an alarm is reported with the job', () => {
   const onError = (error, job) => { log.push([error.message, job?.name]) }
   const { host, scheduler, log } = world({ onError })
   after(5, function* failing() { throw new Error('failed') }, { scheduler })
@@ -593,7 +594,7 @@ releasing.run()
 
 const repeating = suite('every')
 
-repeating('fires at multiples of its period from now, or from its phase', () => {
+repeating('every() fires at multiples of its period from now, or from its phase', () => {
   const { host, scheduler, log } = world({ host: { start: 5 } })
   every(10, time => { log.push(['period', time, host.time]) }, { scheduler, count: 3 })
   every(10, time => { log.push(['phase', time, host.time]) }, { scheduler, phase: 2.5, count: 2 })
@@ -605,7 +606,7 @@ repeating('fires at multiples of its period from now, or from its phase', () => 
   ])
 })
 
-repeating('ends after count, and keeps nothing alive then', () => {
+repeating('every() ends after count activations and keeps no timer', () => {
   const { host, scheduler, log, note } = world()
   const alarm = every(10, note('fired'), { scheduler, count: 3 })
   host.run()
@@ -615,7 +616,7 @@ repeating('ends after count, and keeps nothing alive then', () => {
   assert.equal(host.timers, [])
 })
 
-repeating('goes on until it is cancelled, which it may do itself', () => {
+repeating('every() repeats until it is cancelled, even by its own callback', () => {
   const { host, scheduler, log, note } = world()
   const alarm = every(10, () => {
     note(alarm.time)()
@@ -625,7 +626,7 @@ repeating('goes on until it is cancelled, which it may do itself', () => {
   assert.equal(log, [[20, 10], [30, 20], [40, 30], [50, 40]])
 })
 
-repeating('24 hours of 10 ms beside a job: 8,640,000 times, all exact, without drift', () => {
+repeating('24 hours of 10 ms next to a job: 8,640,000 exact activations without drift', () => {
   const { host, scheduler, trace } = world({ host: { start: 3.25 } })
   trace.stop()
   let fired = 0
@@ -635,7 +636,7 @@ repeating('24 hours of 10 ms beside a job: 8,640,000 times, all exact, without d
     if (time !== 3.25 + fired * 10 && first < 0) first = fired
   }, { scheduler })
   const day = 24 * HOUR
-  // It is late each time, by 7 ms, or by 3.
+  // Each activation is late, by 7 or 3 ms.
   scheduler.spawn(function* () {
     while (host.time < day) {
       host.advance(fired % 2 ? 3 : 7)
@@ -648,7 +649,7 @@ repeating('24 hours of 10 ms beside a job: 8,640,000 times, all exact, without d
   assert.is(alarm.time, 3.25 + day)
 })
 
-repeating('a period that is no binary fraction does not drift either', () => {
+repeating('a period that is not a binary fraction does not drift', () => {
   for (const period of [1000 / 60, 0.1, 1 / 3, 44.1]) {
     const start = 12.7
     const { host, scheduler, trace } = world({ host: { start, turn: 0.01, early: 0.2 } })
@@ -665,7 +666,7 @@ repeating('a period that is no binary fraction does not drift either', () => {
   }
 })
 
-repeating('a coarse clock and early timers do not make it early, nor make it drift', () => {
+repeating('every() is never early and does not drift with a coarse clock and early timers', () => {
   const { host, scheduler, trace } = world({ host: { start: 0.6, resolution: 1, early: 1 } })
   trace.stop()
   const passed = []
@@ -675,7 +676,7 @@ repeating('a coarse clock and early timers do not make it early, nor make it dri
   assert.equal(passed, Array.from({ length: 1000 }, (_, index) => [(index + 1) * 2.5, true]))
 })
 
-repeating('the page slept for an hour: by default it fires once, for the latest time, and goes on', () => {
+repeating('after an hour of sleep, every() fires once for the latest time and continues', () => {
   const { host, scheduler, log } = world()
   every(10, time => { log.push([time, host.time]) }, { scheduler, phase: 4 })
   host.run({ until: 20 })
@@ -687,7 +688,7 @@ repeating('the page slept for an hour: by default it fires once, for the latest 
   ])
 })
 
-repeating('the page slept for an hour: to catch up with all, it fires for each, in order', () => {
+repeating('after an hour of sleep, catchUp: \'all\' fires for each time, in order', () => {
   const { host, scheduler } = world()
   const times = []
   every(10, time => { times.push(time) }, { scheduler, catchUp: 'all' })
@@ -700,7 +701,7 @@ repeating('the page slept for an hour: to catch up with all, it fires for each, 
 })
 
 for (const [what, work] of [['a callback', host => () => { host.advance(0.01) }], ['a job', host => function* () { host.advance(0.01) }]]) {
-  repeating(`after eight hours of sleep, catching up with all keeps every round within its bound, and jobs go on: ${what}`, () => {
+  repeating(`after 8 hours of sleep, catchUp: 'all' keeps rounds within their limit: ${what}`, () => {
     const { host, scheduler } = world({ slice: 1, round: 5, budget: 'auto' })
     let fired = 0
     every(1000, what === 'a job' ? function* () {
@@ -718,13 +719,13 @@ for (const [what, work] of [['a callback', host => () => { host.advance(0.01) }]
     host.run({ until: 8 * HOUR + 5000 })
     assert.is(fired, 8 * 3600 + 5)
     assert.is(other.state, 'done')
-    // A round, the slice of what was due that it had begun, and one budget.
+    // A round, the slice of due entries that started in the round, and a budget.
     assert.ok(Math.max(...rounds) <= 5 + 1 + 0.1 + 0.01, `the longest took ${Math.max(...rounds)} ms`)
     assert.ok(other.finished < 8 * HOUR + 300, `it ended ${other.finished - 8 * HOUR} ms after the sleep`)
   })
 }
 
-repeating('a time that has just come counts as the latest, one that is still to come does not', () => {
+repeating('the latest time after a sleep may be now, but is never in the future', () => {
   for (const [slept, latest] of [[39.999, 30], [40, 40], [40.001, 40]]) {
     const { host, scheduler, log } = world()
     every(10, time => { log.push(time) }, { scheduler, count: 2 })
@@ -734,7 +735,7 @@ repeating('a time that has just come counts as the latest, one that is still to 
   }
 })
 
-repeating('rounding never makes it fire for a time that is still to come, nor twice for one', () => {
+repeating('despite rounding, every() never fires early or twice for one time', () => {
   for (const period of [0.1, 0.7, 1 / 3, 1000 / 60]) {
     const { host, scheduler } = world()
     let clock = 0.3
@@ -758,7 +759,7 @@ repeating('rounding never makes it fire for a time that is still to come, nor tw
   }
 })
 
-repeating('count is how often it fires, however many times passed while the page slept', () => {
+repeating('count limits the activations, however many times passed while the page slept', () => {
   const { host, scheduler, log } = world()
   every(10, time => { log.push(time) }, { scheduler, count: 3 })
   host.advance(1000)
@@ -766,7 +767,7 @@ repeating('count is how often it fires, however many times passed while the page
   assert.equal(log, [1000, 1010, 1020])
 })
 
-repeating('its jobs are released with their own times, also those that it catches up with', () => {
+repeating('jobs of every() are released at their activation times, also in catch-up', () => {
   const { host, scheduler, log } = world({ policy: edf })
   every(10, function* () {
     log.push([scheduler.current.release, scheduler.current.absoluteDeadline, host.time])
@@ -776,7 +777,7 @@ repeating('its jobs are released with their own times, also those that it catche
   assert.equal(log, [[10, 18, 35], [20, 28, 35], [30, 38, 35], [40, 48, 40]])
 })
 
-repeating('a job of it is released whether or not the last one has ended', () => {
+repeating('every() releases a job even if the previous job has not ended', () => {
   const { host, scheduler, log } = world()
   every(10, function* () {
     yield* execute(host, 25)
@@ -799,7 +800,7 @@ const makers = {
 }
 
 for (const [name, make] of Object.entries(makers)) {
-  ending(`${name}: aborting the signal cancels it`, () => {
+  ending(`${name}: aborting the signal cancels the alarm`, () => {
     const { host, scheduler, log, note } = world()
     const controller = new AbortController()
     const alarm = make(note('fired'), { scheduler, signal: controller.signal })
@@ -813,7 +814,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.equal(host.timers, [])
   })
 
-  ending(`${name}: with a signal that is aborted already it never fires`, () => {
+  ending(`${name}: with a signal that is already aborted, the alarm never fires`, () => {
     const { host, scheduler, log, note } = world()
     const signal = AbortSignal.abort()
     const alarm = make(note('fired'), { scheduler, signal })
@@ -823,7 +824,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.equal(log, [])
   })
 
-  ending(`${name}: the signal's listener goes when it has fired for the last time, or is cancelled`, () => {
+  ending(`${name}: the abort listener is removed after the last activation or cancel()`, () => {
     const { host, scheduler } = world()
     const { signal } = new AbortController()
     make(() => {}, { scheduler, signal })
@@ -836,7 +837,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.is(abortListeners(signal), 0)
   })
 
-  ending(`${name}: the listener of its signal is internal, so adopted pages call it unmodified`, () => {
+  ending(`${name}: the abort listener is internal, so adopted pages call it unmodified`, () => {
     const { scheduler } = world()
     const { signal } = new AbortController()
     const added = []
@@ -845,7 +846,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.equal(added, [['abort', true]])
   })
 
-  ending(`${name}: the signal may be aborted by its callback, or by that of another due with it`, () => {
+  ending(`${name}: the callback, or another with the same time, may abort the signal`, () => {
     const { host, scheduler, log, note } = world()
     const controller = new AbortController()
     at(10, () => { controller.abort() }, { scheduler })
@@ -856,7 +857,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.equal(log, [['once', 10]])
   })
 
-  ending(`${name}: the signal does not reach the jobs that it has released`, () => {
+  ending(`${name}: the signal does not affect jobs that the alarm has released`, () => {
     const { host, scheduler } = world()
     const controller = new AbortController()
     make(function* () { yield* execute(host, 5) }, { scheduler, signal: controller.signal })
@@ -865,7 +866,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.is(scheduler.stats().busy, 5)
   })
 
-  ending(`${name}: without ref no timer keeps the process alive, with it every one does`, () => {
+  ending(`${name}: only alarms with ref: false leave the host timer unreferenced`, () => {
     const { host, scheduler } = world()
     const refs = () => host.timers.map(({ ref }) => ref)
     const idle = make(() => {}, { scheduler, ref: false })
@@ -880,7 +881,7 @@ for (const [name, make] of Object.entries(makers)) {
   })
 }
 
-ending('a process ends although alarms without ref wait, and not before one with ref has fired', () => {
+ending('a process exits while alarms with ref: false wait, but not before other alarms', () => {
   const module = new URL('../../alarms.mjs', import.meta.url).href
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', `
     import { after, at, every } from ${JSON.stringify(module)}

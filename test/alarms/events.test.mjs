@@ -17,7 +17,7 @@ const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round'
 const window = new Window()
 const { document } = window
 
-/** A button in a form in the page. */
+/** Creates a button in a form in the page. */
 function page() {
   document.body.innerHTML = '<form><button type="button">press</button></form>'
   return {
@@ -26,14 +26,14 @@ function page() {
   }
 }
 
-/** An event of the page, that happened at `time`. */
+/** Creates an event of the page with the time stamp `time`. */
 function event(type, time, options = {}) {
   const made = new window.Event(type, { bubbles: true, cancelable: true, ...options })
   if (time !== undefined) Object.defineProperty(made, 'timeStamp', { value: time })
   return /** @type {any} */ (made)
 }
 
-/** What is asked of an event target, in order. */
+/** Records the calls of an event target, in order. */
 function watched(target) {
   const calls = []
   for (const name of ['addEventListener', 'removeEventListener']) {
@@ -46,7 +46,7 @@ function watched(target) {
   return calls
 }
 
-/** Clicks at 0, 1, 2 and 3, each of which is handled for 4 ms. */
+/** Clicks at 0, 1, 2 and 3 ms. Each click is handled for 4 ms. */
 function clicks(options) {
   const made = world({ slice: Infinity })
   const { host, scheduler } = made
@@ -57,11 +57,11 @@ function clicks(options) {
   return { ...made, handling }
 }
 
-// ------------------------------------------------------------------------------------ from event to job
+// -------------------------------------------------------------------------------------- jobs for events
 
 const handling = suite('on')
 
-handling('an event becomes a job that gets it', () => {
+handling('an event releases a job with the event as its argument', () => {
   const { host, scheduler, trace, log } = world()
   const { button } = page()
   on(button, 'click', function* clicked(event) {
@@ -81,7 +81,7 @@ handling('an event becomes a job that gets it', () => {
   assert.is(scheduler.stats().jobs, 1)
 })
 
-handling('it is released when the event happened: the time it queued counts against the deadline', () => {
+handling('the release is the time of the event, so the deadline includes its queueing', () => {
   const { host, scheduler, log } = world({ onMiss: ({ name }) => { log.push([name, 'missed']) } })
   const { button } = page()
   on(button, 'click', function* ({ timeStamp }) {
@@ -96,7 +96,7 @@ handling('it is released when the event happened: the time it queued counts agai
   assert.equal(log, [['click', 'missed'], [40, 40, 60, 50], [50, 50, 70, 50], [12.5, 12.5, 32.5, 50]])
 })
 
-handling('a time stamp that counts from the epoch is converted', () => {
+handling('a time stamp that counts from the epoch is converted to the clock of the host', () => {
   const { host, log } = world({ host: { start: 1000 } })
   const { button } = page()
   const { eventTime } = defaultHost()
@@ -108,7 +108,7 @@ handling('a time stamp that counts from the epoch is converted', () => {
   assert.equal(log, [700, 800])
 })
 
-handling('without the host\'s word on event times, the time stamp counts', () => {
+handling('without host.eventTime the time stamp is the release', () => {
   const { host, log } = world({ host: { start: 1000 } })
   const { button } = page()
   const scheduler = new Scheduler({ host: { ...host, eventTime: undefined } })
@@ -118,7 +118,7 @@ handling('without the host\'s word on event times, the time stamp counts', () =>
   assert.equal(log, [700])
 })
 
-handling('a time stamp that is none, or that is still to come, is replaced by now', () => {
+handling('an invalid or future time stamp is replaced by the current time', () => {
   const { host, scheduler, log } = world({ host: { start: 100 } })
   const { button } = page()
   on(button, 'click', function* () { log.push(scheduler.current.release) }, { scheduler })
@@ -127,7 +127,7 @@ handling('a time stamp that is none, or that is still to come, is replaced by no
   assert.equal(log, [100, 100, 100, 100, 100])
 })
 
-handling('the real events of a page have times on the clock of this platform', async () => {
+handling('events of a real page have times on the clock of the default host', async () => {
   const scheduler = new Scheduler()
   const { button } = page()
   const before = performance.now()
@@ -139,7 +139,7 @@ handling('the real events of a page have times on the clock of this platform', a
   assert.ok(release >= before && release <= performance.now())
 })
 
-handling('jobs of several handlers run in the order of the policy, not of registration', () => {
+handling('jobs of several handlers run in the order of the policy', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   for (const priority of [1, 3, 2, 3]) {
@@ -150,7 +150,7 @@ handling('jobs of several handlers run in the order of the policy, not of regist
   assert.equal(log, [3, 3, 2, 1])
 })
 
-handling('an event that comes between two rounds preempts less eligible jobs', () => {
+handling('an event between two rounds preempts jobs of lower rank', () => {
   const { host, scheduler, trace } = world({ round: 5 })
   const { button } = page()
   on(button, 'click', function* click() { yield* execute(host, 2) }, { scheduler, priority: 1 })
@@ -188,7 +188,7 @@ handling('skip loses events while a job runs, restart cancels the job, queue run
   assert.equal(ends('queue'), [0, 4, 8, 12, 16])
 })
 
-handling('async handlers get the event alone, tasks are `this`', async () => {
+handling('async handlers receive only the event, and a task is the this of its run', async () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   on(button, 'click', async (...args) => {
@@ -204,7 +204,7 @@ handling('async handlers get the event alone, tasks are `this`', async () => {
   assert.equal(log, [['async', true, 1, 'click'], ['task', true, 'click'], ['function', 'click']])
 })
 
-handling('a job that fails is reported, and harms no other handler', () => {
+handling('a job that fails is reported and affects no other handler', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   on(button, 'click', function* () { throw new Error('failed') }, { scheduler })
@@ -214,7 +214,7 @@ handling('a job that fails is reported, and harms no other handler', () => {
   assert.equal([host.errors.map(String), log], [['Error: failed'], ['other']])
 })
 
-handling('while the scheduler is paused events wait, and keep their times', () => {
+handling('while the scheduler is paused, events wait and keep their times', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   on(button, 'click', function* () { log.push([scheduler.current.release, host.time]) }, { scheduler })
@@ -228,7 +228,7 @@ handling('while the scheduler is paused events wait, and keep their times', () =
   assert.equal(log, [[8, 30]])
 })
 
-handling('anything that has listeners is a target', async () => {
+handling('every object with event listeners is accepted as a target', async () => {
   const { host, scheduler, log } = world()
   const { port1, port2 } = new MessageChannel()
   const node = new EventTarget()
@@ -252,7 +252,7 @@ handling.run()
 
 const before = suite('before')
 
-before('it runs in the listener itself, where preventDefault still has an effect', () => {
+before('before() runs in the listener, so preventDefault has an effect', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   on(button, 'click', function* ({ defaultPrevented }) { log.push(['job', defaultPrevented]) }, {
@@ -268,7 +268,7 @@ before('it runs in the listener itself, where preventDefault still has an effect
   assert.equal(log, [['before', false, null], ['job', true]])
 })
 
-before('what it returns is handed over instead of the event, unless that is undefined', () => {
+before('the result of before() replaces the event, unless it is undefined', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const clicked = event('click')
@@ -285,7 +285,7 @@ before('what it returns is handed over instead of the event, unless that is unde
   ])
 })
 
-before('it sees the event while that lasts, the job what it picked', () => {
+before('before() can read currentTarget and pick values for the job', () => {
   const { host, scheduler, log } = world()
   const { form, button } = page()
   on(form, 'click', function* (argument) { log.push(argument) }, {
@@ -296,7 +296,7 @@ before('it sees the event while that lasts, the job what it picked', () => {
   assert.equal(log, [[true, true]])
 })
 
-before('when it throws there is no job, the error is reported, and other handlers do not notice', () => {
+before('an error of before() is reported and releases no job of its handler', () => {
   const { host, scheduler, log } = world({ onError: (error, job) => { log.push([error.message, job]) } })
   const { button } = page()
   on(button, 'click', function* () { log.push('job') }, { scheduler, before() { throw new Error('thrown') } })
@@ -306,7 +306,7 @@ before('when it throws there is no job, the error is reported, and other handler
   assert.equal(log, [['thrown', null], 'other'])
 })
 
-before('what keeps the thread for longer than a slice is told by name, outside rounds too', () => {
+before('a before() that outlasts a slice is reported as a stall with its name', () => {
   const told = []
   const { host, scheduler } = world({ slice: 1, onStall: ({ name }, ms) => { told.push(`${name} ${ms}`) } })
   const { button } = page()
@@ -317,7 +317,7 @@ before('what keeps the thread for longer than a slice is told by name, outside r
   assert.equal(told, ['before click slow 3', 'before click 2'])
 })
 
-before('what it takes inside an alarm is charged once', () => {
+before('the time of before() inside an alarm is charged once', () => {
   const { host, scheduler } = world()
   const { button } = page()
   on(button, 'click', () => {}, { scheduler, before: () => host.advance(2) })
@@ -327,7 +327,7 @@ before('what it takes inside an alarm is charged once', () => {
   assert.equal([busy, overhead], [2, 0])
 })
 
-before('a task that has become invalid is reported, and other handlers do not notice', () => {
+before('a task that has become invalid is reported and affects no other handler', () => {
   const { host, scheduler, log } = world({ onError: error => { log.push(error.message) } })
   const { button } = page()
   const task = new Task(function* () { log.push('task') })
@@ -345,7 +345,7 @@ before.run()
 
 const listening = suite('listeners')
 
-listening('handlers of one target and type share a listener, which goes with the last of them', () => {
+listening('handlers of one target and type share a listener, removed with the last handler', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const calls = watched(button)
@@ -372,7 +372,7 @@ listening('handlers of one target and type share a listener, which goes with the
   assert.is(log.at(-1), 'again')
 })
 
-listening('those of another target, type, capture or passive do not', () => {
+listening('handlers that differ in target, type, capture or passive share no listener', () => {
   const { scheduler } = world()
   const { button, form } = page()
   const calls = watched(button)
@@ -394,7 +394,7 @@ listening('those of another target, type, capture or passive do not', () => {
   assert.equal(others, [['addEventListener', 'click', { capture: false }]])
 })
 
-listening('the listener of one scheduler\'s handlers serves those of another', () => {
+listening('handlers of several schedulers share one listener', () => {
   const first = world()
   const second = world()
   const { button } = page()
@@ -409,7 +409,7 @@ listening('the listener of one scheduler\'s handlers serves those of another', (
   assert.equal([second.log, calls.length], [['ran'], 1])
 })
 
-listening('capture comes before bubbling', () => {
+listening('capturing handlers run before bubbling handlers', () => {
   const { host, scheduler, log } = world()
   const { form, button } = page()
   const note = name => ({ scheduler, before: () => { log.push(name) } })
@@ -421,7 +421,7 @@ listening('capture comes before bubbling', () => {
   assert.equal(log, ['capture', 'target', 'bubbling'])
 })
 
-listening('a passive one cannot prevent the default', () => {
+listening('a passive handler cannot prevent the default action', () => {
   const { host, scheduler } = world()
   const { button } = page()
   const prevent = event => { event.preventDefault() }
@@ -432,7 +432,7 @@ listening('a passive one cannot prevent the default', () => {
   host.run()
 })
 
-listening('once: the first event only, even if it comes again at once', () => {
+listening('a handler with once: true gets only the first of nested events', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const handler = on(button, 'click', function* () { log.push('job') }, {
@@ -449,7 +449,7 @@ listening('once: the first event only, even if it comes again at once', () => {
   assert.is(handler.cancel(), false)
 })
 
-listening('cancel ends it, and tells whether it did; jobs released already run', () => {
+listening('cancel() returns whether the handler was active, and released jobs still run', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const handler = on(button, 'click', function* () { log.push('ran') }, { scheduler })
@@ -461,7 +461,7 @@ listening('cancel ends it, and tells whether it did; jobs released already run',
   assert.equal(log, ['ran'])
 })
 
-listening('a handler that is cancelled while the event is handled does not get it, as with listeners', () => {
+listening('a handler cancelled during the dispatch does not get the event', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const note = name => function* () { log.push(name) }
@@ -473,7 +473,7 @@ listening('a handler that is cancelled while the event is handled does not get i
   assert.equal(log, ['first', 'third'])
 })
 
-listening('one that cancels itself and the last other leaves nothing behind', () => {
+listening('a handler that cancels itself and the last other handler removes the listener', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const calls = watched(button)
@@ -492,7 +492,7 @@ listening('one that cancels itself and the last other leaves nothing behind', ()
   assert.equal(calls.map(([name]) => name), ['addEventListener', 'removeEventListener'])
 })
 
-listening('a handler that is added while the event is handled gets the next one', () => {
+listening('a handler added during the dispatch gets the next event', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   on(button, 'click', function* () { log.push('first') }, {
@@ -508,7 +508,7 @@ listening('a handler that is added while the event is handled gets the next one'
   assert.equal(log, ['first', 'second', 'second', 'added'])
 })
 
-listening('the same function may handle twice', () => {
+listening('a function can be registered twice', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const work = function* () { log.push('ran') }
@@ -520,7 +520,7 @@ listening('the same function may handle twice', () => {
   assert.equal(log, ['ran', 'ran', 'ran'])
 })
 
-listening('aborting the signal cancels it, and nothing is left of either', () => {
+listening('aborting the signal cancels the handler and removes all listeners', () => {
   const { host, scheduler, log } = world()
   const { button } = page()
   const calls = watched(button)
@@ -537,7 +537,7 @@ listening('aborting the signal cancels it, and nothing is left of either', () =>
   assert.equal(calls.map(([name]) => name), ['addEventListener', 'removeEventListener'])
 })
 
-listening('the signal\'s listener goes when the handler is cancelled, or has handled its only event', () => {
+listening('the abort listener is removed on cancel() or after the only event', () => {
   const { host, scheduler } = world()
   const { button } = page()
   const { signal } = new AbortController()
@@ -550,7 +550,7 @@ listening('the signal\'s listener goes when the handler is cancelled, or has han
   host.run()
 })
 
-listening('with a signal that is aborted already nothing is listened to', () => {
+listening('with a signal that is already aborted, no listener stays', () => {
   const { scheduler } = world()
   const { button } = page()
   const calls = watched(button)
@@ -575,7 +575,7 @@ listening('a scheduler is not deadlocked while a listener of on() can release jo
   assert.equal(log, ['DeadlockError'])
 })
 
-/** A node whose events are dispatched as a browser does it: the microtasks run after each listener. */
+/** A node that dispatches events like a browser: microtasks run after each listener. */
 class Place {
   #listeners = []
 
@@ -602,7 +602,7 @@ class Place {
   }
 }
 
-/** @param {Place[]} path from the target outwards */
+/** @param {Place[]} path the nodes from the target outwards */
 async function dispatch(path, { bubbles = true } = {}) {
   const event = { type: 'key', timeStamp: 0, bubbles, target: path[0], composedPath: () => path }
   for (const place of path.toReversed()) await place.hear(event, true)
@@ -619,7 +619,7 @@ const kinds = {
 }
 
 for (const [kind, { on: place, target, bubbles = true, capture }] of Object.entries(kinds)) {
-  listening(`the jobs of every event ${kind} run right after its last listener, the most eligible first`, async () => {
+  listening(`jobs of an event ${kind} run right after its last listener`, async () => {
     const { host, scheduler, log } = world({ slice: 5 })
     const places = { window: new Place(), button: new Place() }
     const { addEventListener, removeEventListener } = globalThis
@@ -645,7 +645,7 @@ for (const [kind, { on: place, target, bubbles = true, capture }] of Object.entr
   })
 }
 
-listening('where no window sees them, they run right after what has dispatched the event', async () => {
+listening('without a window on the path, jobs run right after the dispatching code', async () => {
   const { scheduler, log } = world({ slice: 5 })
   const target = new EventTarget()
   on(target, 'note', () => { log.push('job') }, { scheduler })
@@ -664,7 +664,7 @@ listening.run()
 
 const firing = suite('AsyncEvent')
 
-firing('every handler gets the event, as of when it was fired, the most eligible first', () => {
+firing('every handler gets the event with its time of firing, highest rank first', () => {
   const { host, scheduler, trace, log } = world()
   const event = new AsyncEvent({ scheduler })
   for (const [name, priority] of [['low', 1], ['high', 3], ['middle', 2]]) {
@@ -706,7 +706,7 @@ const eligibility = {
 }
 
 for (const [title, [policy, handlers, order]] of Object.entries(eligibility)) {
-  firing(`the order under ${title}; equals in that of registration`, () => {
+  firing(`the order is ${title}, and handlers of equal rank run by registration`, () => {
     const { host, scheduler, log } = world({ policy })
     const event = new AsyncEvent({ scheduler })
     for (const twin of ['', ' too']) {
@@ -718,7 +718,7 @@ for (const [title, [policy, handlers, order]] of Object.entries(eligibility)) {
   })
 }
 
-firing('a task\'s own parameters count, options come before them', () => {
+firing('options of handle() override the parameters of the task', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   class Handler extends Task {
@@ -734,7 +734,7 @@ firing('a task\'s own parameters count, options come before them', () => {
   assert.equal(log, [['c', 0, 'x'], ['b', 3, 'x'], ['other', 'x'], ['a', 1, 'x']])
 })
 
-firing('its jobs are of the task, and named after it', () => {
+firing('the jobs belong to the task and have its name', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   class Handler extends Task {
@@ -749,7 +749,7 @@ firing('its jobs are of the task, and named after it', () => {
   assert.equal(log, [['Handler', true, 30, 2]])
 })
 
-firing('with a thousand less eligible handlers, firing releases one job only', () => {
+firing('with a thousand handlers, fire() releases only the job of the highest rank', () => {
   const { host, scheduler, trace, log } = world({ budget: 'auto' })
   const event = new AsyncEvent({ scheduler })
   const random = seeded(1)
@@ -763,7 +763,7 @@ firing('with a thousand less eligible handlers, firing releases one job only', (
   assert.is(scheduler.stats().jobs, 1000)
 })
 
-firing('the most eligible preempts a job at its next point, others wait for their turn', () => {
+firing('the highest-ranked handler preempts at the next point, and the others wait', () => {
   const { host, scheduler, trace } = world()
   const event = new AsyncEvent({ scheduler })
   event.handle(function* () { yield* execute(host, 1) }, { name: 'urgent', priority: 2 })
@@ -786,7 +786,7 @@ firing('the most eligible preempts a job at its next point, others wait for thei
   `)
 })
 
-firing('events that are fired while others are handled mix by eligibility, each in its own order', () => {
+firing('jobs of overlapping events run by rank, each event in its own order', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   for (const priority of [1, 2, 3]) {
@@ -801,7 +801,7 @@ firing('events that are fired while others are handled mix by eligibility, each 
   assert.equal(log, ['a3', 'a2', 'b3', 'b2', 'a1', 'b1'])
 })
 
-firing('handlers that wait, or fail, hold nobody up', async () => {
+firing('handlers that wait or fail do not delay other handlers', async () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   event.handle(function* () {
@@ -817,7 +817,7 @@ firing('handlers that wait, or fail, hold nobody up', async () => {
   assert.equal(host.errors.map(error => error.message), ['failed', 'failed too'])
 })
 
-firing('async handlers and plain functions get the arguments of fire alone', async () => {
+firing('async handlers and plain functions receive only the arguments of fire()', async () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   event.handle(async (...args) => {
@@ -834,7 +834,7 @@ firing('async handlers and plain functions get the arguments of fire alone', asy
   assert.equal(log, [['along', true, 1, 2], [1, 2], ['task', 'task', 1, 2]])
 })
 
-firing('a cancelled handler gets no event, not even one that was on its way to it', () => {
+firing('a cancelled handler gets no event, not even a fired one', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   const note = name => function* () {
@@ -856,18 +856,18 @@ firing('a cancelled handler gets no event, not even one that was on its way to i
   assert.equal(log.slice(3), ['first', 'last'])
 })
 
-firing('cancelling all of them, on its way, ends the event', () => {
+firing('cancelling all handlers of a fired event ends the event', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   const handlers = [2, 1, 0].map(priority => event.handle(function* () { log.push(priority) }, { priority }))
   event.fire()
   for (const handler of handlers) handler.cancel()
   host.run()
-  // The most eligible had its job already.
+  // The job of the highest-ranked handler was already released.
   assert.equal(log, [2])
 })
 
-firing('a handler that is added meanwhile gets the next event', () => {
+firing('a handler added while an event is handled gets the next event', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   event.handle(function* () {
@@ -882,7 +882,7 @@ firing('a handler that is added meanwhile gets the next event', () => {
   assert.equal(log, ['first', 'first', 'added'])
 })
 
-firing('a job that is cancelled before it started passes the event on', () => {
+firing('a job cancelled before its start passes the event to the next handler', () => {
   const { host, scheduler, trace, log } = world()
   const event = new AsyncEvent({ scheduler })
   for (const name of ['a', 'b', 'c']) {
@@ -903,7 +903,7 @@ firing('a job that is cancelled before it started passes the event on', () => {
   ])
 })
 
-firing('a task that has become invalid is reported, and the event goes on to the next', () => {
+firing('a task that has become invalid is reported, and the next handler gets the event', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   const broken = [2, 1].map(priority => new Task(function* () { log.push('broken') }, { priority }))
@@ -918,7 +918,7 @@ firing('a task that has become invalid is reported, and the event goes on to the
   assert.equal(host.errors.map(error => error.message), [message, message])
 })
 
-firing('handlers with a reservation are released at once, and hold up none when it is depleted', () => {
+firing('handlers with a reservation are released immediately and delay no other handler', () => {
   const { host, scheduler, trace, log } = world()
   const reservation = new Reservation({ scheduler, capacity: 2, period: 100, depleted: 'wait' })
   const event = new AsyncEvent({ scheduler })
@@ -939,7 +939,7 @@ firing('handlers with a reservation are released at once, and hold up none when 
   ])
 })
 
-firing('another policy means another order', () => {
+firing('configure() of another policy changes the order of the handlers', () => {
   const { host, scheduler, log } = world({ policy: fp })
   const event = new AsyncEvent({ scheduler })
   const handlers = [
@@ -960,7 +960,7 @@ firing('another policy means another order', () => {
   assert.equal(log.slice(9), [10, 30])
 })
 
-firing('made in a job, it belongs to its scheduler', () => {
+firing('an event created in a job belongs to the scheduler of the job', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     const event = new AsyncEvent()
@@ -971,7 +971,7 @@ firing('made in a job, it belongs to its scheduler', () => {
   assert.equal(log, ['handled'])
 })
 
-firing('without handlers nothing happens', () => {
+firing('an event without handlers releases no job', () => {
   const { host, scheduler } = world()
   new AsyncEvent({ scheduler }).fire('anything')
   host.run()

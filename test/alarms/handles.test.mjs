@@ -1,4 +1,4 @@
-/** The common parts of alarms.mjs: disposal of handles, waits with a signal, `excess` and `late`. */
+/** Tests of the common parts of alarms.mjs: disposal of handles, waits with a signal, `excess` and `late`. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -42,7 +42,7 @@ function page() {
 }
 
 for (const [name, make] of Object.entries(makers)) {
-  disposal(`${name}: the handle cancels itself at the end of its block`, () => {
+  disposal(`${name}: Symbol.dispose cancels the handle`, () => {
     const made = world({ host: { frame: 16 } })
     const handle = /** @type {any} */ (make(made))
     assert.type(handle[dispose], 'function')
@@ -51,7 +51,7 @@ for (const [name, make] of Object.entries(makers)) {
   })
 }
 
-disposal('Reservation: cancel gives the share of the processor back', () => {
+disposal('cancel() of a reservation returns its share of the processor', () => {
   const { scheduler } = world()
   admit([], { scheduler })
   const reservation = new Reservation({ capacity: 4, period: 5, scheduler })
@@ -73,7 +73,7 @@ const waits = {
 }
 
 for (const [name, make] of Object.entries(waits)) {
-  signals(`${name}: aborting the signal throws its reason, and removes the timer`, async () => {
+  signals(`${name}: aborting the signal throws its reason and removes the timer`, async () => {
     const { host, scheduler, log } = world()
     const controller = new AbortController()
     scheduler.spawn(function* () {
@@ -90,7 +90,7 @@ for (const [name, make] of Object.entries(waits)) {
     assert.equal([host.timers, abortListeners(controller.signal)], [[], 0])
   })
 
-  signals(`${name}: an aborted signal ends the wait before it starts`, () => {
+  signals(`${name}: a signal that is already aborted ends the wait immediately`, () => {
     const { host, scheduler, log } = world()
     scheduler.spawn(function* () {
       try {
@@ -104,7 +104,7 @@ for (const [name, make] of Object.entries(waits)) {
   })
 }
 
-signals('the listener goes when the wait ends by itself', () => {
+signals('the abort listener is removed when the wait ends', () => {
   const { host, scheduler } = world()
   const { signal } = new AbortController()
   scheduler.spawn(function* () { yield sleep(5, { signal }) })
@@ -114,7 +114,7 @@ signals('the listener goes when the wait ends by itself', () => {
   assert.is(abortListeners(signal), 0)
 })
 
-signals('timeout with cancel cancels the job that it waits for', async () => {
+signals('timeout() with cancel: true cancels the job that it waits for', async () => {
   const { host, scheduler, log } = world()
   const slow = scheduler.spawn(execute(host, 20), { name: 'slow' })
   scheduler.spawn(function* () {
@@ -152,7 +152,7 @@ line('queue: the running job inherits the rank of the waiting job', () => {
   `)
 })
 
-line('queue: a waiting job that is cancelled leaves its turn to the next', () => {
+line('queue: a waiting job that is cancelled leaves its place to the next job', () => {
   const { host, scheduler, log } = world()
   const release = sporadic(function* (name) {
     yield* execute(host, 2)
@@ -181,7 +181,7 @@ line('queue: a job that waits for its own successor is a deadlock', () => {
 })
 
 for (const late of /** @type {const} */ (['defer', 'drop'])) {
-  line(`late: ${late} decides about releases that are too early, excess about jobs that overlap`, () => {
+  line(`late: ${late} applies to early releases, excess to overlapping jobs`, () => {
     const { host, scheduler, log } = world()
     const release = sporadic(function* (name) {
       log.push([name, host.time])
@@ -197,7 +197,7 @@ for (const late of /** @type {const} */ (['defer', 'drop'])) {
   })
 }
 
-line('frames with excess latest draws the newest frame after a long job', () => {
+line('frames() with excess: \'latest\' draws the newest frame after a long job', () => {
   const { host, scheduler, log } = world({ host: { frame: 10 }, round: 1 })
   const drawing = frames(function* (time) {
     log.push(time)
@@ -208,7 +208,7 @@ line('frames with excess latest draws the newest frame after a long job', () => 
   assert.ok(log[1] > log[0] + 10 && log[1] <= log[0] + 40, String(log))
 })
 
-line('AsyncEvent with excess skip ignores events while the job runs', () => {
+line('AsyncEvent with excess: \'skip\' ignores events while the job runs', () => {
   const { host, scheduler, log } = world()
   const event = new AsyncEvent({ scheduler })
   event.handle(function* (name) {
@@ -222,7 +222,7 @@ line('AsyncEvent with excess skip ignores events while the job runs', () => {
   assert.equal(log, [['a', 0], ['c', 6]])
 })
 
-line('on with size and latest replaces the waiting event instead of losing the new one', () => {
+line('on() with size: 1 and excess: \'latest\' keeps the newest waiting event', () => {
   const { host, scheduler, log } = world()
   const target = new EventTarget()
   const handling = on(target, 'ping', function* ({ detail }) {
@@ -236,7 +236,7 @@ line('on with size and latest replaces the waiting event instead of losing the n
   assert.equal([log, handling.dropped, handling.waiting], [[[0, 5], [3, 10]], 2, 0])
 })
 
-line('a line of 10,000 waiting events holds one job at a time', () => {
+line('a queue of 10,000 waiting events holds one job at a time', () => {
   const { host, scheduler, trace } = world({ budget: 'auto' })
   trace.stop()
   const target = new EventTarget()

@@ -1,4 +1,4 @@
-/** Handlers of `on`: how many events may wait, and interrupts off and on. */
+/** Tests of the handlers of `on`: the number of waiting events, and interrupts off and on. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { at, on } from '../../alarms.mjs'
@@ -7,7 +7,7 @@ import { executions } from '../support/trace.mjs'
 import { execute } from '../support/virtual-host.mjs'
 import { exactWorld } from '../support/world.mjs'
 
-/** A scheduler that reads its clock at every point and does not rotate, and a target of events. */
+/** A scheduler that reads its clock at every point and does not rotate, and an event target. */
 function world(options = {}) {
   const { host, scheduler, trace } = exactWorld({ round: 1, except: ['round', 'alarm'], ...options })
   const target = new EventTarget()
@@ -21,7 +21,7 @@ function world(options = {}) {
     scheduler,
     trace,
     ping,
-    /** Events at these times, numbered. */
+    /** Dispatches numbered events at these times. */
     pings: (...times) => times.forEach((time, n) => host.after(time, () => { ping(n) })),
     handle: (task, more = {}) => on(target, 'ping', task, { scheduler, ...more }),
     when: (time, act) => at(time, act, { scheduler })
@@ -30,7 +30,7 @@ function world(options = {}) {
 
 const handlers = suite('handlers')
 
-handlers('a handler runs by the reservation that is given; events do not wait for each other', () => {
+handlers('a handler with a reservation runs in it, and its events do not wait in line', () => {
   const { host, scheduler, handle, ping, trace } = world({ slice: 1 })
   assert.is(handle(() => {}).reservation, undefined)
   const reservation = new Reservation({ capacity: 4, period: 10, depleted: 'wait', scheduler })
@@ -45,7 +45,7 @@ handlers('a handler runs by the reservation that is given; events do not wait fo
   assert.equal(spans, [[0, 1], [2, 3], [1, 2], [3, 4]])
 })
 
-handlers('size bounds how many events wait; further events are lost and counted', () => {
+handlers('size limits the waiting events, and further events are dropped and counted', () => {
   const { host, handle, ping } = world()
   const seen = []
   const handling = handle(function* ({ detail }) {
@@ -53,7 +53,7 @@ handlers('size bounds how many events wait; further events are lost and counted'
     yield* execute(host, 1)
   }, { size: 2 })
   for (let n = 0; n < 6; n++) ping(n)
-  // The first is under way.
+  // The first event is being handled.
   assert.equal([handling.waiting, handling.dropped], [2, 3])
   host.run()
   ping(6)
@@ -62,7 +62,7 @@ handlers('size bounds how many events wait; further events are lost and counted'
   assert.equal([handling.waiting, handling.dropped], [0, 3])
 })
 
-handlers('cancel loses the events that wait', () => {
+handlers('cancel() drops the waiting events', () => {
   const { host, handle, ping, when } = world()
   const seen = []
   const handling = handle(function* ({ detail }) {
@@ -78,7 +78,7 @@ handlers('cancel loses the events that wait', () => {
   assert.equal(seen, [[0, 3]])
 })
 
-handlers('noInterrupts holds events back; interrupts handles them in order, as of their times', () => {
+handlers('noInterrupts() holds events back until interrupts(), with their times and order', () => {
   const { host, scheduler, handle, pings, when } = world()
   const seen = []
   const handling = handle(function* ({ detail }) {
@@ -93,7 +93,7 @@ handlers('noInterrupts holds events back; interrupts handles them in order, as o
   assert.equal(seen, [[0, 0, 0], [1, 2, 5], [2, 3, 6], [3, 6, 7]])
 })
 
-handlers('noInterrupts with drop loses events and counts them', () => {
+handlers('noInterrupts({ drop: true }) drops events and counts them', () => {
   const { host, handle, ping } = world()
   const seen = []
   const handling = handle(({ detail }) => { seen.push(detail) })

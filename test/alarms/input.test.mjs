@@ -13,7 +13,7 @@ import {
 } from '../support/refusals.mjs'
 import { abortListeners } from '../support/world.mjs'
 
-// What is to happen after an infinite time, or at one, never happens.
+// An alarm with an infinite delay, or at an infinite time, never fires.
 const DELAY = NOT_NEGATIVE
 const WHEN = { wants: 'a number > -Infinity', takes: value => isNumber(value) && value > -Infinity, range: true }
 const AWAITED = { wants: 'a promise, a job or a waitable', takes: value => value instanceof Promise }
@@ -121,24 +121,24 @@ testCalls({
   }
 })
 
-// ------------------------------------------------------------------------------ what only some calls have
+// ----------------------------------------------------------------------------------- checks of single calls
 
-const wrong = suite('what only some calls have')
+const wrong = suite('checks of single calls')
 
-wrong('periodic: without a period of its own, or its task\'s, there is none', () => {
+wrong('periodic() throws without a period in the options or the task', () => {
   const here = world()
   const message = 'period must be a finite number > 0, got'
   assertRefusal(here, () => periodic(generate), TypeError, `${message} undefined`)
   assertRefusal(here, () => periodic(new Task(generate)), RangeError, `${message} Infinity`)
 })
 
-wrong('sporadic: without options, each call releases a job', () => {
+wrong('sporadic() without options releases a job at each call', () => {
   const { scheduler } = world()
   const release = sporadic(generate, { scheduler })
   assert.equal([release(), release()].map(job => job?.state), ['ready', 'ready'])
 })
 
-wrong('count is a whole number, or none', () => {
+wrong('count is a positive integer or Infinity', () => {
   for (const count of [1, 7, 2 ** 53 - 1, Infinity]) {
     const { scheduler } = world()
     every(5, () => {}, { scheduler, count })
@@ -146,7 +146,7 @@ wrong('count is a whole number, or none', () => {
   }
 })
 
-wrong('what is at the edge of a range is taken', () => {
+wrong('values at the edge of a range are accepted', () => {
   const { scheduler } = world()
   for (const ms of [0, -0, Number.MIN_VALUE, 1e300]) {
     after(ms, () => {}, { scheduler })
@@ -175,12 +175,12 @@ wrong('required parameters have no default', () => {
   }
 })
 
-wrong('timeout: a generator is nothing to wait for', () => {
+wrong('timeout() rejects a generator', () => {
   assertRefusal(world(), () => timeout(5, generate()), TypeError,
     `awaited must be a promise, a job or a waitable, got an object (${generate().constructor.name})`)
 })
 
-wrong('timeout: jobs, promises, thenables and waitables are', () => {
+wrong('timeout() accepts jobs, promises, thenables and waitables', () => {
   const { scheduler } = world()
   for (const awaited of [
     scheduler.spawn(generate), Promise.resolve(), { then() {} }, sleep(1), timeout(1, sleep(1))
@@ -189,7 +189,7 @@ wrong('timeout: jobs, promises, thenables and waitables are', () => {
   }
 })
 
-wrong('frames: there must be some', () => {
+wrong('frames() throws on a host without animation frames', () => {
   const { host, signal } = world()
   const scheduler = new Scheduler({ host: { ...host, frame: undefined } })
   const error = errorOf(() => frames(generate, { scheduler, signal }))
@@ -198,7 +198,7 @@ wrong('frames: there must be some', () => {
   assert.is(abortListeners(signal), 0)
 })
 
-wrong('on: a target must have both, what adds a listener and what removes it', () => {
+wrong('on() throws if the target cannot both add and remove listeners', () => {
   const listener = () => {}
   for (const target of [{ addEventListener: listener }, { removeEventListener: listener }]) {
     assertRefusal(world(), () => on(/** @type {any} */ (target), 'ping', generate), TypeError,
@@ -206,17 +206,17 @@ wrong('on: a target must have both, what adds a listener and what removes it', (
   }
 })
 
-wrong('on: what the target throws comes out, and nothing is left', () => {
+wrong('an error of addEventListener is thrown, and no handler is left', () => {
   const here = world()
   const target = { addEventListener: throws, removeEventListener() {} }
   assertRefusal(here, () => on(target, 'ping', generate, given(here)), Error, 'user code was run')
-  // The listener that failed is not taken for one that is there.
+  // A failed addEventListener does not count as an active listener.
   target.addEventListener = () => { target.added = true }
   on(target, 'ping', generate, given(here))
   assert.ok(target.added)
 })
 
-wrong('on: options of interrupt are unknown', () => {
+wrong('on() rejects the options of interrupt()', () => {
   const { io } = world()
   const options = { capacity: 2, kind: 'sporadic', depleted: 'wait', io, bottomHalf: generate }
   for (const [name, value] of Object.entries(options)) {
@@ -227,7 +227,7 @@ wrong('on: options of interrupt are unknown', () => {
   }
 })
 
-wrong('AsyncEvent.handle: the scheduler can be no other than the event\'s', () => {
+wrong('AsyncEvent.handle() rejects a scheduler other than the event\'s', () => {
   const here = world()
   const { scheduler } = world()
   const message = 'scheduler must be that of the event'
@@ -235,12 +235,12 @@ wrong('AsyncEvent.handle: the scheduler can be no other than the event\'s', () =
   assertRefusal(here, () => here.event.handle(new Task(generate, { scheduler })), TypeError, message)
 })
 
-wrong('alarms are made by after, at and every only', () => {
+wrong('new Alarm() throws', () => {
   const make = () => new /** @type {any} */ (Alarm)()
   assertRefusal(world(), make, TypeError, 'alarms are made by after(), at() and every()')
 })
 
-wrong('nextPeriod: takes nothing, and does nothing until it is yielded', () => {
+wrong('nextPeriod() has no effect until it is yielded', () => {
   const here = world()
   const before = here.traces()
   nextPeriod()

@@ -1,4 +1,4 @@
-/** events(): a queue of events for jobs and async code. */
+/** Tests of events(): a queue of events for jobs and async code. */
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -23,7 +23,7 @@ const detailOf = (/** @type {any} */ event) => event.detail
 
 const queues = suite('events')
 
-queues('a job that yields the queue gets one event at a time, in order', () => {
+queues('a job that yields the queue receives one event at a time, in order', () => {
   const { host, scheduler, log, target, pings } = world()
   const queue = events(target, 'ping')
   scheduler.spawn(function* () {
@@ -35,7 +35,7 @@ queues('a job that yields the queue gets one event at a time, in order', () => {
   assert.equal(log, [[0, 1], [1, 1], [2, 2], [3, 4]])
 })
 
-queues('each event goes to one waiting job, the most eligible first', () => {
+queues('each event goes to one waiting job, highest rank first', () => {
   const { host, scheduler, log, target, pings } = world()
   const queue = events(target, 'ping')
   for (const priority of [1, 3, 2]) {
@@ -57,7 +57,7 @@ queues('an event that wakes a job runs it in the same task, after the last liste
   assert.equal(log, ['listener done', 'event'])
 })
 
-queues('async code iterates until cancel, and loses the listener by break', async () => {
+queues('for await receives events, and break removes the listener', async () => {
   const { log, target, ping, listening } = world()
   const queue = events(target, 'ping')
   for (const detail of ['a', 'b', 'c']) ping(detail)
@@ -78,7 +78,7 @@ queues('async code iterates until cancel, and loses the listener by break', asyn
   assert.equal([log, listening()], [['a', 'b', 'd'], 0])
 })
 
-queues('await gives the next event', async () => {
+queues('await returns the next event', async () => {
   const { target, ping } = world()
   const queue = events(target, 'ping')
   ping(1)
@@ -90,7 +90,7 @@ queues('await gives the next event', async () => {
   assert.is(await third, event, 'a waitable repeats its outcome')
 })
 
-queues('size and overflow: block and drop lose the new event, slide the oldest', () => {
+queues('a full queue with block or drop loses the new event, with slide the oldest', () => {
   const cases = /** @type {const} */ ([['block', [0, 1]], ['drop', [0, 1]], ['slide', [3, 4]]])
   for (const [overflow, kept] of cases) {
     const { host, scheduler, log, target, ping } = world()
@@ -103,7 +103,7 @@ queues('size and overflow: block and drop lose the new event, slide the oldest',
   }
 })
 
-queues('with size 0, only a waiting job gets an event', () => {
+queues('a queue of size 0 passes events to waiting jobs only', () => {
   for (const overflow of /** @type {const} */ (['drop', 'slide'])) {
     const { host, scheduler, log, target, ping } = world()
     const queue = events(target, 'ping', { size: 0, overflow })
@@ -139,7 +139,7 @@ queues('a cancelled job, a timeout and a losing branch leave the event for other
   assert.equal(log, [true, 1, 0])
 })
 
-queues('a job that is cancelled after it was handed an event gets the event first', () => {
+queues('a job cancelled after an event was handed to it receives the event first', () => {
   const { host, scheduler, log, target, ping } = world()
   const queue = events(target, 'ping')
   const job = scheduler.spawn(function* () {
@@ -180,7 +180,7 @@ queues('the signal ends the queue, and all waits fail with its reason', async ()
   assert.is(ended.cancel(), false)
 })
 
-queues('receive with a signal ends that wait only', async () => {
+queues('a signal of receive() ends only that wait', async () => {
   const { target, ping } = world()
   const queue = events(target, 'ping')
   const controller = new AbortController()

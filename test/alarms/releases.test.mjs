@@ -18,7 +18,7 @@ function world(options = /** @type {any} */ ({})) {
   return { ...made, work: ms => function* work() { yield* execute(made.host, ms) } }
 }
 
-/** What a periodic task's jobs were, in order of release. */
+/** The release, start and finish of each job, in the order of release. */
 function spans(trace) {
   const jobs = [...new Set(trace.records.map(({ job }) => job))]
   return jobs.map(({ release, started, finished }) => [release, started, finished])
@@ -28,7 +28,7 @@ function spans(trace) {
 
 const releases = suite('periodic')
 
-releases('a job every period, the first at once, with the period for a deadline', () => {
+releases('periodic() releases a job every period, now first, with the period as deadline', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* tick() {
     log.push(scheduler.current.deadline)
@@ -49,14 +49,14 @@ releases('a job every period, the first at once, with the period for a deadline'
   assert.equal(host.timers, [])
 })
 
-releases('the phase is the time until the first release', () => {
+releases('phase is the time until the first release', () => {
   const { host, scheduler, trace, work } = world({ host: { start: 100 } })
   periodic(work(1), { period: 10, phase: 2.5, count: 3, scheduler })
   host.run()
   assert.equal(spans(trace).map(([release]) => release), [102.5, 112.5, 122.5])
 })
 
-releases('period and deadline are the task\'s own, unless the options give others', () => {
+releases('options override the period and deadline of the task', () => {
   const ofJobs = (make, options) => {
     const { host, scheduler, log } = world()
     const task = make(function* () {
@@ -94,7 +94,7 @@ const charts = {
 }
 
 for (const policy of [edf, rm]) {
-  releases(`periodic tasks under ${policy.name} run as the textbook says (Buttazzo)`, () => {
+  releases(`periodic tasks under ${policy.name} run as in the textbook (Buttazzo)`, () => {
     const { host, scheduler, trace, work } = world({ policy })
     for (const [name, [wcet, period]] of Object.entries(buttazzo)) {
       periodic(work(wcet), { name, period, excess: 'queue', scheduler })
@@ -108,7 +108,7 @@ for (const policy of [edf, rm]) {
   })
 }
 
-releases('random periodic tasks run exactly as an independent oracle says, under edf and fp', () => {
+releases('random periodic tasks run as the oracle computes, under edf and fp', () => {
   return forSeeds(60, random => {
     const tasks = Array.from({ length: random.integer(2, 6) }, (_, index) => {
       const period = random.pick([4, 5, 8, 10, 16, 25])
@@ -136,7 +136,7 @@ releases('random periodic tasks run exactly as an independent oracle says, under
   })
 })
 
-releases('an hour of a period that is no binary fraction drifts by nothing', () => {
+releases('an hour of a period that is not a binary fraction has no drift', () => {
   const period = 1000 / 60
   const { host, scheduler, trace } = world({ host: { start: 0.7, turn: 0.01 } })
   trace.stop()
@@ -150,7 +150,7 @@ releases('an hour of a period that is no binary fraction drifts by nothing', () 
   assert.is(task.jobs, Math.ceil((HOUR - 0.7) / period))
 })
 
-releases('skip, the default: a period is left out while the previous job still runs', () => {
+releases('skip, the default: a period is skipped while the previous job runs', () => {
   for (const options of [{}, { excess: 'skip' }]) {
     const { host, scheduler, trace, work } = world()
     const task = periodic(work(15), { period: 10, scheduler, ...options })
@@ -195,7 +195,7 @@ releases('queue: a waiting job misses the deadline of its own period', () => {
   assert.equal(log, [[0, 10, 11], [10, 20, 21]])
 })
 
-releases('restart: the previous job is cancelled, and the next one released at once', () => {
+releases('restart: the previous job is cancelled and the next one released immediately', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* tick() {
     try {
@@ -221,7 +221,7 @@ releases('restart: the previous job is cancelled, and the next one released at o
   assert.equal(host.errors, [])
 })
 
-releases('restart: a job that has not even started is cancelled too', () => {
+releases('restart: a job that has not started is also cancelled', () => {
   const { host, scheduler, trace, work } = world({ policy: fp })
   scheduler.spawn(execute(host, 25), { name: 'other', priority: 1 })
   periodic(work(1), { name: 'tick', period: 10, excess: 'restart', scheduler, count: 3 })
@@ -258,7 +258,7 @@ for (const excess of /** @type {const} */ (['skip', 'queue', 'latest', 'restart'
   })
 }
 
-releases('the page slept for an hour: one job for the latest period, or, to queue, one for each', () => {
+releases('after an hour of sleep: one job for the latest period, or with queue, for each', () => {
   const count = excess => {
     const { host, scheduler, trace } = world()
     trace.stop()
@@ -273,7 +273,7 @@ releases('the page slept for an hour: one job for the latest period, or, to queu
   assert.equal(count('queue'), [3601, 0])
 })
 
-releases('a long queue is no burden: 100,000 periods behind are caught up with, in order', () => {
+releases('a queue of 100,000 overdue periods is processed in order', () => {
   const { host, scheduler, trace } = world({ budget: 'auto' })
   trace.stop()
   let wrong = 0
@@ -286,7 +286,7 @@ releases('a long queue is no burden: 100,000 periods behind are caught up with, 
   assert.equal([task.jobs, wrong], [100_000, 0])
 })
 
-releases('handlers of misses and of overruns hear of each job', () => {
+releases('onMiss and onOverrun are called for each job', () => {
   const { host, scheduler, log } = world({
     onMiss: job => { log.push(['scheduler: miss', job.release]) },
     onOverrun: job => { log.push(['scheduler: overrun', job.release]) }
@@ -305,7 +305,7 @@ releases('handlers of misses and of overruns hear of each job', () => {
   ])
 })
 
-releases('miss: abort cancels a job at its deadline, and the next comes in its time', () => {
+releases('miss: \'abort\' cancels a job at its deadline, and the next job is on time', () => {
   const { host, scheduler, trace, log } = world()
   periodic(function* tick() {
     try {
@@ -325,7 +325,7 @@ releases('miss: abort cancels a job at its deadline, and the next comes in its t
   assert.equal(log, [true, true])
 })
 
-releases('a job that fails is reported, and the next comes in its time', () => {
+releases('a job that fails is reported, and the next job is on time', () => {
   const onError = (error, job) => { log.push([error.message, job.release]) }
   const { host, scheduler, log } = world({ onError })
   periodic(function* () { throw new Error('failed') }, { period: 10, count: 2, scheduler })
@@ -333,7 +333,7 @@ releases('a job that fails is reported, and the next comes in its time', () => {
   assert.equal(log, [['failed', 0], ['failed', 10]])
 })
 
-releases('a task that has become invalid is reported at each release, and harms no later one', () => {
+releases('an invalid task is reported at each release and affects no later release', () => {
   for (const excess of /** @type {const} */ (['skip', 'queue', 'restart'])) {
     const { host, scheduler } = world()
     let latest
@@ -352,7 +352,7 @@ releases('a task that has become invalid is reported at each release, and harms 
   }
 })
 
-releases('a release that fails when its predecessor ends keeps nobody from hearing of that end', () => {
+releases('waiters of a job are notified even if the release of its successor fails', () => {
   const { host, scheduler, log } = world()
   const task = new Task(function* () {
     const { current } = scheduler
@@ -370,7 +370,7 @@ releases('a release that fails when its predecessor ends keeps nobody from heari
   assert.is(host.errors.length, 1)
 })
 
-releases('cancel ends it; the job that runs goes on to its end', () => {
+releases('cancel() ends the releases, and the running job continues', () => {
   const { host, scheduler, trace, work } = world()
   const task = periodic(work(4), { period: 10, scheduler })
   at(12, () => { assert.is(task.cancel(), true) }, { scheduler })
@@ -380,7 +380,7 @@ releases('cancel ends it; the job that runs goes on to its end', () => {
   assert.equal(host.errors, [])
 })
 
-releases('cancel drops the jobs that wait for their predecessor', () => {
+releases('cancel() drops the jobs that wait for their predecessor', () => {
   const { host, scheduler, trace, work } = world()
   const task = periodic(work(25), { period: 10, excess: 'queue', scheduler, count: 3 })
   at(22, () => { assert.is(task.cancel(), true) }, { scheduler })
@@ -390,7 +390,7 @@ releases('cancel drops the jobs that wait for their predecessor', () => {
   assert.is(task.cancel(), false)
 })
 
-releases('aborting the signal does what cancel does', () => {
+releases('aborting the signal has the effect of cancel()', () => {
   const { host, scheduler, trace, work } = world()
   const controller = new AbortController()
   const task = periodic(work(25), { period: 10, excess: 'queue', scheduler, signal: controller.signal })
@@ -402,7 +402,7 @@ releases('aborting the signal does what cancel does', () => {
   assert.is(task.cancel(), false)
 })
 
-releases('a signal that is aborted already lets nothing happen', () => {
+releases('with a signal that is already aborted, no job is released', () => {
   const { host, scheduler, work } = world()
   const signal = AbortSignal.abort()
   const task = periodic(work(1), { period: 10, scheduler, signal })
@@ -411,7 +411,7 @@ releases('a signal that is aborted already lets nothing happen', () => {
   assert.equal([task.jobs, task.cancel(), host.turns], [0, false, 0])
 })
 
-releases('the signal\'s listener goes when the last job has ended', () => {
+releases('the abort listener is removed when the last job has ended', () => {
   const { host, scheduler, work } = world()
   const { signal } = new AbortController()
   periodic(work(5), { period: 10, count: 2, scheduler, signal })
@@ -421,13 +421,13 @@ releases('the signal\'s listener goes when the last job has ended', () => {
   assert.is(abortListeners(signal), 0)
 })
 
-releases('without ref it does not keep the process alive', () => {
+releases('with ref: false the process can exit', () => {
   const { host, scheduler, work } = world()
   periodic(work(1), { period: 10, phase: 5, scheduler, ref: false })
   assert.equal(host.timers, [{ time: 5, ref: false }])
 })
 
-releases('jitter is how far behind their periods jobs are released, start and finish', () => {
+releases('jitter() measures the delays of release, start and finish', () => {
   const { host, scheduler, work } = world({ policy: fp })
   const task = periodic(work(1), { period: 10, count: 3, scheduler })
   scheduler.spawn(execute(host, 3), { priority: 1 })
@@ -441,7 +441,7 @@ releases('jitter is how far behind their periods jobs are released, start and fi
   })
 })
 
-releases('jitter of nothing is not a number, and a job that never started has none', () => {
+releases('jitter() without jobs is NaN, and a job that never started is not counted', () => {
   const { host, scheduler, work } = world({ policy: fp })
   const task = periodic(work(1), { period: 10, excess: 'restart', count: 2, scheduler })
   const none = { count: 0, min: NaN, mean: NaN, p99: NaN, max: NaN }
@@ -451,11 +451,11 @@ releases('jitter of nothing is not a number, and a job that never started has no
   assert.is(task.jitter().start.count, 1)
 })
 
-releases('jitter is of the last 1000 jobs, and p99 the 10th largest of them', () => {
+releases('jitter() covers the last 1000 jobs, and p99 is the 10th largest value', () => {
   const { host, scheduler, trace, log } = world({ policy: fp })
   trace.stop()
   let index = 0
-  // The first 500 are forgotten.
+  // The first 500 jobs are no longer covered.
   const task = periodic(function* () { host.advance(index++ / 1000) }, { period: 10, count: 1500, scheduler })
   host.run()
   const { count, min, p99, max } = task.jitter().finish
@@ -465,11 +465,11 @@ releases('jitter is of the last 1000 jobs, and p99 the 10th largest of them', ()
 
 releases.run()
 
-// ---------------------------------------------------------------------------------- periods of one loop
+// ------------------------------------------------------------------------------------------- nextPeriod
 
 const looping = suite('nextPeriod')
 
-looping('one job goes from period to period, and its deadline with it', () => {
+looping('with nextPeriod() a job runs in every period, with a deadline in each', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* loop() {
     for (let round = 0; round < 3; round++) {
@@ -493,7 +493,7 @@ looping('one job goes from period to period, and its deadline with it', () => {
   assert.is(task.jobs, 1)
 })
 
-looping('it gives the number of periods missed; the next begins at its time, be that now', () => {
+looping('yielding nextPeriod() returns the number of missed periods', () => {
   const { host, scheduler, log } = world()
   periodic(function* () {
     for (const ms of [5, 10, 10.5, 20, 35]) {
@@ -505,7 +505,7 @@ looping('it gives the number of periods missed; the next begins at its time, be 
   assert.equal(log, [[0, 10], [0, 20], [1, 40], [1, 60], [3, 100]])
 })
 
-looping('a period that begins as the last one ends takes no turn of the event loop', () => {
+looping('a period that starts when the last one ends takes no turn of the event loop', () => {
   const { host, scheduler, log } = world()
   periodic(function* () {
     for (let round = 0; round < 5; round++) {
@@ -519,7 +519,7 @@ looping('a period that begins as the last one ends takes no turn of the event lo
   assert.is(host.turns, 1)
 })
 
-looping('the page slept for an hour: all those periods are missed, and it goes on without drift', () => {
+looping('after an hour of sleep, nextPeriod counts the missed periods and does not drift', () => {
   const { host, scheduler, log } = world()
   const task = periodic(function* () {
     for (let round = 0; round < 3; round++) {
@@ -532,7 +532,7 @@ looping('the page slept for an hour: all those periods are missed, and it goes o
   assert.is(task.skipped, 400_000)
 })
 
-looping('a period that is no binary fraction does not drift', () => {
+looping('nextPeriod with a period that is not a binary fraction does not drift', () => {
   const period = 1000 / 60
   const { host, scheduler, trace } = world({ host: { start: 0.7, turn: 0.01 } })
   trace.stop()
@@ -547,7 +547,7 @@ looping('a period that is no binary fraction does not drift', () => {
   assert.is(wrong, 0)
 })
 
-looping('yield* gives the same', () => {
+looping('yield* nextPeriod() returns the number of missed periods', () => {
   const { host, scheduler, log } = world()
   periodic(function* () {
     host.advance(25)
@@ -557,7 +557,7 @@ looping('yield* gives the same', () => {
   assert.equal(log, [2, 30])
 })
 
-looping('waiting for the next period misses no deadline', () => {
+looping('a wait for the next period misses no deadline', () => {
   const { host, scheduler } = world()
   periodic(function* () {
     for (let round = 0; round < 5; round++) {
@@ -569,7 +569,7 @@ looping('waiting for the next period misses no deadline', () => {
   assert.is(scheduler.stats().misses, 0)
 })
 
-looping('each period that ends late is a miss, once, and the handler hears of it', () => {
+looping('each period that ends late is one miss and calls onMiss', () => {
   const { host, scheduler, log } = world()
   const misses = []
   periodic(function* () {
@@ -584,7 +584,7 @@ looping('each period that ends late is a miss, once, and the handler hears of it
   assert.is(scheduler.stats().misses, 4)
 })
 
-looping('a miss that shows only when the next period has begun already is noticed all the same', () => {
+looping('a miss is detected even if the next period has already started', () => {
   const { host, scheduler } = world()
   const misses = []
   periodic(function* () {
@@ -597,7 +597,7 @@ looping('a miss that shows only when the next period has begun already is notice
   assert.equal(misses, [10, 20, 30])
 })
 
-looping('miss: abort cancels the loop', () => {
+looping('miss: \'abort\' cancels a loop with nextPeriod', () => {
   const { host, scheduler, log } = world()
   periodic(function* () {
     try {
@@ -614,7 +614,7 @@ looping('miss: abort cancels the loop', () => {
   assert.equal(log, ['DeadlineError', 15])
 })
 
-looping('each period that costs more than the wcet is an overrun', () => {
+looping('each period that costs more than wcet is an overrun', () => {
   const { host, scheduler } = world()
   const overruns = []
   periodic(function* () {
@@ -633,7 +633,7 @@ looping('the last budget of a period is charged to that period', () => {
   periodic(function* () {
     for (let round = 0; round < 6; round++) {
       host.advance(2)
-      // Every other period ends within a budget, the rest just after one.
+      // Every other period ends within a budget, the rest right after one.
       if (round % 2) for (let point = 0; point < 4; point++) yield
       yield nextPeriod()
     }
@@ -642,7 +642,7 @@ looping('the last budget of a period is charged to that period', () => {
   assert.is(scheduler.stats().overruns, 0)
 })
 
-looping('count is the number of periods: after the last the job is cancelled, quietly', () => {
+looping('after count periods the loop is cancelled without a report', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* loop() {
     try {
@@ -668,7 +668,7 @@ looping('count is the number of periods: after the last the job is cancelled, qu
   assert.equal(host.errors, [])
 })
 
-looping('cancel cancels the loop, also before its first nextPeriod', () => {
+looping('cancel() cancels the loop, also before its first nextPeriod', () => {
   for (const [time, ended] of [[2, 6], [8, 8], [12, 12], [18, 18]]) {
     const { host, scheduler, log } = world()
     const task = periodic(function* () {
@@ -707,7 +707,7 @@ looping('aborting the signal cancels the loop with its reason', () => {
   assert.is(abortListeners(controller.signal), 0)
 })
 
-looping('the signal\'s listener goes when the loop has ended by itself', () => {
+looping('the abort listener is removed when the loop ends by itself', () => {
   const { host, scheduler } = world()
   const { signal } = new AbortController()
   periodic(function* () { yield nextPeriod() }, { period: 10, scheduler, signal })
@@ -718,7 +718,7 @@ looping('the signal\'s listener goes when the loop has ended by itself', () => {
 })
 
 for (const excess of /** @type {const} */ (['skip', 'queue'])) {
-  looping(`${excess}: a loop keeps its periods itself; no second one starts, whatever it does`, () => {
+  looping(`${excess}: while a loop uses nextPeriod, no second job is released`, () => {
     const { host, scheduler, trace, log } = world()
     const task = periodic(function* loop() {
       yield* execute(host, 25)
@@ -734,7 +734,7 @@ for (const excess of /** @type {const} */ (['skip', 'queue'])) {
   })
 }
 
-looping('a loop that never waits is a job as any other: its successor comes when it has ended', () => {
+looping('a loop without nextPeriod is released again after it has ended', () => {
   const { host, scheduler, trace } = world()
   let rounds = 0
   periodic(function* () {
@@ -745,7 +745,7 @@ looping('a loop that never waits is a job as any other: its successor comes when
   assert.equal(spans(trace), [[0, 0, 3], [20, 10, 20]])
 })
 
-looping('jitter is of its periods: when they began, when it went on, when it asked for the next', () => {
+looping('jitter() of a loop measures its periods: start, resume and next request', () => {
   const { host, scheduler } = world({ policy: fp })
   const task = periodic(function* () {
     for (;;) {
@@ -764,7 +764,7 @@ looping('jitter is of its periods: when they began, when it went on, when it ask
   })
 })
 
-looping('any job of a task with a period may wait for its next one', () => {
+looping('any job of a task with a period can use nextPeriod', () => {
   const { host, scheduler, log } = world({ host: { start: 3 } })
   new Task(function* () {
     for (let round = 0; round < 3; round++) log.push([yield nextPeriod(), host.time])
@@ -773,7 +773,7 @@ looping('any job of a task with a period may wait for its next one', () => {
   assert.equal(log, [[0, 13], [0, 23], [0, 33]])
 })
 
-looping('under rate monotonic, and where several loop, each keeps to its own periods', () => {
+looping('under rm several loops keep their own periods', () => {
   const { host, scheduler, log } = world({ policy: rm })
   for (const period of [30, 10, 15]) {
     periodic(function* () {
@@ -790,7 +790,7 @@ looping('under rate monotonic, and where several loop, each keeps to its own per
   ].concat([[31, 15], [32, 30]].slice(0, log.length - 7)))
 })
 
-looping('a job without a period has no next one', () => {
+looping('nextPeriod throws in a job without a period', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     try {
@@ -803,7 +803,7 @@ looping('a job without a period has no next one', () => {
   assert.equal(log, [TypeError, 'nextPeriod() needs a job with a period; job has none'])
 })
 
-looping('it is for generators: awaiting it fails at once, and does not loop for ever', async () => {
+looping('an awaited nextPeriod() rejects instead of looping forever', async () => {
   const { host, scheduler, log } = world()
   periodic(async () => {
     try {
@@ -817,7 +817,7 @@ looping('it is for generators: awaiting it fails at once, and does not loop for 
   assert.throws(() => nextPeriod().next(), error => error.message === 'nextPeriod() must be called inside a job')
 })
 
-looping('it is a wait, which critical sections forbid', () => {
+looping('nextPeriod is a wait, so it throws inside a critical section', () => {
   const { host, scheduler, log } = world()
   periodic(function* loop() {
     try {
@@ -836,7 +836,7 @@ looping.run()
 
 const bursts = suite('sporadic')
 
-bursts('jobs are released at least the interarrival time apart: later, if need be', () => {
+bursts('sporadic() defers releases that are closer than the interarrival time', () => {
   const { host, scheduler, trace, work } = world()
   const release = sporadic(work(1), { interarrival: 10, deadline: 4, scheduler })
   for (const time of [0, 1, 2, 35, 44, 60]) at(time, () => { release() }, { scheduler })
@@ -847,7 +847,7 @@ bursts('jobs are released at least the interarrival time apart: later, if need b
   assert.is(scheduler.stats().misses, 0, 'the deadline counts from the release')
 })
 
-bursts('a burst is spread, in order', () => {
+bursts('a burst of releases is spread out in order', () => {
   const { host, scheduler, log } = world({ host: { start: 7 } })
   const release = sporadic(function* (name) { log.push([name, host.time]) }, { interarrival: 2.5, scheduler })
   const jobs = ['a', 'b', 'c', 'd'].map(name => release(name))
@@ -858,7 +858,7 @@ bursts('a burst is spread, in order', () => {
   assert.equal(log, [['a', 7], ['b', 9.5], ['c', 12], ['d', 14.5]])
 })
 
-bursts('drop: what comes too early is not released, and does not put off what comes later', () => {
+bursts('late: \'drop\' loses early releases, which do not defer later ones', () => {
   const { host, scheduler, log } = world()
   const work = function* (name) { log.push([name, host.time]) }
   const release = sporadic(work, { interarrival: 10, late: 'drop', scheduler })
@@ -877,7 +877,7 @@ for (const [excess, expected] of Object.entries({
   latest: [['a', 0, 12], ['c', 12, 24], ['d', 25, 37]],
   restart: [['a', 0, 10], ['c', 10, 22], ['d', 25, 37]]
 })) {
-  bursts(`${excess}: what comes too early, or while a job lives`, () => {
+  bursts(`${excess} decides about early releases and overlapping jobs`, () => {
     const { host, scheduler, log } = world()
     const release = sporadic(function* (name) {
       const began = host.time
@@ -889,7 +889,7 @@ for (const [excess, expected] of Object.entries({
   })
 }
 
-bursts('all arguments reach the job', async () => {
+bursts('the job receives all arguments of the release', async () => {
   const { host, scheduler } = world()
   const work = async (...args) => [scheduler.current.name, ...args]
   const release = sporadic(work, { interarrival: 1, name: 'sum', scheduler })
@@ -898,7 +898,7 @@ bursts('all arguments reach the job', async () => {
   assert.equal(await Promise.all(jobs), [['sum', 1, 2], ['sum', 3]])
 })
 
-bursts('a deferred job may be cancelled before its release', () => {
+bursts('a deferred job can be cancelled before its release', () => {
   const { host, scheduler, log } = world()
   const release = sporadic(function* (name) { log.push([name, host.time]) }, { interarrival: 10, scheduler })
   const [, second] = ['a', 'b', 'c'].map(name => release(name))
@@ -907,7 +907,7 @@ bursts('a deferred job may be cancelled before its release', () => {
   assert.equal(log, [['a', 0], ['c', 20]])
 })
 
-bursts('what fails to be released takes no time of its own', () => {
+bursts('a release that throws uses no interarrival time', () => {
   const { host, scheduler, log } = world()
   const task = new Task(function* () { log.push(host.time) })
   const release = sporadic(task, { interarrival: 10, scheduler })
@@ -919,7 +919,7 @@ bursts('what fails to be released takes no time of its own', () => {
   assert.equal(log, [0])
 })
 
-bursts('what fails to be released takes no other\'s place', () => {
+bursts('a release that throws leaves the waiting job in place', () => {
   for (const excess of /** @type {const} */ (['latest', 'restart'])) {
     const { host, scheduler, log } = world()
     const task = new Task(function* (value) { log.push([host.time, value]) })
@@ -938,7 +938,7 @@ bursts.run()
 
 // --------------------------------------------------------------------------------------------------- frames
 
-/** Frames by hand: `show(time)` is the browser about to draw the frame of that time. */
+/** A host with manual frames: `show(time)` draws the frame of that time. */
 function withFrames(options = {}) {
   const made = world(options)
   const { host } = made
@@ -963,26 +963,26 @@ function withFrames(options = {}) {
 
 const drawing = suite('frames')
 
-drawing('a job per frame, which gets the frame\'s time', () => {
+drawing('frames() releases a job per frame with the time of the frame', () => {
   const { scheduler, log, show, host } = withFrames()
   frames(function* (time) { log.push([time, host.time, scheduler.current.release]) }, { scheduler })
   for (const time of [16, 32, 48]) show(time)
   assert.equal(log, [[16, 16, 16], [32, 32, 32], [48, 48, 48]])
 })
 
-drawing('by default the next frame is the deadline, counted from the frame\'s own time', () => {
+drawing('the default deadline is the next frame, counted from the time of the frame', () => {
   const { scheduler, log, show } = withFrames()
   frames(function* () {
     log.push([scheduler.current.release, scheduler.current.absoluteDeadline])
   }, { scheduler })
   show(100, 0.5)
-  show(108, 3) // 125 a second
+  show(108, 3) // 125 frames per second
   show(116, 7)
   show(124)
   assert.equal(log, [[100, 100 + 1000 / 60], [108, 116], [116, 124], [124, 132]])
 })
 
-drawing('one frame that comes late tells nothing about the next; a slower display shows in time', () => {
+drawing('a late frame does not change the expected gap, but a slower display does', () => {
   const { scheduler, log, show } = withFrames()
   const gap = time => Math.round((scheduler.current.absoluteDeadline - time) * 1000) / 1000
   frames(function* (time) { log.push(gap(time)) }, { scheduler })
@@ -993,7 +993,7 @@ drawing('one frame that comes late tells nothing about the next; a slower displa
   assert.ok(Math.abs(log.at(-1) - 32) < 0.1)
 })
 
-drawing('a frame of the future is released now, and its deadline stays the next frame', () => {
+drawing('a frame with a future time is released now, due at the next frame', () => {
   const { scheduler, log, host } = withFrames()
   let fn
   host.frame = callback => {
@@ -1009,7 +1009,7 @@ drawing('a frame of the future is released now, and its deadline stays the next 
   assert.equal(log, [[10, 12 + 1000 / 60]])
 })
 
-drawing('a deadline that is given, by options or task, counts instead', () => {
+drawing('a deadline in the options or the task replaces the default', () => {
   for (const [make, options] of [
     [run => run, { deadline: 5 }],
     [run => new Task(run, { deadline: 5 }), {}],
@@ -1023,7 +1023,7 @@ drawing('a deadline that is given, by options or task, counts instead', () => {
   }
 })
 
-drawing('none while the previous job still runs', () => {
+drawing('a frame is skipped while the previous job runs', () => {
   const { scheduler, log, show } = withFrames()
   frames(function* (time) {
     log.push(time)
@@ -1033,7 +1033,7 @@ drawing('none while the previous job still runs', () => {
   assert.equal(log, [16, 40, 64])
 })
 
-drawing('a job that takes several frames misses those', () => {
+drawing('a job that takes several frames skips those frames', () => {
   const { host, scheduler } = world({ host: { frame: 16 }, round: 5 })
   const log = []
   const drawn = frames(function* (time) {
@@ -1047,7 +1047,7 @@ drawing('a job that takes several frames misses those', () => {
   assert.ok(log[1] - log[0] >= 40 && log[2] - log[1] >= 40)
 })
 
-drawing('none while the page is hidden, although a frame may come now and then', () => {
+drawing('frames of a hidden page are skipped', () => {
   const { host, scheduler, log, show, isRequested } = withFrames()
   frames(function* (time) { log.push(time) }, { scheduler })
   show(16)
@@ -1060,7 +1060,7 @@ drawing('none while the page is hidden, although a frame may come now and then',
   assert.equal(log, [16, 2016])
 })
 
-drawing('a job that fails is reported, and the next comes with its frame', () => {
+drawing('a job that fails is reported, and the next frame releases a job', () => {
   const { host, scheduler, log, show } = withFrames()
   frames(function* (time) {
     log.push(time)
@@ -1072,7 +1072,7 @@ drawing('a job that fails is reported, and the next comes with its frame', () =>
   assert.is(host.errors.length, 2)
 })
 
-drawing('cancel asks for no more frames; the job that runs goes on', () => {
+drawing('cancel() stops the requests of frames, and the running job continues', () => {
   const { scheduler, log, show, host, isRequested } = withFrames()
   const drawn = frames(function* (time) {
     yield* execute(host, 3)
@@ -1087,7 +1087,7 @@ drawing('cancel asks for no more frames; the job that runs goes on', () => {
   assert.is(drawn.cancel(), false)
 })
 
-drawing('a job may cancel it', () => {
+drawing('a job can cancel its frames', () => {
   const { scheduler, log, show, isRequested } = withFrames()
   const drawn = frames(function* (time) {
     log.push(time)
@@ -1098,7 +1098,7 @@ drawing('a job may cancel it', () => {
   assert.ok(!isRequested())
 })
 
-drawing('aborting the signal cancels it; its listener goes', () => {
+drawing('aborting the signal cancels the frames and removes the abort listener', () => {
   const { scheduler, log, show, isRequested } = withFrames()
   const controller = new AbortController()
   const { signal } = controller

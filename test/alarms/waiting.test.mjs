@@ -11,7 +11,7 @@ import { deferred, exactWorld } from '../support/world.mjs'
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'alarm'], ...options })
 
-/** What a wait fails with. */
+/** The error with which a wait fails. */
 function* failureOf(wait) {
   let value
   try {
@@ -26,7 +26,7 @@ function* failureOf(wait) {
 
 const moments = suite('sleep and until')
 
-moments('a sleeping job goes on when exactly so much time has passed, and others run meanwhile', () => {
+moments('sleep() resumes the job after exactly its time, while other jobs run', () => {
   const { host, scheduler, trace } = world()
   scheduler.spawn(function* () {
     yield* execute(host, 1)
@@ -44,7 +44,7 @@ moments('a sleeping job goes on when exactly so much time has passed, and others
   `)
 })
 
-moments('a job that waits until a time goes on then', () => {
+moments('until() resumes the job at its time', () => {
   const { host, scheduler, log } = world({ host: { start: 100 } })
   scheduler.spawn(function* () {
     for (const time of [130, 130, 110, 150.5]) {
@@ -56,7 +56,7 @@ moments('a job that waits until a time goes on then', () => {
   assert.equal(log, [130, 130, 130, 150.5])
 })
 
-moments('an idle page waits by one timer, and for nothing else', () => {
+moments('an idle page uses one timer for all waits and takes no turns', () => {
   const { host, scheduler } = world()
   for (const ms of [30, 20, 40]) scheduler.spawn(function* () { yield sleep(ms) })
   host.run({ until: 10 })
@@ -66,7 +66,7 @@ moments('an idle page waits by one timer, and for nothing else', () => {
   assert.is(host.turns, 1 + 3)
 })
 
-moments('a wait for a time that has come is over without a turn of the event loop', () => {
+moments('a wait for a time that has passed ends without a turn of the event loop', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     yield sleep(0)
@@ -78,7 +78,7 @@ moments('a wait for a time that has come is over without a turn of the event loo
   assert.is(host.turns, 1)
 })
 
-moments('a thousand sleepers wake in the order of their times, equals in that of their waits', () => {
+moments('a thousand sleeping jobs wake in the order of their times, then of their waits', () => {
   const { host, scheduler, log } = world()
   const random = seeded(1)
   const expected = []
@@ -94,7 +94,7 @@ moments('a thousand sleepers wake in the order of their times, equals in that of
   assert.equal(log, expected.sort((a, b) => a[0] - b[0] || a[1] - b[1]))
 })
 
-moments('nobody sleeps too short by the clock that he reads, however coarse', () => {
+moments('a job never sleeps too briefly by its own clock, even a coarse one', () => {
   for (const resolution of [0.1, 1]) {
     const { host, scheduler, log } = world({ host: { resolution, start: 0.7 } })
     scheduler.spawn(function* () {
@@ -113,7 +113,7 @@ moments('nobody sleeps too short by the clock that he reads, however coarse', ()
 const waits = { sleep: () => sleep(10), until: () => until(10), timeout: () => timeout(20, sleep(10)) }
 
 for (const [name, make] of Object.entries(waits)) {
-  moments(`${name} is lazy: nothing happens before it is yielded`, () => {
+  moments(`${name} is lazy and sets no timer before it is yielded`, () => {
     const { host, scheduler, log } = world()
     const wait = make()
     assert.is(host.timers.length, 0)
@@ -128,7 +128,7 @@ for (const [name, make] of Object.entries(waits)) {
     assert.equal(log, [name === 'until' ? 10 : 15])
   })
 
-  moments(`${name} waits once, and is over at once for whoever comes again`, () => {
+  moments(`${name} waits once, and later waits end immediately`, () => {
     const { host, scheduler, log } = world()
     const wait = make()
     const work = function* () {
@@ -142,7 +142,7 @@ for (const [name, make] of Object.entries(waits)) {
     assert.equal(log, [[undefined, 10], [undefined, 10], [undefined, 15]])
   })
 
-  moments(`${name}: two jobs may wait for the same`, () => {
+  moments(`${name}: two jobs can wait for the same waitable`, () => {
     const { host, scheduler, log } = world()
     const wait = make()
     for (const late of [0, 4]) {
@@ -174,7 +174,7 @@ for (const [name, make] of Object.entries(waits)) {
     assert.equal(log, [['yield', 10], ['yield*', 10], ['await', 10]])
   })
 
-  moments(`${name}: a cancelled job lets go of it, and its timer goes`, () => {
+  moments(`${name}: a cancelled job ends its wait and removes the timer`, () => {
     const { host, scheduler, log } = world()
     const wait = make()
     const job = scheduler.spawn(function* () {
@@ -190,7 +190,7 @@ for (const [name, make] of Object.entries(waits)) {
     host.run()
     assert.equal(log, [4])
     assert.is(job.state, 'cancelled')
-    // Whom it was given up by does not matter to the next.
+    // The cancelled wait does not affect the next waiter.
     scheduler.spawn(function* () {
       yield wait
       log.push(host.time)
@@ -199,7 +199,7 @@ for (const [name, make] of Object.entries(waits)) {
     assert.equal(log, [4, name === 'until' ? 10 : 14])
   })
 
-  moments(`${name}: one of two that wait may be cancelled`, () => {
+  moments(`${name}: one of two waiting jobs can be cancelled`, () => {
     const { host, scheduler, log } = world()
     const wait = make()
     const [first] = [1, 2].map(name => scheduler.spawn(function* () {
@@ -213,7 +213,7 @@ for (const [name, make] of Object.entries(waits)) {
   })
 }
 
-moments('outside jobs they wait on the scheduler that the options name', async () => {
+moments('outside jobs, waits use the scheduler of their options', async () => {
   const { host, scheduler, log } = world()
   const waiting = [
     sleep(10, { scheduler }).then(() => log.push(['sleep', host.time])),
@@ -225,7 +225,7 @@ moments('outside jobs they wait on the scheduler that the options name', async (
   assert.equal(log, [['sleep', 10], ['until', 20], ['TimeoutError', 30]])
 })
 
-moments('a cancelled job may sleep in its finally', () => {
+moments('a cancelled job can sleep in its finally block', () => {
   const { host, scheduler, log } = world()
   const job = scheduler.spawn(function* () {
     try {
@@ -242,7 +242,7 @@ moments('a cancelled job may sleep in its finally', () => {
   assert.is(job.state, 'cancelled')
 })
 
-moments('waiting is forbidden in a critical section', () => {
+moments('a wait inside a critical section throws', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     for (const make of Object.values(waits)) {
@@ -273,7 +273,7 @@ limits('an alarm after or at Infinity never fires, and an infinite wait needs no
   assert.equal(alarms.map(alarm => [alarm.cancel(), alarm.cancel(), alarm.time]), [[true, false, undefined], [true, false, undefined]])
 })
 
-limits('what comes in time comes through: of a promise, a job, a waitable', async () => {
+limits('an outcome in time is returned, of a promise, a job or a waitable', async () => {
   const { host, scheduler } = world()
   const promise = deferred()
   host.after(5, () => promise.resolve('promise'), {})
@@ -298,7 +298,7 @@ limits('what comes in time comes through: of a promise, a job, a waitable', asyn
   assert.equal(host.timers, [])
 })
 
-limits('what fails in time fails through', async () => {
+limits('a failure in time is thrown, of a promise or a job', async () => {
   const { host, scheduler } = world()
   const errors = ['promise', 'job'].map(text => new Error(text))
   const failing = scheduler.spawn(function* () {
@@ -314,7 +314,7 @@ limits('what fails in time fails through', async () => {
   assert.equal(host.errors, [], 'a failure that was waited for is not unhandled')
 })
 
-limits('what does not come in time fails with a TimeoutError', async () => {
+limits('a wait that exceeds its timeout fails with a TimeoutError', async () => {
   const { host, scheduler, log } = world()
   const endless = scheduler.spawn(function* () { yield new Promise(() => {}) })
   const channel = new Channel()
@@ -336,7 +336,7 @@ limits('what does not come in time fails with a TimeoutError', async () => {
   assert.equal(host.timers, [])
 })
 
-limits('it counts from when it is yielded, and repeats its outcome', () => {
+limits('timeout() counts from its yield and repeats its outcome', () => {
   const { host, scheduler } = world()
   const limit = timeout(10, sleep(50))
   let errors
@@ -350,7 +350,7 @@ limits('it counts from when it is yielded, and repeats its outcome', () => {
   assert.equal([errors[1], errors[3]], [40, 40])
 })
 
-limits('what is there already needs no time, and no alarm', () => {
+limits('an available value is returned immediately, even with a timeout of 0', () => {
   const { host, scheduler, log } = world()
   const over = sleep(0)
   const channel = new Channel()
@@ -366,7 +366,7 @@ limits('what is there already needs no time, and no alarm', () => {
   assert.is(host.time, 0)
 })
 
-limits('no time at all is over at once for what is not there', () => {
+limits('a timeout of 0 fails immediately if the value is not available', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () { log.push(yield* failureOf(timeout(0, sleep(5))), host.time) })
   host.run()
@@ -374,14 +374,14 @@ limits('no time at all is over at once for what is not there', () => {
   assert.is(log[1], 0)
 })
 
-limits('of both at the same time, what is waited for wins', () => {
+limits('at equal times the awaited value wins over the timeout', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () { log.push(yield timeout(10, sleep(10)), host.time) })
   host.run()
   assert.equal(log, [undefined, 10])
 })
 
-limits('of several, one in the other, the shortest counts', () => {
+limits('the shortest of nested timeouts counts', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     log.push((yield* failureOf(timeout(5, timeout(10, sleep(20))))).message, host.time)
@@ -393,7 +393,7 @@ limits('of several, one in the other, the shortest counts', () => {
   assert.equal(host.timers, [])
 })
 
-limits('what was waited for is let go of: a lock goes to the next', () => {
+limits('a lock whose wait has timed out goes to the next waiter', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   scheduler.spawn(mutex.use(function* () { yield* execute(host, 20) }), { name: 'holder' })
@@ -406,7 +406,7 @@ limits('what was waited for is let go of: a lock goes to the next', () => {
   assert.is(mutex.locked, false)
 })
 
-limits('a message is not lost to a receiver that has given up', () => {
+limits('a receiver that has timed out loses no message', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   scheduler.spawn(function* () {
@@ -424,7 +424,7 @@ limits('a message is not lost to a receiver that has given up', () => {
   assert.is(log.length, 3)
 })
 
-limits('what is handed over is not lost: a job cancelled after that gets it, and then the reason', () => {
+limits('a job cancelled after a hand-over receives the value, then the reason', () => {
   for (const isHandedOver of [true, false]) {
     const { host, scheduler, log } = world()
     class Message extends extend.Waitable {
@@ -449,7 +449,7 @@ limits('what is handed over is not lost: a job cancelled after that gets it, and
   }
 })
 
-limits('the job that was waited for goes on', () => {
+limits('a job whose waiter has timed out continues', () => {
   const { host, scheduler, log } = world()
   const slow = scheduler.spawn(execute(host, 20), { name: 'slow' })
   scheduler.spawn(function* () { log.push((yield* failureOf(timeout(5, slow))).name) }, { priority: 1 })
@@ -458,7 +458,7 @@ limits('the job that was waited for goes on', () => {
   assert.equal([slow.state, slow.finished], ['done', 20])
 })
 
-limits('who waits lends its standing through it, and takes it back when the time is over', () => {
+limits('a waiting job lends its rank through a timeout until the timeout expires', () => {
   const { host, scheduler, trace } = world()
   const mutex = new Mutex()
   scheduler.spawn(mutex.use(() => execute(host, 8)), { name: 'low', priority: 1 })
@@ -477,7 +477,7 @@ limits('who waits lends its standing through it, and takes it back when the time
   `)
 })
 
-limits('so it does to a job that it waits for', () => {
+limits('a timeout passes the rank of its waiter to the awaited job', () => {
   const { host, scheduler, trace } = world()
   const low = scheduler.spawn(execute(host, 8), { name: 'low', priority: 1 })
   scheduler.spawn(execute(host, 3), { name: 'middle', priority: 2, release: 3 })
@@ -492,7 +492,7 @@ limits('so it does to a job that it waits for', () => {
   `)
 })
 
-limits('a change of the waiting job\'s priority passes through it', () => {
+limits('a change of priority passes through a timeout', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   const work = name => function* () {
@@ -507,7 +507,7 @@ limits('a change of the waiting job\'s priority passes through it', () => {
   assert.equal(log, [['middle', 9], ['low', 10]])
 })
 
-limits('a job cannot wait for itself', () => {
+limits('a job that waits for itself through a timeout throws a TypeError', () => {
   const { host, scheduler, log } = world()
   const self = scheduler.spawn(function* () {
     log.push(yield* failureOf(timeout(5, self)))
@@ -518,7 +518,7 @@ limits('a job cannot wait for itself', () => {
   assert.is(host.time, 0)
 })
 
-limits('jobs cannot wait for each other in a circle', () => {
+limits('a cycle of waits through a timeout throws a DeadlockError', () => {
   const { host, scheduler, log } = world()
   const first = scheduler.spawn(function* () {
     log.push(yield* failureOf(timeout(5, second)))

@@ -2,13 +2,16 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 
 const origins = /** @type {const} */ (['isolated', 'plain'])
 
-/** Clicks into the text field, which the two handlers of the document notice. */
+/** Clicks into the text field and waits for the two click handlers of the document. */
 async function focus(browser) {
   await browser.click('input')
   await browser.evaluate(() => logged(2))
 }
 
-/** What the field holds. A character comes behind its keydown, of which the jobs are: so it may be about to come. */
+/**
+ * The value of the text field. A character is inserted after the jobs of its keydown event, so the value may
+ * be incomplete at first.
+ */
 const typed = (browser, length) => browser.evaluate(length => new Promise(done => {
   const field = document.querySelector('input')
   let looks = 0
@@ -17,7 +20,7 @@ const typed = (browser, length) => browser.evaluate(length => new Promise(done =
 }), length)
 
 const tests = {
-  async 'keys become jobs by deadline, each released when it was pressed'(browser) {
+  async 'keys release jobs with the time of the press, in the order of deadlines'(browser) {
     await focus(browser)
     for (const key of ['r', 't', 'ArrowLeft', 'm']) {
       await browser.press(key)
@@ -32,7 +35,7 @@ const tests = {
     equal(await typed(browser, 3), 'rmt')
   },
 
-  async 'before prevents the default while that is possible'(browser) {
+  async 'before() can prevent the default action of a key'(browser) {
     await focus(browser)
     for (const key of ['a', 'x', 'b']) await browser.press(key)
     const entries = await browser.evaluate(() => logged(7))
@@ -40,19 +43,19 @@ const tests = {
     equal(await typed(browser, 2), 'ab')
   },
 
-  async 'before keeps a form from being sent, and picks what its job needs'(browser) {
+  async 'before() can prevent a submit and pass values to the job'(browser) {
     const address = await browser.evaluate('location.href')
     await focus(browser)
     await browser.press('v')
     await browser.evaluate(() => logged(3))
     await browser.click('button')
-    // The click has a job for each of the document's two handlers.
+    // The click releases a job for each of the two handlers of the document.
     const entries = await browser.evaluate(() => logged(3))
     deepEqual(entries.find(({ name }) => name === 'submit'), { name: 'submit', target: 'form', value: 'v' })
     equal(await browser.evaluate('location.href'), address)
   },
 
-  async 'clicks are handled by deadline, whatever the order of the listeners'(browser) {
+  async 'clicks are handled by deadline, in any order of the listeners'(browser) {
     await browser.click('#pad')
     deepEqual(await browser.evaluate(() => logged(3)), [
       { name: 'inner', trusted: true, at: 'pad' }, { name: 'outer', trusted: true, at: '' },
@@ -60,7 +63,7 @@ const tests = {
     ])
   },
 
-  async 'a cancelled handler hears no more, those who share its listener do'(browser) {
+  async 'a cancelled handler gets no event, while handlers with the same listener do'(browser) {
     await browser.evaluate(() => { window.end = listen() })
     const names = async count => {
       const entries = await browser.evaluate(count => logged(count), count)
@@ -73,18 +76,18 @@ const tests = {
     deepEqual(await names(3), ['inner', 'outer', 'captured'])
   },
 
-  async 'the job of every event follows its last listener, before any other task'(browser) {
+  async 'the job of an event runs right after its last listener, before other tasks'(browser) {
     const followed = () => browser.evaluate(() => logged(3))
     await browser.evaluate(() => { follow('window', 'keyup') })
     await browser.click('#pad')
-    await browser.evaluate(() => logged(3)) // the click's own
+    await browser.evaluate(() => logged(3)) // the jobs of the click
     for (let n = 0; n < 4; n++) {
       await browser.press('a')
       deepEqual(await followed(), ['listener', 'job', 'task'], `keyup ${n}`)
     }
   },
 
-  async 'so do those of events that do not bubble, and of those that a script dispatches'(browser) {
+  async 'jobs of dispatched and non-bubbling events run right after the last listener'(browser) {
     await browser.evaluate(() => {
       follow('input', 'blur')
       follow('window', 'note')
@@ -108,7 +111,7 @@ const tests = {
     deepEqual(entries.slice(0, 6), ['listener', 'listener', 'listener', 'job', 'job', 'job'])
   },
 
-  async 'the jobs that never end went on meanwhile'(browser) {
+  async 'endless jobs continue while events are handled'(browser) {
     const rounds = () => browser.evaluate('[...rounds]')
     const before = await rounds()
     await browser.click('#pad')

@@ -5,7 +5,7 @@ import {
 import { elapse, equal, inWorker, ok, rejection, test } from './page.mjs'
 import { load } from './page-load.mjs'
 
-/** Sets alarms all over the next second, and tells which of them came early or out of order. */
+/** Sets alarms within the next second and asserts that no alarm fires early or out of order. */
 async function manyAlarms(scheduler, count) {
   const begin = performance.now()
   const early = []
@@ -14,13 +14,13 @@ async function manyAlarms(scheduler, count) {
   let left = count
   await new Promise(resolve => {
     for (let index = 0; index < count; index++) {
-      // Not at random: a failure is to repeat itself.
+      // The times are not random, so that a failure can be reproduced.
       const time = begin + (index * 48271 % 9973) / 10
       at(time, () => {
         const now = performance.now()
         if (now < time) early.push([time, now])
         const isNext = last.time < time || last.time === time && last.index < index
-        // What was due before it was set may come behind what is due later.
+        // An alarm that was already due when it was set may fire after a later one.
         if (!isNext && time > set) disordered.push([last, { time, index }])
         last = { time, index }
         if (--left === 0) resolve(undefined)
@@ -32,29 +32,29 @@ async function manyAlarms(scheduler, count) {
   equal(disordered, [])
 }
 
-test('of thousands of alarms none is early, beside jobs that never end', async () => {
+test('thousands of alarms are never early, next to endless jobs', async () => {
   const scheduler = new Scheduler()
   const stop = load(scheduler)
   await manyAlarms(scheduler, 4000)
   await stop()
 })
 
-test('of thousands of alarms none is early on an idle page', async () => {
+test('thousands of alarms are never early on an idle page', async () => {
   await manyAlarms(new Scheduler(), 2000)
 })
 
-test('of alarms one after the other none is early by the clock that set it', async () => {
+test('successive alarms are never early by the clock that set them', async () => {
   const scheduler = new Scheduler()
   for (let i = 0; i < 60; i++) {
     const ms = i % 12 + i / 60
     const before = performance.now()
     const fired = await new Promise(resolve => { after(ms, () => resolve(performance.now()), { scheduler }) })
-    // An alarm may come at the very tick: a difference of two times is rounded.
+    // An alarm can fire exactly at a clock tick, and the difference of two times is rounded.
     ok(fired - before >= ms - 1e-6, `${ms} ms took ${fired - before}`)
   }
 })
 
-test('alarms fire while timers of the page would have to wait for whole jobs', async () => {
+test('alarms fire during a round, while timers of the page wait for its end', async () => {
   const scheduler = new Scheduler({ round: 200 })
   const order = []
   const job = scheduler.spawn(function* () {
@@ -86,7 +86,7 @@ for (const [title, busy] of [['on an idle page', false], ['beside jobs that neve
   })
 }
 
-test('jobs sleep until their times, and no shorter', async () => {
+test('jobs sleep until their times and never too briefly', async () => {
   const short = await rt.spawn(function* () {
     const found = []
     for (const ms of [0, 1, 3.5, 20]) {
@@ -102,13 +102,13 @@ test('jobs sleep until their times, and no shorter', async () => {
   equal(short, [])
 })
 
-test('sleepers are awaited outside jobs too', async () => {
+test('sleep can be awaited outside jobs', async () => {
   const before = performance.now()
   await sleep(10)
   ok(performance.now() - before >= 10)
 })
 
-test('a timeout lets through what is in time, and nothing else', async () => {
+test('a timeout returns a value in time and fails otherwise', async () => {
   const results = await rt.spawn(function* () {
     const found = [yield timeout(5000, elapse(5).then(() => 'in time'))]
     try {
@@ -123,7 +123,7 @@ test('a timeout lets through what is in time, and nothing else', async () => {
   equal(error.name, 'TimeoutError')
 })
 
-test('a periodic task is released at its times, a loop goes on at its own', async () => {
+test('a periodic task is released on time, and a loop keeps its periods', async () => {
   const scheduler = new Scheduler()
   const stop = load(scheduler)
   const releases = []
@@ -155,7 +155,7 @@ test('a periodic task is released at its times, a loop goes on at its own', asyn
   equal(periods.filter(([release, exact, now]) => release !== exact || now < release), [])
 })
 
-test('a sporadic task keeps its distance', async () => {
+test('a sporadic task keeps its minimum interarrival time', async () => {
   const scheduler = new Scheduler()
   const work = function* () { return scheduler.current.release }
   const release = sporadic(work, { interarrival: 6.5, scheduler })
@@ -163,7 +163,7 @@ test('a sporadic task keeps its distance', async () => {
   equal(times, times.map((_, index) => times.slice(0, index).reduce(time => time + 6.5, times[0])))
 })
 
-test('a job per animation frame, released at the frame\'s own time, due before the next', async () => {
+test('a job per animation frame has the time of the frame and is due at the next', async () => {
   if (typeof requestAnimationFrame !== 'function') {
     equal(inWorker, true)
     let error
@@ -195,7 +195,7 @@ test('a job per animation frame, released at the frame\'s own time, due before t
   }
 })
 
-test('an event is a job released when it happened', async () => {
+test('an event releases a job with the time of the event', async () => {
   const scheduler = new Scheduler()
   const stop = load(scheduler)
   const target = new EventTarget()
@@ -214,7 +214,7 @@ test('an event is a job released when it happened', async () => {
   equal(log, [[1000, 'ping', true, true], [10_000, 'ping', true, true]])
 })
 
-test('the listener of a message may prepare what its job needs', async () => {
+test('before() can extract the data of a message for its job', async () => {
   const { port1, port2 } = new MessageChannel()
   const got = new Promise(resolve => {
     on(port1, 'message', function* (data) { resolve(data) }, { before: ({ data }) => data, once: true })
@@ -225,7 +225,7 @@ test('the listener of a message may prepare what its job needs', async () => {
   port1.close()
 })
 
-test('handlers of an asynchronous event run by eligibility', async () => {
+test('handlers of an AsyncEvent run by rank', async () => {
   const scheduler = new Scheduler()
   const event = new AsyncEvent({ scheduler })
   const order = []
@@ -240,7 +240,7 @@ test('handlers of an asynchronous event run by eligibility', async () => {
   equal(order, [[1000, 'value'], [2000, 'value'], [3000, 'value']])
 })
 
-test('all that was cancelled or aborted is silent', async () => {
+test('cancelled and aborted alarms no longer fire', async () => {
   const scheduler = new Scheduler()
   const controller = new AbortController()
   const { signal } = controller

@@ -1,6 +1,10 @@
 import { deepEqual } from 'node:assert/strict'
 
-/** What a page does with modules of another origin. @param {string} cdn @param {string} works */
+/**
+ * Runs in the page: uses the modules of another origin.
+ * @param {string} cdn
+ * @param {string} works
+ */
 async function uses(cdn, works) {
   const names = ['rt', 'alarms', 'addons/preemptify', 'addons/workers']
   const modules = await Promise.all(names.map(name => import(`${cdn}/${name}.mjs`)))
@@ -21,9 +25,9 @@ async function uses(cdn, works) {
 }
 
 export default Object.fromEntries(['isolated', 'plain'].map(origin => [
-  `modules of another origin: jobs, what is preemptified, and workers, ${origin === 'plain' ? 'not ' : ''}isolated`,
+  `modules of another origin run jobs, preemptible functions and workers, ${origin === 'plain' ? 'not ' : ''}isolated`,
   async ({ browser, server }) => {
-    // Blobs do not hand down to workers there that the page is isolated.
+    // In WebKit, workers from blobs are not cross-origin isolated, even if the page is.
     if (browser.kind === 'webkit' && origin === 'isolated') return false
     await browser.open(`${server[origin]}/test/browser/driver.html`)
     deepEqual(await browser.evaluate(uses, server.cdn, `${server[origin]}/test/fixtures/workers/works.mjs`), ['slept', 4999950000, 5])

@@ -1,10 +1,10 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { until } from './page-control.mjs'
 
-/** Resolves with a text of the page once it matches. */
+/** Waits for an element whose text matches `pattern` and returns the text. */
 const untilText = (browser, selector, pattern) => until(browser, async (selector, source) => {
   const pattern = new RegExp(source)
-  // Some texts are there for moments only.
+  // Some texts appear only for a moment.
   for (let looks = 0; looks < 20; looks++) {
     const text = document.querySelector(selector)?.textContent ?? ''
     if (pattern.test(text)) return text
@@ -17,7 +17,7 @@ const lines = async browser => (await browser.evaluate(
   .filter(line => line.startsWith('Driver') && line.endsWith(browser.kind))
 
 export default {
-  async 'the farm makes its picture, and another when it is looked at closer'({ browser, server }) {
+  async 'examples/farm computes a picture, and another after zooming'({ browser, server }) {
     await browser.open(`${server.isolated}/examples/farm/index.html`)
     match(await untilText(browser, '#status', / rows$/), /; 800 rows$/)
     const drawn = () => browser.evaluate(() => {
@@ -30,7 +30,7 @@ export default {
       }
       return { painted, sum }
     })
-    // The last rows are shown by a frame.
+    // A frame shows the last rows.
     const shown = async isIt => {
       for (let looks = 0; looks < 200; looks++) {
         const picture = await drawn()
@@ -49,7 +49,7 @@ export default {
     await shown(sum => sum === first)
   },
 
-  async 'the farm is cancelled in the midst'({ browser, server }) {
+  async 'examples/farm can be cancelled during a picture'({ browser, server }) {
     await browser.open(`${server.isolated}/examples/farm/index.html`)
     await untilText(browser, '#status', / rows$/)
     await browser.evaluate(() => {
@@ -67,14 +67,14 @@ export default {
     equal(await browser.evaluate("document.querySelector('#start').textContent"), 'Start')
   },
 
-  async 'what is typed in the chat while the line is cut is said once'({ browser, server }) {
+  async 'examples/chat sends text typed while disconnected once'({ browser, server }) {
     await browser.open(`${server.isolated}/examples/chat/index.html?name=Driver`)
     await untilText(browser, '#status', /on the line$/)
     const say = text => browser.evaluate(text => {
       document.querySelector('#text').value = text
       document.querySelector('#form').requestSubmit()
     }, text)
-    // The room remembers what was said by another browser.
+    // The chat room keeps the messages of other browsers.
     const text = what => `${what} in ${browser.kind}`
     await say(text('before'))
     await untilText(browser, '#entries', new RegExp(text('before')))

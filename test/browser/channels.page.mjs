@@ -10,7 +10,7 @@ const open = () => new Worker(script, { type: 'module' })
 
 let broadcasts = 0
 
-/** Every kind of endpoint, with something at its other side; `kill` ends that without a word. */
+/** Every kind of endpoint, with a peer. `kill` ends the peer without a close message. */
 const kinds = {
   'Worker': async () => {
     const worker = open()
@@ -41,7 +41,7 @@ const kinds = {
 }
 
 for (const [kind, create] of Object.entries(kinds)) {
-  test(`${kind}: messages go there and back`, async () => {
+  test(`${kind}: messages cross in both directions`, async () => {
     const { endpoint, end } = await create()
     const echo = connect(endpoint, 'echo')
     const large = new Uint8Array(1e6).fill(7)
@@ -78,7 +78,7 @@ for (const [kind, create] of Object.entries(kinds)) {
     end()
   })
 
-  test(`${kind}: killed amid 1000 transfers, all that wait fail, and none hangs`, async () => {
+  test(`${kind}: a kill during 1000 transfers fails all waiting operations`, async () => {
     const { endpoint, kill, end } = await create()
     const names = ['sink', 'source', 'silent', 'never']
     const [sink, source, silent, never] = names.map(name => connect(endpoint, name))
@@ -111,7 +111,7 @@ for (const [kind, create] of Object.entries(kinds)) {
   })
 }
 
-test('a worker that ends itself is noticed', async () => {
+test('a worker that closes itself closes its channels', async () => {
   const worker = open()
   const silent = rejection(connect(worker, 'silent').receive())
   await connect(worker, 'end').send('exit')
@@ -119,7 +119,7 @@ test('a worker that ends itself is noticed', async () => {
   ok(await rejection(connect(worker, 'silent').receive()) instanceof ChannelError)
 })
 
-test('a worker that hangs is not dead: a timeout lets go of it, and ending it ends the rest', async () => {
+test('a send to a hanging worker can time out, and terminate() fails the rest', async () => {
   const worker = open()
   const sink = connect(worker, 'sink')
   await sink.send('before')
@@ -130,7 +130,7 @@ test('a worker that hangs is not dead: a timeout lets go of it, and ending it en
   ok(await pending instanceof ChannelError)
 })
 
-test('the other side closes, and says why', async () => {
+test('a close by the peer carries its reason', async () => {
   const worker = open()
   const waits = rejection(connect(worker, 'echo').receive())
   await connect(worker, 'end').send('close')
@@ -139,7 +139,7 @@ test('the other side closes, and says why', async () => {
   worker.terminate()
 })
 
-test('both ends of a port may be here', async () => {
+test('both ends of a port can be in the same thread', async () => {
   const { port1, port2 } = new MessageChannel()
   serve(port2)
   const echo = connect(port1, 'echo')
@@ -149,7 +149,7 @@ test('both ends of a port may be here', async () => {
   for (const name of ['echo', 'sink', 'source', 'silent', 'end']) connect(port2, name).close()
 })
 
-test('over a BroadcastChannel a name has two ends, and a third is refused', async () => {
+test('a name on a BroadcastChannel has two ends, and a third is rejected', async () => {
   const name = `third ${performance.timeOrigin} ${inWorker}`
   const [a, b, c] = [1, 2, 3].map(() => new BroadcastChannel(name))
   const [x, y] = [connect(a, 'x'), connect(b, 'x')]
@@ -162,16 +162,16 @@ test('over a BroadcastChannel a name has two ends, and a third is refused', asyn
   for (const endpoint of [a, b, c]) endpoint.close()
 })
 
-test('a window is no endpoint', async () => {
+test('a window is rejected as an endpoint', async () => {
   if (inWorker) return
   const error = await rejection(new Promise(() => { connect(window, 'x') }))
   ok(error instanceof TypeError && error.message.includes('no window'), String(error))
 })
 
-/** The room remembers what others have said. */
+/** A new name, because the chat room keeps earlier messages. */
 const guest = () => `Guest ${Math.random().toString(36).slice(2, 12)}`
 
-test('a WebSocket, from before it is open to its end', async () => {
+test('a WebSocket carries channels from before it opens until it closes', async () => {
   const address = new URL('/examples/chat/socket', location.href)
   address.protocol = 'ws:'
   const socket = new WebSocket(address)
@@ -187,7 +187,7 @@ test('a WebSocket, from before it is open to its end', async () => {
     if (entry.kind === 'said' && entry.name === name) heard.push(entry.text)
   }
   equal(heard, texts)
-  // It makes nothing of what it does not expect, whatever that is.
+  // The chat ignores malformed messages.
   const odd = [new Uint8Array(3e5), new Map([[1, new Float64Array(5)]]), undefined, [1n]]
   for (const value of odd) await say.send(value)
   const waits = rejection(connect(socket, 'nobody').send(1))
@@ -197,7 +197,7 @@ test('a WebSocket, from before it is open to its end', async () => {
   ok(connect(socket, 'after').closed)
 })
 
-test('an RTCDataChannel, with messages larger than it takes', async () => {
+test('an RTCDataChannel carries messages beyond its size limit', async () => {
   if (typeof RTCPeerConnection === 'undefined') {
     equal(inWorker || inWebKit, true)
     return
@@ -224,8 +224,8 @@ test('an RTCDataChannel, with messages larger than it takes', async () => {
   here.close()
 })
 
-test('values are shared with a worker, where the page is isolated', async () => {
-  // WebKitGTK is built without.
+test('values are shared with a worker if the page is isolated', async () => {
+  // WebKitGTK is built without SharedArrayBuffer.
   if (!crossOriginIsolated || typeof SharedArrayBuffer === 'undefined') {
     const needed = crossOriginIsolated && inWebKit ? 'has no SharedArrayBuffer' : 'cross-origin isolated'
     for (const make of [() => new Latest(0, { shared: true }), () => new Ring(2, { shared: true })]) {
@@ -243,7 +243,7 @@ test('values are shared with a worker, where the page is isolated', async () => 
   for (let expected = 1; expected <= count;) {
     const i = ring.read()
     if (i === undefined) {
-      // The other thread may have to share this one's core.
+      // Both threads may run on the same core.
       await elapse(0)
       continue
     }

@@ -10,9 +10,10 @@ const flags = [
 ]
 
 /**
- * Starts Chromium and drives it by the DevTools protocol over a pipe.
+ * Starts Chromium and drives it through the DevTools protocol over a pipe.
  *
- * @param {{ path?: string, patience?: number }} [options] patience: ms for the browser to answer a command
+ * @param {{ path?: string, patience?: number }} [options] `patience`: the time limit for the answer to a
+ * command, ms
  * @returns {Promise<import('./run.mjs').Browser>}
  */
 export async function chromium({ path = findBrowser('chromium'), patience = 90_000 } = {}) {
@@ -54,7 +55,7 @@ export async function chromium({ path = findBrowser('chromium'), patience = 90_0
     })
     return within(answer, patience, `Chromium, ${method}`)
   }
-  /** Begins to listen at once; the returned function waits. */
+  /** Starts listening immediately. The returned function waits for the event. */
   function expect(method, suits = () => true) {
     let listener
     const heard = new Promise(resolve => {

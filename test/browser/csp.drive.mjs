@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 
-// What the browsers say on their consoles about a policy that did its work.
+// Words in the messages that browsers write to their consoles when a policy blocks something.
 const refusals = ['Content Security Policy', 'Content-Security-Policy', 'CSP', 'TrustedScript']
 
 async function findings(browser, server, policy, more = {}) {
@@ -12,7 +12,7 @@ async function findings(browser, server, policy, more = {}) {
   return [['in the window', window], ['in the worker', worker]]
 }
 
-/** That preemptify failed by an error that says why, and what to do instead. */
+/** Asserts that preemptify failed with an error that names the cause and the remedy. */
 function refused({ name, message, cause }, where) {
   equal(name, 'EvalError', where)
   equal(cause, 'EvalError', where)
@@ -23,14 +23,14 @@ function refused({ name, message, cause }, where) {
 }
 
 export default {
-  async 'evaluation allowed: preemptify works under a policy'({ browser, server }) {
+  async "with 'unsafe-eval' in the policy preemptify works"({ browser, server }) {
     const places = await findings(browser, server, "script-src 'self' 'unsafe-eval'")
     for (const [where, { byHand, preemptified, closure }] of places) {
       deepEqual([byHand, preemptified, closure], [5050, 5050, 10100], where)
     }
   },
 
-  async "script-src 'self': preemptify says why it cannot, generators by hand work"({ browser, server }) {
+  async "with script-src 'self' preemptify explains its error, and generators work"({ browser, server }) {
     const places = await findings(browser, server, "script-src 'self'")
     for (const [where, { byHand, preemptified, closure }] of places) {
       equal(byHand, 5050, where)
@@ -40,17 +40,17 @@ export default {
     return refusals
   },
 
-  async 'the playground explains itself there'({ browser, server }) {
+  async "with script-src 'self' examples/preemptify explains the error"({ browser, server }) {
     const parameters = new URLSearchParams({ policy: "script-src 'self'" })
     await browser.open(`${server.isolated}/examples/preemptify/index.html?${parameters}`)
-    // Firefox cannot be asked: its driver evaluates. That nothing else went wrong is checked there too.
+    // The driver of Firefox needs eval, so only Chromium reads the text. All browsers report other problems.
     if (browser.kind === 'chromium') {
       match(await browser.evaluate('document.getElementById("problem").innerText'), /'unsafe-eval'/)
     }
     return refusals
   },
 
-  async 'trusted types: the same, where the browser has them'({ browser, server }) {
+  async 'with trusted types preemptify explains its error, and generators work'({ browser, server }) {
     const places = await findings(browser, server, "require-trusted-types-for 'script'")
     for (const [where, { trustedTypes, byHand, preemptified, closure }] of places) {
       ok(browser.kind !== 'chromium' || trustedTypes, where)
@@ -62,7 +62,7 @@ export default {
     return refusals
   },
 
-  async 'trusted types: what evaluate has trusted is evaluated'({ browser, server }) {
+  async 'with trusted types preemptify evaluates a text that evaluate has trusted'({ browser, server }) {
     const places = await findings(browser, server, "require-trusted-types-for 'script'", { trusted: '' })
     for (const [where, { trustedTypes, trusted }] of places) {
       if (trustedTypes) equal(trusted, 5050, where)

@@ -1,5 +1,6 @@
-// What a page and its worker can do under a Content-Security-Policy; they post it to the server, since some
-// drivers would have to evaluate to ask them. The worker is this module again, under the same policy.
+// Reports the abilities of a page and its worker under a Content-Security-Policy. The page posts the results
+// to the server, because some drivers would need eval to read them. The worker runs the same module under the
+// same policy.
 import { rt } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 
@@ -11,7 +12,7 @@ if (inWorker) {
   postMessage(found)
 } else {
   const body = JSON.stringify({ window: found, worker: await inItsWorker() })
-  // The page may be left before the answer is back.
+  // The browser may leave the page before the response arrives.
   fetch(searchParams.get('report'), { method: 'POST', body }).catch(() => {})
 }
 
@@ -57,7 +58,7 @@ async function findings() {
 }
 
 function inItsWorker() {
-  // Where scripts have to be trusted, so have addresses of workers.
+  // If scripts must be trusted, addresses of workers must be trusted as well.
   const address = `csp.mjs${location.search}`
   const url = globalThis.trustedTypes
     ? trustedTypes.createPolicy('worker', { createScriptURL: text => text }).createScriptURL(address)

@@ -1,9 +1,9 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { setTimeout as elapse } from 'node:timers/promises'
 
-// What the other tests rely on: a driver that overlooks errors would let everything pass.
+// Tests of the drivers. The other tests rely on them: a driver that ignores errors would let every test pass.
 export default {
-  async 'keys and clicks are trusted'({ browser, server }) {
+  async 'keys and clicks of a driver are trusted events'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
     await browser.click('input')
     for (const key of ['r', 't', 'Enter', 'ArrowLeft']) await browser.press(key)
@@ -20,7 +20,7 @@ export default {
     await rejects(() => browser.press('Entre'), TypeError)
   },
 
-  async 'what moves is clicked where it rests, and again if it went away under the pointer'({ browser, server }) {
+  async 'a moving element is clicked after it rests, and again if it moved away'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
     await browser.evaluate(() => {
       const button = document.querySelector('button')
@@ -38,21 +38,21 @@ export default {
     await rejects(() => browser.click('video'), /no element matches video/)
   },
 
-  async 'pages are isolated or not'({ browser, server }) {
+  async 'pages of the servers are isolated or not'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
     equal(await browser.evaluate('crossOriginIsolated'), true)
     await browser.open(`${server.plain}/test/browser/driver.html`)
     equal(await browser.evaluate('crossOriginIsolated'), false)
   },
 
-  async 'values, promises and errors come back from the page'({ browser, server }) {
+  async 'evaluate returns values and promises and throws errors of the page'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
     deepEqual(await browser.evaluate(async (a, b) => [await a + b.c, null], 1, { c: 2 }), [3, null])
     equal(await browser.evaluate(() => undefined), undefined)
     await rejects(browser.evaluate(() => { throw new TypeError('in the page') }), /TypeError: in the page/)
   },
 
-  async 'no error of a page is overlooked'({ browser, server }) {
+  async 'takeProblems returns every error of a page'({ browser, server }) {
     const provoke = {
       said: () => console.error('said'),
       thrown: () => { setTimeout(() => { throw new Error('thrown') }) },
@@ -62,7 +62,7 @@ export default {
     for (const name in provoke) {
       await browser.open(`${server.isolated}/test/browser/driver.html`)
       deepEqual(await browser.takeProblems(), [])
-      // Not in the frame of evaluate(), which would hand the error back.
+      // The error is thrown outside evaluate(), which would return it.
       await browser.evaluate(`setTimeout(${provoke[name]}) && null`)
       const taken = []
       for (let looks = 0; looks < 200 && !RegExp(name).test(taken.join('\n')); looks++) {

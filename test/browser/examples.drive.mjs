@@ -60,7 +60,7 @@ const runsAll = async ({ browser, server }) => {
   const wrong = await browser.evaluate(async () => {
     const { examples, run } = await import('/examples/api/examples.mjs')
     const wrong = []
-    // Shared locks have no form without shared memory, which some builds of WebKit lack.
+    // Some builds of WebKit have no shared memory, so the shared locks cannot be created.
     const refused = typeof SharedArrayBuffer === 'undefined' ? ['SharedMutex', 'SharedSemaphore'] : []
     for (const name in examples) {
       if (refused.includes(name)) {

@@ -7,9 +7,9 @@ import { findBrowser, launch, within } from './process.mjs'
 import { webDriver } from './webdriver.mjs'
 
 const preferences = {
-  // 0: any free one, which Firefox then writes into the profile.
+  // 0 selects a free port, which Firefox writes into the profile.
   'marionette.port': 0,
-  // What pages say on their consoles goes to standard output, what they throw to standard error.
+  // Console messages of pages go to standard output, uncaught errors to standard error.
   'devtools.console.stdout.content': true,
   'browser.dom.window.dump.enabled': true,
   'app.update.enabled': false,
@@ -29,9 +29,10 @@ const preferences = {
 }
 
 /**
- * Starts Firefox and drives it by Marionette.
+ * Starts Firefox and drives it through Marionette.
  *
- * @param {{ path?: string, patience?: number }} [options] patience: ms for the browser to answer a command
+ * @param {{ path?: string, patience?: number }} [options] `patience`: the time limit for the answer to a
+ * command, ms
  * @returns {Promise<import('./run.mjs').Browser>}
  */
 export async function firefox({ path = findBrowser('firefox'), patience = 90_000 } = {}) {
@@ -48,7 +49,7 @@ export async function firefox({ path = findBrowser('firefox'), patience = 90_000
 
   let problems = []
   browser.onLine(line => {
-    // Firefox's own scripts have other addresses than ours, and say their name before what went wrong.
+    // Errors of Firefox's own scripts have other addresses, and their console messages start with a name.
     if (/^JavaScript error: (?:(?:blob:)?http|,)/.test(line)) problems.push(line)
     if (/^console\.(?:error|assert): (?!\w+: *$)/.test(line)) problems.push(line)
   })
@@ -75,7 +76,8 @@ export async function firefox({ path = findBrowser('firefox'), patience = 90_000
       name: `Firefox ${capabilities.browserVersion.replace(/\..*/, '')}`,
       async evaluate(script, ...args) {
         try {
-          // Marionette's own scope sees the page through wrappers; the page's eval does not.
+          // Scripts in Marionette's own scope see the page through wrappers. Scripts in the page's eval do
+          // not.
           return outcome(await driver.evaluate(text => window.eval(text), expression(script, args)))
         } catch (error) {
           if (!error.message.includes('blocked by CSP')) throw error
@@ -121,14 +123,14 @@ async function activePort({ home, child }) {
       const port = Number(readFileSync(join(home, 'MarionetteActivePort'), 'utf8'))
       if (port > 0) return port
     } catch {
-      // Not written yet.
+      // The file does not exist yet.
     }
     await sleep(50)
   }
 }
 
-// WebDriver's own keys are made in the page's process, when it gets round to them. Those of a keyboard are
-// made in Firefox's main process and travel to the page with their time; so are these.
+// WebDriver creates keys in the process of the page, when that process is idle. Firefox creates keys of a
+// real keyboard in its main process, and they reach the page with their time stamp. These keys do the same.
 const typeKey = `
   const [key] = arguments
   const window = Services.wm.getMostRecentWindow('navigator:browser')
@@ -141,8 +143,8 @@ const typeKey = `
 `
 
 /**
- * Marionette's messages are their length in bytes, a colon, and JSON: [0, id, command, parameters] is
- * answered by [1, id, error, result].
+ * Speaks Marionette's protocol. A message is its length in bytes, a colon, and JSON. The command
+ * `[0, id, command, parameters]` has the answer `[1, id, error, result]`.
  */
 async function speak(socket, browser, patience) {
   let last = 0

@@ -12,23 +12,23 @@ const shoot = (browser, name) => {
   return browser.screenshot(join(screenshots, `${name}-${browser.kind}.png`))
 }
 
-/** Opens the page, and waits until it listens. */
+/** Opens the page and waits until it is ready. */
 async function open(browser, server, culprit, more = '') {
   await browser.resize(1000, 900)
   await browser.open(`${server.isolated}/examples/schedule/index.html?culprit=${culprit}${more}`)
   await until(browser, 'document.querySelector("#schedule canvas") !== null')
 }
 
-/** Opens the page and types until an input is late; the text that says why. */
+/** Opens the page and types until an input is late. Returns the text that names the cause. */
 async function typedLate(browser, server, culprit, more = '') {
   await open(browser, server, culprit, more)
   await browser.click('#field')
   for (let i = 0; i < 150; i++) {
     await browser.press('a')
     await elapse(40 + 7 * (i % 9))
-    // To ask at each key would be to wait for the save, and to press the next one always behind it.
+    // A query after each key would wait for the save, so that every key would come after it.
     if (i % 5 < 4) continue
-    // On a busy machine others may be to blame as well: one input must be late because of the save alone.
+    // On a busy machine other jobs can contribute. One input must be late only because of the save.
     const text = await browser.evaluate('document.querySelector("#verdict.late")?.textContent')
     const [, ms] = text?.match(/save ran for ([\d.]+) ms/) ?? []
     if (Number(ms) > 16) return text
@@ -37,19 +37,19 @@ async function typedLate(browser, server, culprit, more = '') {
 }
 
 /**
- * WebKitGTK paints without a graphics processor here, and then holds the thread for longer than the save: who is to blame
- * for an input that is late is seen in the other engines.
+ * WebKitGTK paints in software and then blocks the thread for longer than the save. The cause of a late input
+ * is therefore tested in the other browsers only.
  */
 const isDisturbed = browser => browser.kind === 'webkit'
 
 const readout = 'document.querySelector("#schedule p").textContent'
 
 const tests = {
-  async 'a late input says which job was to blame: one in a critical section'({ browser, server }) {
+  async 'the text for a late input names the job in a critical section'({ browser, server }) {
     if (isDisturbed(browser)) return false
     const verdict = await typedLate(browser, server, 'section')
     match(verdict, /^\d+ ms late\. In the 32\.0 ms before its deadline: .*save ran for/)
-    // The next late input may have replaced what is told, and may have been late for another reason.
+    // Another late input may have replaced the text, with a different cause.
     match(await browser.evaluate(readout), /^input: released at .* late; .* before its deadline: .* ran for [\d.]+ ms/)
     match(await until(browser, 'document.querySelector("#schedule canvas").getAttribute("aria-label")'), /missed deadline/)
     await elapse(200)
@@ -60,7 +60,7 @@ const tests = {
     await shoot(browser, 'schedule-late-phone')
   },
 
-  async 'and one without preemption points, to whom a click is late too'({ browser, server }) {
+  async 'the text for a late input names the job without preemption points'({ browser, server }) {
     if (isDisturbed(browser)) return false
     match(await typedLate(browser, server, 'stall'), /save ran for .* without a preemption point/)
     const count = async () => Number(await browser.evaluate('document.getElementById("count").textContent'))
@@ -70,7 +70,7 @@ const tests = {
     await until(browser, hasMore, before)
   },
 
-  async 'the downloads are a trace and a picture that name the culprit'({ browser, server }) {
+  async 'the downloaded trace and picture name the job that caused the delay'({ browser, server }) {
     if (isDisturbed(browser)) return false
     await typedLate(browser, server, 'section')
     const contents = await browser.evaluate(async () => {
@@ -90,7 +90,7 @@ const tests = {
     match(contents[1][1], /<title>Why was it late\?<\/title>[^]*save ran for/)
   },
 
-  async 'DevTools tracks have executions and misses, and nothing stays in the timeline'({ browser, server }) {
+  async 'DevTools tracks show executions and misses, and the timeline stays empty'({ browser, server }) {
     if (isDisturbed(browser)) return false
     await open(browser, server, 'section')
     await browser.evaluate(() => {
@@ -106,7 +106,7 @@ const tests = {
     for (let i = 0; i < 150; i++) {
       await browser.press('a')
       await elapse(40 + 7 * (i % 9))
-      if (i % 5 < 4) continue // as above
+      if (i % 5 < 4) continue // see typedLate
       const isBlamed = () => window.seen.some(({ tooltipText }) => /^input.*finished .*save ran for [23]\d/.test(tooltipText))
       if (await browser.evaluate(isBlamed)) break
     }
@@ -128,7 +128,7 @@ const tests = {
     const left = () => ['measure', 'mark'].flatMap(type => performance.getEntriesByType(type)).length
     equal(await browser.evaluate(left), 0)
     await browser.click('#devtools')
-    // Keys and rounds go on, but between two marks of the page's own nothing is told.
+    // Keys and rounds continue, but no entry is made between two marks of the page.
     const fence = name => {
       performance.mark(name)
       performance.clearMarks(name)
@@ -143,7 +143,7 @@ const tests = {
     deepEqual(names.slice(names.indexOf('off')), ['off', 'later'])
   },
 
-  async 'a trace by the DevTools protocol has them at the right time (Chromium)'({ browser, server }) {
+  async 'a trace of Chromium has the entries of the tracks at the right time'({ browser, server }) {
     if (!browser.trace) return false
     await open(browser, server, 'section', '&devtools')
     await browser.click('#field')
@@ -163,7 +163,7 @@ const tests = {
     const markers = timings.filter(event => detailOf(event)?.dataType === 'marker')
     const told = markers.map(event => detailOf(event).tooltipText)
     ok(told.some(text => /^input #\d+ missed its deadline/.test(text)), 'no marker')
-    // The browser's own record of the event that carries the key is where the job's release is.
+    // The release of the job must be the time of the keydown event in the trace of the browser.
     const keys = events.filter(({ name, args }) => name === 'EventDispatch' && args?.data?.type === 'keydown')
     ok(keys.length >= 12)
     const inputs = begins.filter(event => detailOf(event).track === 'input')
@@ -171,7 +171,7 @@ const tests = {
     for (const { ts } of inputs) ok(keys.some(key => key.ts < ts && ts - key.ts < 1e6), 'it precedes its key')
   },
 
-  async '100 000 records are moved and zoomed by keys, and drawn'({ browser, server }) {
+  async 'a chart of 100 000 records is drawn, moved and zoomed by keys'({ browser, server }) {
     await browser.resize(1000, 800)
     await browser.open(`${server.isolated}/test/browser/gantt.html`)
     await browser.evaluate(() => {
@@ -180,7 +180,7 @@ const tests = {
       gantt.draw()
       gantt.canvas.focus()
     })
-    // How many of the canvas' pixels are neither clear nor grey.
+    // The number of pixels of the canvas that are neither transparent nor grey.
     const colored = () => browser.evaluate(() => {
       gantt.draw()
       const { width, height } = gantt.canvas
@@ -197,7 +197,7 @@ const tests = {
     const view = () => browser.evaluate('gantt.view')
     const { span } = await view()
     for (let i = 0; i < 8; i++) await browser.press('+')
-    // Firefox may answer before it has handed the last key on.
+    // Firefox may answer before it has dispatched the last key.
     await until(browser, span => Math.abs(gantt.view.span - span / 256) < span * 1e-6, span)
     const near = await view()
     await browser.press('ArrowRight')
@@ -214,7 +214,7 @@ const tests = {
     ok(Math.abs((await view()).span - span) < 1)
   },
 
-  async 'a job that is clicked tells about itself'({ browser, server }) {
+  async 'a click on a job shows its text'({ browser, server }) {
     await browser.resize(1000, 800)
     await browser.open(`${server.isolated}/test/browser/gantt.html`)
     await browser.evaluate(() => {
@@ -223,7 +223,7 @@ const tests = {
       const records = events.map(([type, time]) => ({ type, time, job }))
       gantt.show([{ schedule: scheduleOf(records) }], { from: 0, span: 200 })
       gantt.draw()
-      // Its row is the upper half of what is clicked: the middle.
+      // The click hits the middle of the canvas. At this height the row of the job is there.
       gantt.canvas.style.height = '76px'
     })
     await browser.click('canvas')
@@ -232,7 +232,7 @@ const tests = {
     equal(await browser.evaluate('gantt.chosen.id'), 1)
   },
 
-  async 'the schedule of a task set is drawn, and told about'({ browser, server }) {
+  async 'examples/task-sets draws a schedule and describes its jobs'({ browser, server }) {
     await browser.resize(1000, 900)
     await browser.open(`${server.isolated}/examples/task-sets/index.html?sets=1&seconds=0.3&run`)
     await until(browser, 'document.getElementById("now").textContent === "Done"')

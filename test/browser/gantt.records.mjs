@@ -1,8 +1,8 @@
 import { seeded } from '../support/seeded.mjs'
 
 /**
- * So many records as a busy scheduler with this many tasks might give: rounds of 5 ms, jobs that preempt each
- * other, wait, and now and then miss their deadlines.
+ * The first `count` records of a simulated busy scheduler: rounds of 5 ms, and jobs that preempt each other,
+ * wait, and sometimes miss their deadlines.
  *
  * @param {number} count
  * @param {{ tasks?: number, seed?: number }} [options]

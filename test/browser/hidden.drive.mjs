@@ -14,7 +14,7 @@ async function progress(browser, ms) {
 }
 
 export default {
-  async 'jobs go on in a hidden page, and frames come back with it'({ browser, server }) {
+  async 'jobs continue in a hidden page, and frames resume when it is shown'({ browser, server }) {
     const demand = (condition, what, seen) => {
       if (!condition) throw new Error(`${what}: ${JSON.stringify(seen)}`)
     }
@@ -31,7 +31,7 @@ export default {
     demand(hidden.points > 0 && hidden.busy > 200, 'jobs starved in a hidden page', hidden)
 
     await browser.show()
-    // However slow the machine: more frames in a moment than a hidden page has in ten.
+    // Even on a slow machine a visible page draws more than five frames in half a second.
     const goesOn = ({ state, points, frames }) => state === 'visible' && points > 0 && frames > 5
     let shown
     for (let looks = 0; looks < 60 && !(shown && goesOn(shown)); looks++) shown = await progress(browser, 500)

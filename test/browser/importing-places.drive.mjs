@@ -15,17 +15,17 @@ async function found(browser, server, which, more = {}, origin = server.isolated
 }
 
 export default {
-  'preemptify.import: where blobs are allowed'({ browser, server }) {
+  'preemptify.import works if the policy allows blobs'({ browser, server }) {
     return found(browser, server, 'blobs', { policy: "script-src 'self' blob:" })
       .then(outcome => deepEqual(outcome, { value: 4 }))
   },
 
-  async 'preemptify.import: where no worker is allowed'({ browser, server }) {
+  async 'preemptify.import works if the policy forbids workers'({ browser, server }) {
     deepEqual(await found(browser, server, 'blobs', { policy: "script-src 'self' blob:; worker-src 'none'" }), { value: 4 })
     return refusals
   },
 
-  async "preemptify.import: script-src 'self' has it refused, and the service worker is named"({ browser, server }) {
+  async "preemptify.import with script-src 'self' throws and names the service worker"({ browser, server }) {
     const { name, message, cause } = await found(browser, server, 'blobs', { policy: "script-src 'self'" })
     equal(name, 'EvalError')
     equal(cause, 'TypeError')
@@ -33,15 +33,15 @@ export default {
     return refusals
   },
 
-  async 'preemptify.import: another origin has to allow it'({ browser, server }) {
+  async 'preemptify.import of another origin throws without CORS'({ browser, server }) {
     const other = `${server.plain}/test/fixtures/import/square.mjs`
     const { name, message } = await found(browser, server, 'elsewhere', { other })
     equal(name, 'TypeError')
     ok(message.includes(other) && message.includes('CORS'), message)
-    return ['CORS', 'Cross-Origin', other, ...refusals] // Chromium may tell of the refusal before after its case has ended
+    return ['CORS', 'Cross-Origin', other, ...refusals] // Chromium can report the refusal late
   },
 
-  async 'preemptify.import: in a bundle, which does not export what rewritten modules use'({ browser, server }) {
+  async 'preemptify.import works in a bundle without exports of the run-time support'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
     const text = bundled(['addons/preemptify.mjs', 'rt.mjs'], ['preemptify', 'rt']).replace(/\(\{ url: '[^']*' \}\)/g, 'import.meta')
     const points = await browser.evaluate(async text => {
@@ -55,7 +55,7 @@ export default {
     ok(points > 20, `${points}`)
   },
 
-  async "the service worker: script-src 'self' is enough"({ browser, server }) {
+  async "the service worker works with script-src 'self'"({ browser, server }) {
     const integrity = `sha256-${createHash('sha256').update(classic).digest('base64')}`
     const outcome = await found(browser, server, 'worker', { policy: "script-src 'self'", integrity })
     const { job, classicJob, ...rest } = outcome

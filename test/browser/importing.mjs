@@ -1,5 +1,5 @@
-// What a page finds when it imports modules of others; it posts it to the server, since some drivers would have to evaluate to
-// ask it. Import maps have to come before any module.
+// Reports the imports of a page. The page posts the results to the server, because some drivers would need
+// eval to read them. Import maps must precede every module.
 import { Scheduler } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 import { controlled } from '../../examples/service-worker/register.mjs'
@@ -15,7 +15,7 @@ const said = async promise => {
   }
 }
 
-/** How a function of a module runs as a job, and how often it could be interrupted. */
+/** Runs `fn` as a job. Returns its result and the number of its preemption points. */
 async function asJob(fn, ...args) {
   const scheduler = new Scheduler({ budget: 1 })
   return { result: await scheduler.spawn(fn, undefined, ...args), points: scheduler.stats().yields }
@@ -31,18 +31,18 @@ function script(properties) {
 }
 
 const cases = {
-  /** By blobs, where the page's policy allows them. */
+  /** Imports through blobs, if the policy of the page allows them. */
   async blobs() {
     const { name, message, cause, ...rest } = await said(preemptify.import('./square.mjs', { base }))
     return rest.square ? { value: rest.square(2) } : { name, message, cause }
   },
 
-  /** A module of another origin. */
+  /** Imports a module of another origin. */
   async elsewhere() {
     return said(preemptify.import(searchParams.get('other')))
   },
 
-  /** By the service worker, which is there from the second load on. */
+  /** Imports through the service worker, which controls the page from its second load on. */
   async worker() {
     const options = { scope: '/' }
     await controlled(`/examples/service-worker/sw.mjs?match=/fixtures/import/`, options)
@@ -73,5 +73,5 @@ const cases = {
 }
 
 const body = JSON.stringify(await said(cases[searchParams.get('case')]()))
-// The page may be left before the answer is back.
+// The browser may leave the page before the response arrives.
 fetch(searchParams.get('report'), { method: 'POST', body }).catch(() => {})

@@ -1,6 +1,6 @@
 import { equal, modules, test } from './page.mjs'
 
-// Everything by which a module could act on its page, timers and listeners above all.
+// Functions through which a module could affect its page, above all timers and listeners.
 const functions = [
   'setTimeout', 'setInterval', 'queueMicrotask', 'requestAnimationFrame', 'requestIdleCallback',
   'postMessage', 'addEventListener', 'fetch', 'structuredClone', 'reportError', 'eval'
@@ -13,7 +13,7 @@ const methods = {
   EventTarget: ['addEventListener'], Scheduler: ['postTask', 'yield'], Document: ['createElement']
 }
 
-test('importing touches nothing but the clock', async () => {
+test('an import reads the clock and has no other effect', async () => {
   const used = []
   const undo = []
   const watch = (owner, name, label) => {

@@ -1,4 +1,5 @@
-// What ends at any message or moment: lines, workers, threads inside locks. SEEDS=1-250 and so on runs more, in some 5 minutes each.
+// Tests in which a connection, a worker or a thread inside a lock ends at a random message or moment.
+// SEEDS=1-250 runs more seeds, about 5 minutes per range.
 import { ChannelError } from '../../sync.mjs'
 import { accept, connect } from '../../addons/connect.mjs'
 import { SharedMutex, SharedSemaphore } from '../../addons/shared.mjs'
@@ -6,10 +7,10 @@ import { Workers } from '../../addons/workers.mjs'
 import { forSeeds } from '../support/seeded.mjs'
 import { elapse, equal, inWorker, ok, test } from './page.mjs'
 
-/** With many seeds not in every place. */
+/** The threads in which the suite runs. With SEEDS there is one per origin instead of two. */
 export const scopes = !new URL(location.href).searchParams.get('SEEDS') ? ['window', 'worker'] : [crossOriginIsolated ? 'window' : 'worker']
 
-/** Who has `act` called at some of the messages, up to three times. */
+/** Returns a function that calls `act` at random, at most three times. */
 function striking(random, act) {
   const risk = random.real(0.02, 0.3)
   let left = random.integer(1, 3)
@@ -21,7 +22,10 @@ function striking(random, act) {
   }
 }
 
-/** Has it told of each message that it sends, or gets: `isLost` by that, if the answer is true. */
+/**
+ * Calls `isLost` for each message that the endpoint sends or receives. A message is lost if `isLost` returns
+ * true.
+ */
 function tapped(endpoint, isLost) {
   const way = endpoint.send ? 'send' : 'postMessage'
   const post = endpoint[way].bind(endpoint)
@@ -30,7 +34,7 @@ function tapped(endpoint, isLost) {
   return endpoint
 }
 
-/** Opens lines that are cut at some messages, which are lost with them or are not. */
+/** Opens connections that are cut at random messages. The message at the cut is lost or delivered. */
 function cuttable(random, open, cut) {
   const strikes = striking(random, (line, deliver) => {
     if (random.chance(0.5)) deliver()
@@ -39,7 +43,7 @@ function cuttable(random, open, cut) {
   return () => tapped(open(), strikes)
 }
 
-test('WebSockets cut at any messages: what is said is heard once and in order', () => forSeeds(10, async random => {
+test('WebSockets cut at random: each message is received once and in order', () => forSeeds(10, async random => {
   const address = new URL('/examples/chat/socket', location.href)
   address.protocol = 'ws:'
   const open = cuttable(random, () => new WebSocket(address), socket => socket.close())
@@ -61,11 +65,11 @@ test('WebSockets cut at any messages: what is said is heard once and in order', 
   hear.close()
 }))
 
-test('MessagePorts cut at any messages: all comes back once and in order, and both sides end', () => forSeeds(20, async random => {
+test('MessagePorts cut at random: replies arrive once, and both peers end', () => forSeeds(20, async random => {
   const others = new WeakMap()
   const cut = port => {
     for (const end of [port, others.get(port)]) {
-      end.dispatchEvent(new Event('close')) // which WebKit does not tell a port that is closed
+      end.dispatchEvent(new Event('close')) // WebKit fires no close event
       end.close()
     }
   }
@@ -90,11 +94,11 @@ test('MessagePorts cut at any messages: all comes back once and in order, and bo
   await isOver
 }))
 
-// In a worker as in a page; once is enough.
+// The page creates the workers, so a single run suffices.
 if (!inWorker) {
-  test('workers terminated at any messages: no job is lost or ends twice, all are done that start again', () => forSeeds(6, async random => {
+  test('workers terminated at random: no job is lost or ends twice', () => forSeeds(6, async random => {
     const isRestarting = random.chance(0.7)
-    // Within the call that sends there would be no worker yet.
+    // During the call that sends, the worker does not exist yet.
     const strikes = striking(random, thread => queueMicrotask(() => thread.terminate()))
     const make = () => tapped(new Worker(new URL('../fixtures/workers/thread.mjs', import.meta.url), { type: 'module' }), thread => {
       strikes(thread)
@@ -131,7 +135,7 @@ if (!inWorker) {
   }))
 }
 
-test('threads ended inside a shared lock, or at any moment, hold up nobody', () => forSeeds(8, async random => {
+test('threads ended inside a shared lock, or at random, block no other thread', () => forSeeds(8, async random => {
   if (!crossOriginIsolated || typeof SharedArrayBuffer === 'undefined') return
   const { waitAsync } = Atomics
   if (random.chance(0.5)) Atomics.waitAsync = undefined
@@ -139,7 +143,7 @@ test('threads ended inside a shared lock, or at any moment, hold up nobody', () 
     const isMutex = random.chance(0.5)
     const lock = isMutex ? new SharedMutex() : new SharedSemaphore(1)
     const notes = new Int32Array(new SharedArrayBuffer(16))
-    // Each stays inside when it has gone through, until it is ended.
+    // In this variant a thread stays inside the lock after its rounds, until it is terminated.
     const staysInside = random.chance(0.5)
     const counts = Array.from({ length: random.integer(1, 3) }, () => staysInside ? random.integer(0, 100) : Infinity)
     const threads = counts.map(count => {

@@ -1,6 +1,6 @@
 import { setTimeout as elapse } from 'node:timers/promises'
 
-/** Opens load.html and types keys into it, as if by a user, until it reports. */
+/** Opens load.html and types keys as a user would, until the page reports. */
 async function measureLoad(browser, server, { isolated, seconds, jobs = 3 }) {
   const { report, results } = server.expect(seconds * 1000 + 60_000)
   const parameters = new URLSearchParams({ report, seconds: String(seconds), jobs: String(jobs) })
@@ -10,7 +10,7 @@ async function measureLoad(browser, server, { isolated, seconds, jobs = 3 }) {
   await browser.open(`${isolated ? server.isolated : server.plain}/test/browser/load.html?${parameters}`)
   for (let count = 0; !reported; count++) {
     await browser.press('abcdefghij'[count % 10])
-    // Uneven, so that keys do not fall into step with frames or rounds.
+    // The intervals vary, so that keys do not coincide with frames or rounds.
     await elapse(100 + count * 37 % 100)
     const problems = await browser.takeProblems()
     if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
@@ -20,7 +20,8 @@ async function measureLoad(browser, server, { isolated, seconds, jobs = 3 }) {
 
 const under = isolated => async ({ browser, server }) => {
   const idle = await measureLoad(browser, server, { isolated, seconds: 1, jobs: 0 })
-  // A page that starves its frames falls from 60 to 9 or 15 a second. A busy machine has fewer without jobs, too.
+  // A page whose frames starve falls from 60 to 9 or 15 frames per second. A busy machine is also slower
+  // without jobs.
   const isStarved = () => load.framesPerSecond <= idle.framesPerSecond / 3
   let load
   for (let looks = 0; looks < 3 && (!load || isStarved()); looks++) {
@@ -38,6 +39,6 @@ const under = isolated => async ({ browser, server }) => {
 }
 
 export default {
-  'frames and keys go on beside jobs that never end': under(true),
-  'frames and keys go on beside jobs that never end, not isolated': under(false)
+  'endless jobs delay neither frames nor keys': under(true),
+  'endless jobs delay neither frames nor keys, not isolated': under(false)
 }

@@ -1,5 +1,5 @@
-// Three jobs that never end, or so many as ?jobs= says, beside an animation and a handler of keys, on the default
-// scheduler. What the page noticed of them is posted to ?report=, after ?seconds=.
+// Runs three endless jobs, or ?jobs=, next to an animation and a key handler on the default scheduler. After
+// ?seconds= the page posts its measurements to ?report=.
 import { rt } from '../../rt.mjs'
 import { elapse, report } from './page.mjs'
 

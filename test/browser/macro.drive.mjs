@@ -4,7 +4,7 @@ import { until } from './page-control.mjs'
 
 const page = 'examples/macro/index.html'
 
-/** Opens the page; what the window hears at the end of an automatic run is then in its `results`. */
+/** Opens the page. The result of an automatic run is stored in `window.results`. */
 async function open(browser, address) {
   await browser.open(address)
   await browser.evaluate(async () => {
@@ -23,7 +23,7 @@ function isComplete({ seconds, frames, input, perSecond, jobs, loads, way, subte
   ok(frames.interval.count > 0 && frames.mean > 0, where)
   equal(input.lost, 0, where)
   ok(input.count === 0 || input.latency.count > 0, where)
-  // The task set may leave no time for what is behind it: plain JavaScript, or a busy machine.
+  // The task set can use up the time of AES, in plain JavaScript or on a busy machine.
   ok(perSecond.blocks > 0 || !loads.aes || loads.tasks, where)
   equal(perSecond.worked > 0, Boolean(loads.tasks), where)
   ok(jobs.ended > 0, where)
@@ -47,7 +47,7 @@ const automatic = async ({ browser, server }) => {
   deepEqual(shown, { rows: 8, curves: 8, canDownload: true })
 }
 
-/** Runs in the page: all loads by one of the ways, and nobody to type. */
+/** Runs in the page: starts all loads in one way, without simulated typing. */
 const all = async (id, seconds) => {
   const { benchmark } = await import('/examples/macro/page.mjs')
   const { ways } = await import('/examples/macro/ways.mjs')
@@ -63,7 +63,7 @@ const keys = async ({ browser, server }) => {
   const { isolated, outcomes: [outcome] } = await results(browser)
   equal(isolated, false)
   isComplete(outcome)
-  // On a busy machine the last ones may come when it is over.
+  // On a busy machine the last keys may arrive after the end.
   ok(outcome.input.count > 0)
   equal(outcome.input.trusted, outcome.input.count)
   await until(browser, 'document.getElementById("field").value === "prioritize"')
@@ -71,7 +71,7 @@ const keys = async ({ browser, server }) => {
 
 const typing = async ({ browser, server }) => {
   await open(browser, `${server.plain}/${page}`)
-  // Running is a matter of the first moment; a user's first key ends the simulated typing.
+  // The load starts at once. The first real key ends the simulated typing.
   await elapse(300)
   await browser.click('#field')
   await browser.press('x')
@@ -82,7 +82,7 @@ const typing = async ({ browser, server }) => {
     await browser.click('#field')
     await browser.evaluate(() => { document.getElementById('field').value = '' })
     for (const key of 'preempt') await browser.press(key)
-    // Plain JavaScript answers when it comes to it.
+    // Plain JavaScript answers after its current task.
     await until(browser, "document.getElementById('echo').textContent === 'preempt'")
   }
 }
@@ -97,7 +97,7 @@ const hidden = async ({ browser, server }) => {
   await browser.show()
   const { outcomes: [outcome] } = await results(browser)
   ok(outcome.seconds < 4, `${outcome.seconds} s`)
-  // Had the hidden time been counted, there would be some seconds between two frames.
+  // If the hidden time counted, some frames would be seconds apart.
   ok(outcome.frames.interval.longest < 2000, JSON.stringify(outcome.frames))
   isComplete({ ...outcome, loads: { tasks: true } })
 }
@@ -105,6 +105,6 @@ const hidden = async ({ browser, server }) => {
 export default {
   'examples/macro runs its subtests in turn': automatic,
   'examples/macro handles all keys of a subtest, not isolated': keys,
-  'examples/macro echoes every key, whatever runs': typing,
-  'examples/macro does not count the time in which it was hidden': hidden
+  'examples/macro echoes every key, with any kind of load': typing,
+  'examples/macro does not count the time in a hidden page': hidden
 }

@@ -1,9 +1,11 @@
 import { setTimeout as elapse } from 'node:timers/promises'
 
-// What all browsers share: the page is asked by text, and answers with JSON.
+// The part that all browsers share: expressions for the page, and results as JSON.
 
 /**
- * @param {string | Function} script an expression, or a function to call with `args` in the page
+ * Wraps a script as an expression for evaluate.
+ *
+ * @param {string | Function} script an expression, or a function that is called with `args` in the page
  * @param {unknown[]} args
  * @returns {string} an expression for a promise of the result as JSON
  */
@@ -20,7 +22,10 @@ export function expression(script, args) {
   })()`
 }
 
-/** @param {string} text what the expression gave */
+/**
+ * Returns the result of an expression, or throws its error.
+ * @param {string} text the JSON from the page
+ */
 export function outcome(text) {
   const { value, error } = JSON.parse(text)
   if (error) throw new Error(error)
@@ -28,12 +33,13 @@ export function outcome(text) {
 }
 
 /**
- * Clicks the middle of an element once it rests in view. If it went away under the pointer nevertheless, so that
- * the click hit something else, it is clicked again.
+ * Clicks the middle of an element after it has come to rest in the viewport. If the element moved away and
+ * the click hit something else, clicks again.
  *
  * @param {import('./run.mjs').Browser} browser
  * @param {string} selector
- * @param {(x: number, y: number) => Promise<unknown>} clickAt CSS pixels of the viewport; waits until it was handled
+ * @param {(x: number, y: number) => Promise<unknown>} clickAt clicks at CSS pixels of the viewport and waits
+ *   until the click was handled
  */
 export async function clickOn(browser, selector, clickAt) {
   for (let tries = 0; tries < 5; tries++) {
@@ -45,8 +51,8 @@ export async function clickOn(browser, selector, clickAt) {
 }
 
 /**
- * Runs in the page: scrolls an element into view, waits until it rests there and is what a click would hit, and
- * returns the middle of it. `clicked` then says whether the next click hits it.
+ * Runs in the page: scrolls an element into view and waits until it rests there uncovered. Returns the middle
+ * of the element. Afterwards `clicked` returns whether the next click hits the element.
  */
 async function middle(selector) {
   const frame = () => new Promise(requestAnimationFrame)
@@ -82,12 +88,12 @@ async function middle(selector) {
 }
 
 /**
- * Asks the page until its answer is neither false nor empty.
+ * Evaluates a script in the page until the result is truthy.
  *
  * @param {import('./run.mjs').Browser} browser
- * @param {string | Function} script as for `evaluate`
+ * @param {string | Function} an expression or function, as for `evaluate`
  * @param {unknown[]} args
- * @returns {Promise<any>} the answer
+ * @returns {Promise<any>} the result
  */
 export async function until(browser, script, ...args) {
   const end = performance.now() + 120_000
@@ -101,7 +107,7 @@ export async function until(browser, script, ...args) {
   throw new Error(`never true: ${script} of ${JSON.stringify(args)}\n${text}`)
 }
 
-/** Keys that are no characters: the code and legacy number of each, and its character in WebDriver. */
+/** Named keys: the code and the legacy number of each key, and its character in WebDriver. */
 export const keys = {
   Backspace: { code: 'Backspace', number: 8, character: '\uE003' },
   Tab: { code: 'Tab', number: 9, character: '\uE004' },

@@ -1,7 +1,8 @@
 /**
- * Keeps a scheduler busy with jobs that never end.
+ * Keeps a scheduler busy with endless jobs.
  *
- * @param {import('../../rt.mjs').Scheduler} scheduler @returns {() => Promise<void>} cancels the jobs
+ * @param {import('../../rt.mjs').Scheduler} scheduler
+ * @returns {() => Promise<void>} cancels the jobs
  */
 export function load(scheduler) {
   const jobs = [1, 2].map(() => scheduler.spawn(function* () { for (;;) yield }))

@@ -1,12 +1,12 @@
-// The harness of suites that run in a page or a worker: <name>.page.mjs registers tests, start.mjs runs them.
+// The test harness for pages and workers: <name>.page.mjs registers tests, start.mjs runs them.
 
 const parameters = new URL(globalThis.location?.href ?? import.meta.url).searchParams
 
-/** Addresses of the modules of this package that exist. */
+/** Addresses of the modules of this package. */
 export const modules = (parameters.get('modules') ?? '').split(',').filter(Boolean)
   .map(name => new URL(`../../${name}`, import.meta.url).href)
 
-/** Whether it runs in WebKit, which lacks what the tests then say. */
+/** Whether the suite runs in WebKit, which lacks some features. */
 export const inWebKit = /AppleWebKit/.test(navigator.userAgent) && !/Chrome/.test(navigator.userAgent)
 
 /** Whether the suite runs in a worker. */
@@ -28,13 +28,15 @@ export function ok(value, message = `expected a true value, got ${show(value)}`)
   if (!value) throw new Error(message)
 }
 
-/** Deep and strict: numbers as Object.is has them, objects by their own enumerable properties. */
+/**
+ * Asserts deep, strict equality: numbers as in Object.is, objects by prototype and own enumerable properties.
+ */
 export function equal(actual, expected, message = '') {
   if (same(actual, expected)) return
   throw new Error(`${message} expected ${show(expected)}, got ${show(actual)}`.trim())
 }
 
-/** @param {PromiseLike<unknown>} promise @returns {Promise<any>} what it was rejected with */
+/** @param {PromiseLike<unknown>} promise @returns {Promise<any>} the reason of its rejection */
 export function rejection(promise) {
   return Promise.resolve(promise).then(value => {
     throw new Error(`expected a rejection, got ${show(value)}`)
@@ -44,23 +46,23 @@ export function rejection(promise) {
 /** @param {number} ms */
 export const elapse = ms => new Promise(resolve => setTimeout(resolve, ms))
 
-/** Posts what was found to the server, which expects it there. */
+/** Posts the results to the server, which waits for them. */
 export function report(results) {
-  // The page may be left before the answer is back.
+  // The browser may leave the page before the response arrives.
   fetch(parameters.get('report'), { method: 'POST', body: JSON.stringify(results) }).catch(() => {})
 }
 
 /**
  * Runs the tests one after the other.
  *
- * @returns {Promise<{ tests: { title: string, error?: string }[], provoked: string[] }>} `provoked`: what was
- *   thrown and not caught because a test wanted it so; browsers show it on their consoles nevertheless
+ * @returns {Promise<{ tests: { title: string, error?: string }[], provoked: string[] }>} `provoked`: the
+ *   uncaught errors that tests caused on purpose, because browsers show them on their consoles
  */
 export async function runTests() {
   let stray = []
   const provoked = []
   const note = (event, error) => {
-    // Who provokes one prevents the default, perhaps in a listener that comes after this one.
+    // A test that causes an error on purpose prevents its default, perhaps in a later listener.
     setTimeout(() => {
       if (event.defaultPrevented) provoked.push(String(error?.message ?? error))
       else stray.push(error)
@@ -97,7 +99,7 @@ async function within(run, timeout) {
   }
 }
 
-/** Firefox leaves the message out of the stack. */
+/** The text of an error. The stack in Firefox lacks the message. */
 export function describe(error) {
   if (!(error instanceof Error)) return show(error)
   const { name, message, stack = '' } = error

@@ -7,7 +7,7 @@ import { drive, driveAsync, preemptible } from '../support/drive.mjs'
 import { differentSorts } from '../support/sorting.mjs'
 import { elapse, equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
 
-/** What is thrown, when `run` throws. */
+/** The error that `run` throws. */
 function thrown(run) {
   try {
     run()
@@ -17,10 +17,10 @@ function thrown(run) {
   throw new Error('nothing was thrown')
 }
 
-/** A sloppy function, which no module can hold. */
+/** Creates a sloppy function, because a module contains only strict functions. */
 const sloppy = text => (0, eval)(`(${text})`)
 
-// ----------------------------------------------------------------------- what the engine tells of a function
+// ------------------------------------------------------------------------------- sources of functions
 
 class Shapes {
   #hidden = 1
@@ -37,7 +37,7 @@ class Shapes {
 }
 const { prototype } = Shapes
 
-// Spaces, comments and line ends are part of what is pinned.
+// The pinned texts include spaces, comments and line ends.
 const texts = [
   [function  named ( a, b ) { return a /* a */ + b }, 'function  named ( a, b ) { return a /* a */ + b }'],
   [function(){}, 'function(){}'],
@@ -63,11 +63,11 @@ const texts = [
   [new Function('a', 'b', 'return a + b // last'), 'function anonymous(a,b\n) {\nreturn a + b // last\n}']
 ]
 
-test('the source of every kind of function is exact', () => {
+test('Function.prototype.toString returns the exact source of every function', () => {
   for (const [fn, text] of texts) equal(Function.prototype.toString.call(fn), text)
 })
 
-test('functions of every kind give what they gave', async () => {
+test('preemptible functions of every kind return the same results', async () => {
   const [named, anonymous, waits, steps, arrow, pattern, asyncArrow, expression, plain, computed, waiting,
     sequence, string, number, still] = texts.slice(0, 15).map(([fn]) => preemptify(fn))
   equal(drive(named(1, 2)), 3)
@@ -88,7 +88,7 @@ test('functions of every kind give what they gave', async () => {
   equal(drive(made(1, 2)), 3)
 })
 
-test('names and lengths are kept', () => {
+test('preemptible functions keep names and lengths', () => {
   for (const [fn] of texts) {
     const isRefused = /^(?:get|#|async \*)/.test(Function.prototype.toString.call(fn))
     if (isRefused) continue
@@ -104,7 +104,7 @@ test('names and lengths are kept', () => {
   equal(drive(preemptify(renamed)(1, 2)), 3)
 })
 
-test('plain functions stay as strict as they were', () => {
+test('preemptible functions stay strict or sloppy', () => {
   const reveals = 'function () { return this === undefined }'
   equal(drive(preemptify(sloppy(reveals))()), false)
   equal(drive(preemptify(sloppy("function () { 'use strict'; return this === undefined }"))()), true)
@@ -122,7 +122,7 @@ test('plain functions stay as strict as they were', () => {
   equal(drive(preemptify(leaks)()), true)
 })
 
-test('functions that only sloppy code can hold', () => {
+test('sloppy functions can use with, octal literals and reserved names', () => {
   const within = sloppy(`function (object) {
     with (object) { for (var i = 0; i < 2; i++) total += step }
     return object
@@ -134,13 +134,13 @@ test('functions that only sloppy code can hold', () => {
   equal(drive(preemptify(twice)(1, 2)), 2)
 })
 
-test('strict where nothing tells: an option', () => {
+test('the strict option decides if the source does not', () => {
   const arrow = sloppy('() => { undeclaredByAnyone = 1; return delete globalThis.undeclaredByAnyone }')
   equal(drive(preemptify(arrow, { strict: false })()), true)
   equal(thrown(() => drive(preemptify(arrow, { strict: true })())).name, 'ReferenceError')
 })
 
-test('native, bound and proxied functions are refused', () => {
+test('preemptify rejects native, bound and proxied functions', () => {
   const inner = n => n
   const functions = {
     push: Array.prototype.push,
@@ -158,29 +158,29 @@ test('native, bound and proxied functions are refused', () => {
   equal(drive(preemptify(seeming)()), '{ [native code] }')
 })
 
-test('accessors, constructors and async generators are refused', () => {
+test('preemptify rejects accessors, constructors and async generators', () => {
   const { get } = Object.getOwnPropertyDescriptor({ get size() { return 1 } }, 'size')
   for (const fn of [get, Shapes, async function* () { yield 1 }]) {
     ok(thrown(() => preemptify(fn)) instanceof TypeError, String(fn))
   }
 })
 
-// ------------------------------------------------------------------------------------------- in the debugger
+// ---------------------------------------------------------------------------------------------- stack traces
 
-test('a stack trace shows the function, and the text under a name of its own', () => {
+test('a stack trace shows the function, and its text under a separate name', () => {
   function distinctlyNamed(n) {
     for (let i = 0; i < n; i++) {
       if (i === 2) throw new Error('stopped')
     }
   }
   const { stack, line } = thrown(() => drive(preemptify(distinctlyNamed)(5)))
-  // WebKit names neither generators nor texts that were evaluated, but has the line.
+  // WebKit names neither generators nor evaluated texts, but it reports the line.
   if (inWebKit) return equal(line, 3)
   const frame = stack.split('\n').find(line => line.includes('preemptify/'))
   ok(/distinctlyNamed.*preemptify\/\d+\/distinctlyNamed\.js/.test(frame ?? ''), stack)
 })
 
-test('lines of a stack trace are the lines of the function', () => {
+test('line numbers of a stack trace are those of the function', () => {
   const lineOf = ({ stack }, pattern) => Number(pattern.exec(stack)?.[1])
   function throws(n) {
     for (
@@ -196,9 +196,9 @@ test('lines of a stack trace are the lines of the function', () => {
   equal(inWebKit ? error.line : lineOf(error, /preemptify\/\d+\/throws\.js:(\d+)/), 6)
 })
 
-// ----------------------------------------------------------------------------------------------------- depth
+// ------------------------------------------------------------------------------------------- recursion depth
 
-/** How deep `fn` can call itself, within a tenth. WebKit's strict functions call their last one for ever: deep enough. */
+/** The recursion limit of `fn`, within a tenth. In WebKit strict tail calls have no limit. */
 function deepest(fn) {
   let low = 1
   let high = 2
@@ -238,7 +238,7 @@ const recursions = {
 }
 
 for (const [title, fn] of Object.entries(recursions)) {
-  test(`recursion as deep as the function's own: ${title}`, async () => {
+  test(`recursion is at least as deep as in the function itself: ${title}`, async () => {
     const depth = deepest(fn)
     ok(depth > 1000, `the function itself came to ${depth} only`)
     for (const options of [{}, { budgeted: false }]) {
@@ -246,12 +246,12 @@ for (const [title, fn] of Object.entries(recursions)) {
       equal(drive(work(depth)), depth)
       equal(await rt.spawn(work, undefined, depth), depth)
     }
-    // Deeper than from the stack that is left where a job is resumed.
+    // Twice the depth that fits on the stack of a resumed job.
     equal(await rt.spawn(preemptify(fn), { budget: 1 }, 2 * depth), 2 * depth)
   })
 }
 
-test('mutual recursion as deep as the functions\' own', async () => {
+test('mutual recursion is at least as deep as in the functions themselves', async () => {
   function isEven(n) { return n === 0 || isOdd(n - 1) }
   function isOdd(n) { return n !== 0 && isEven(n - 1) }
   const depth = deepest(isEven) & ~1
@@ -273,7 +273,7 @@ const outcome = async (run, args) => {
 
 for (const entry of corpus) {
   const { name, fn, inputs, sizes } = entry
-  test(`${name}: as the original`, async () => {
+  test(`${name} has the results of the original`, async () => {
     for (const options of [{}, { budgeted: false }]) {
       const work = preemptible(entry, options)
       for (const size of sizes) {
@@ -292,7 +292,7 @@ for (const entry of corpus) {
   })
 }
 
-test('async functions wait for what the platform gives', async () => {
+test('async functions await promises of the platform', async () => {
   async function read(url) {
     const response = await fetch(url)
     let length = 0
@@ -311,7 +311,7 @@ test('async functions wait for what the platform gives', async () => {
   equal(await rt.spawn(preemptify(read), undefined, url), await readPlainly(url))
 })
 
-test('a rejection is thrown at the await, and a failure of the function rejects the job', async () => {
+test('a rejection is thrown at its await, and an error rejects the job', async () => {
   async function attempt(log) {
     try {
       await Promise.reject(new RangeError('first'))
@@ -327,7 +327,7 @@ test('a rejection is thrown at the await, and a failure of the function rejects 
   equal([...log, error.name, error.message], ['first', 'finally', 'TypeError', 'last'])
 })
 
-test('for await takes what is waited for in order, and closes what it leaves', async () => {
+test('for await takes values in order and closes the iterator on exit', async () => {
   async function take(source, n, log) {
     for await (const value of source) {
       log.push(value)
@@ -353,7 +353,7 @@ test('for await takes what is waited for in order, and closes what it leaves', a
   equal(log, [0, 1, 2, 3, 'closed'])
 })
 
-test('resources are disposed of at the end of their blocks, after what is called there, where the engine has them', async () => {
+test('using disposes resources at the end of a block, after calls in its return', async () => {
   const text = `export const log = []
     const made = name => ({ [Symbol.dispose]() { log.push(name) }, async [Symbol.asyncDispose]() { await null; log.push(name) } })
     function sum(n) { let s = 0; for (let i = 0; i < n; i++) s += i; log.push('sum'); return s }
@@ -381,7 +381,7 @@ test('resources are disposed of at the end of their blocks, after what is called
     'TypeError: preemptify(waits): await using cannot be driven; write a generator that yields what disposing gives')
 })
 
-test('a sort of a job makes the comparisons of the engine', () => {
+test('a sort in a job makes the same comparisons as the built-in sort', () => {
   equal(differentSorts((sort, list, compare) => {
     const { enter, suspended, twin } = runtime
     const withTwin = twin((a, b) => compare(a, b), function* (a, b) { return compare(a, b) })
@@ -392,7 +392,7 @@ test('a sort of a job makes the comparisons of the engine', () => {
   }), [])
 })
 
-test('an endless function lets others run, and can be cancelled', async () => {
+test('an endless function lets other jobs run and can be cancelled', async () => {
   let rounds = 0
   const spin = preemptify(function spin() { for (;;) rounds++ }, { evaluate: source => eval(source) })
   for (const work of [spin, preemptify(function spin() { for (;;); })]) {

@@ -1,11 +1,12 @@
-// Comes first in pages that WebKit loads, whose driver hears nothing of their consoles: keeps the errors.
+// Records errors of pages in WebKit, whose driver has no access to their consoles. Runs before all other
+// scripts.
 {
   const { setTimeout, console, Error } = globalThis
   const { error } = console
   let problems = []
   const describe = value => value instanceof Error ? `${value}\n${value.stack}` : String(value)
   const note = (event, value) => {
-    // A later listener may prevent what the console would get.
+    // A later listener may prevent the default, and then the console shows nothing.
     setTimeout(() => { if (!event.defaultPrevented) problems.push(describe(value)) })
   }
   addEventListener('error', event => note(event, event.error ?? event.message))

@@ -16,9 +16,10 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
 
 /**
+ * Finds a browser by the variable CHROMIUM, FIREFOX or WEBKIT, or in PATH.
+ *
  * @param {'chromium' | 'firefox' | 'webkit'} kind
- * @returns {string | undefined} the path of the browser, of WebKit that of its driver: from the variable CHROMIUM,
- *   FIREFOX or WEBKIT, or along PATH
+ * @returns {string | undefined} the path of the browser; for WebKit, of its driver
  */
 export function findBrowser(kind) {
   const named = process.env[kind.toUpperCase()]
@@ -30,25 +31,25 @@ export function findBrowser(kind) {
         accessSync(path, constants.X_OK)
         return path
       } catch {
-        // Not here: the next one may be.
+        // This directory does not contain it. Try the next one.
       }
     }
   }
 }
 
 /**
- * Starts a browser with a fresh profile, which is also its home. Processes and profile are gone after
- * `stop()`, and when this process ends.
+ * Starts a browser with a fresh profile, which is also its home directory. `stop()` and the end of this
+ * process end all processes of the browser and delete the profile.
  *
  * @param {string} path
- * @param {(profile: string) => string[]} args given the profile's directory
- * @param {{ pipes?: number, env?: Record<string, string> }} [options] how many pipes the browser gets beside its
- *   output, and what it gets in its environment
+ * @param {(profile: string) => string[]} args returns the arguments for the directory of the profile
+ * @param {{ pipes?: number, env?: Record<string, string> }} [options] the number of pipes in addition to the
+ *   standard streams, and additional environment variables
  */
 export function launch(path, args, { pipes = 0, env = {} } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'rt-browser-'))
   const child = spawn(path, args(home), {
-    // A group of its own: a browser is many processes.
+    // A separate process group, because a browser has many processes.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...Array(pipes).fill('pipe')],
     env: {
@@ -86,12 +87,12 @@ export function launch(path, args, { pipes = 0, env = {} } = {}) {
       try {
         process.kill(-child.pid, 'SIGKILL')
       } catch {
-        // It has ended already, or never started.
+        // The browser has already ended or never started.
       }
       try {
         rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
       } catch {
-        // Its last processes may still be writing while they die: better a directory too many than a browser.
+        // Processes of the browser may still write while they end. The directory is then left behind.
       }
     }
   }
@@ -100,18 +101,18 @@ export function launch(path, args, { pipes = 0, env = {} } = {}) {
 }
 
 /**
- * Settles as `promise` does, or rejects after `ms` naming what was waited for.
+ * Settles like `promise`, or rejects after `ms` with an error that contains `what`.
  *
  * @template T
  * @param {Promise<T>} promise
  * @param {number} ms
- * @param {string} what
+ * @param {string} what the name of the operation
  * @returns {Promise<T>}
  */
 export function within(promise, ms, what) {
   let timer
   const late = new Promise((resolve, reject) => {
-    // What it watches keeps this process alive; nothing else should.
+    // Only the operation itself keeps this process alive.
     timer = setTimeout(() => reject(new Error(`${what}: no answer within ${ms / 1000} s`)), ms).unref()
   })
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))

@@ -2,9 +2,10 @@ import { equal } from 'node:assert/strict'
 import { firstExample } from '../readme/snippets.mjs'
 
 /**
- * Pastes the first example into an empty document, and focuses its field. An import map stands for the CDN.
+ * Inserts the first example into an empty document and focuses its field. An import map replaces the CDN.
  *
- * @param {string} example @param {string} root the address of the modules
+ * @param {string} example
+ * @param {string} root the address of the modules
  */
 async function paste(example, root) {
   const addresses = example.match(/https:\/\/esm\.sh\/[^']+/g)
@@ -20,7 +21,10 @@ async function paste(example, root) {
   window.example.getElementById('field').focus()
 }
 
-/** @returns {Promise<string>} the result, once it is for two nines */
+/**
+ * Waits for the answer to an input of 99.
+ * @returns {Promise<string>} the result
+ */
 async function resultFor99() {
   const found = window.example.getElementById('found')
   while (!/ 99$/.test(found.value)) await new Promise(requestAnimationFrame)

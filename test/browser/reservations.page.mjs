@@ -18,7 +18,7 @@ for (const [policy, kinds] of [[fp, ['sporadic', 'deferrable', 'polling']], [edf
       await job
       const elapsed = job.finished - job.release
       const { longestBudget } = scheduler.stats()
-      // In any interval a capacity at each end at the most, and what the last budget took over.
+      // An interval contains at most one more capacity at each end, and the excess of the last budget.
       const most = (elapsed / 20 + 2) * 4 + longestBudget
       ok(reservation.used <= most, `${reservation.used} of at most ${most} ms in ${elapsed} ms`)
       ok(reservation.depletions > 0 && reservation.replenishments > 0)
@@ -27,7 +27,7 @@ for (const [policy, kinds] of [[fp, ['sporadic', 'deferrable', 'polling']], [edf
   }
 }
 
-test('loops in their reservations go on beside each other, until they are cancelled', async () => {
+test('loops run in their reservations concurrently until they are cancelled', async () => {
   const scheduler = new Scheduler()
   admit([], { scheduler, share: 0.85 })
   const turns = [0, 0]
@@ -46,11 +46,11 @@ test('loops in their reservations go on beside each other, until they are cancel
   for (const { cancel } of loops) cancel()
   await Promise.allSettled(loops.map(({ job }) => job))
   await scheduler.idle()
-  // What they had is free again.
+  // The capacity of the cancelled loops is free again.
   loop(function* () { yield sleep(1) }, { scheduler, capacity: 8, period: 10 }).cancel()
 })
 
-test('interrupt handles a storm of events in order, or holds events back, or drops them', async () => {
+test('interrupt handles a burst of events in order, holds events back or drops them', async () => {
   const scheduler = new Scheduler()
   const unload = load(scheduler)
   const target = new EventTarget()

@@ -4,14 +4,17 @@ import { serve } from '../../examples/server.mjs'
 import { within } from './process.mjs'
 
 /**
- * Servers of this repository: pages of one are cross-origin isolated, and all can post results. What is
- * asked for with `?policy=` comes with that Content-Security-Policy. Modules of `cdn` may be imported from anywhere.
+ * Starts servers for this repository. The pages of `isolated` are cross-origin isolated, all pages can post
+ * results, and the modules of `cdn` can be imported from any origin. A request with `?policy=` gets that
+ * Content-Security-Policy.
  *
  * @returns {Promise<{
  *   isolated: string, plain: string, cdn: string,
  *   expect(ms: number): { report: string, results: Promise<any> },
  *   close(): Promise<unknown>
- * }>} addresses, and `expect` for a path to post to and what is posted there within `ms`
+ * }>} addresses, and a function `expect` that returns a path and a promise of the results that are posted to
+ * this
+ *   path within `ms` ms
  */
 export async function serveTests() {
   let last = 0
@@ -24,7 +27,8 @@ export async function serveTests() {
       withProblems(request, response)
       return true
     }
-    // Where packages are is the loader's to say: their folder may be a link that leads out of here, which nobody follows.
+    // The module loader resolves the package, because its folder can be a link to another directory, which
+    // the server does not follow.
     if (request.url === '/packages/tinybench') {
       response.setHeader('content-type', 'text/javascript')
       createReadStream(fileURLToPath(import.meta.resolve('tinybench'))).pipe(response)
@@ -64,7 +68,7 @@ export async function serveTests() {
 const isWebKitsPage = ({ headers }) => headers['sec-fetch-dest'] === 'document' &&
   /AppleWebKit/.test(headers['user-agent']) && !/Chrome/.test(headers['user-agent'])
 
-/** Answers as if asked by another, with problems.js before all scripts of the page. */
+/** Answers a request with its page, in which problems.js precedes all scripts. */
 async function withProblems({ url, headers }, response) {
   const answer = await fetch(`http://${headers.host}${url}`)
   response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })

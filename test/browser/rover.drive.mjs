@@ -3,7 +3,7 @@ import { until } from './page-control.mjs'
 
 const page = '/examples/rover/index.html'
 
-// The first column is the name.
+// The first column contains the name.
 const cell = (row, at) => document.getElementById(row).cells[at].textContent
 const isFilled = `(row, at) => /[0-9]/.test((${cell})(row, at))`
 const filled = (browser, row, at) => until(browser, `(${isFilled})(${JSON.stringify(row)}, ${at})`)
@@ -53,6 +53,6 @@ const driven = async ({ browser, server }) => {
 }
 
 export default {
-  'rover: each way of running drives it, by either policy, and a bump is handled': everyWay,
-  'rover: it is steered, gets obstacles, rests and goes on, and shows its sketch': driven
+  'examples/rover drives in each way and policy and handles a bump': everyWay,
+  'examples/rover can be steered, paused and resumed, and shows its sketch': driven
 }

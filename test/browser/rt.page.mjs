@@ -44,7 +44,7 @@ test('jobs finish in the order of their priorities', async () => {
   equal(order, [7, 1.5, 0, -1])
 })
 
-test('an urgent arrival preempts a long job at its next points', async () => {
+test('an urgent job preempts a long job at its next point', async () => {
   const order = []
   let points = 0
   let late
@@ -61,7 +61,7 @@ test('an urgent arrival preempts a long job at its next points', async () => {
   equal(order, ['urgent', 'long'])
 })
 
-test('calls are driven at any depth, promises and other jobs are waited for', async () => {
+test('calls run at any depth, and promises and other jobs are awaited', async () => {
   const leaf = function* (n) {
     yield
     return n + 1
@@ -86,7 +86,7 @@ test('calls are driven at any depth, promises and other jobs are waited for', as
   equal(await job, [501, 2, 'promise', undefined, 'other', 'thrown here'])
 })
 
-test('a counted point hands over as a yield does', async () => {
+test('a counted point lets other jobs run like a yield', async () => {
   let stop = false
   let rounds = 0
   const job = rt.spawn(function* () {
@@ -101,7 +101,7 @@ test('a counted point hands over as a yield does', async () => {
   ok(await job > 1000)
 })
 
-test('a cancelled job cleans up and is rejected', async () => {
+test('a cancelled job runs its finally block and rejects', async () => {
   const events = []
   let begun = false
   const job = rt.spawn(function* () {
@@ -132,7 +132,7 @@ test('an abort signal cancels a job', async () => {
   equal((await rejected).message, 'no longer wanted')
 })
 
-test('a job that throws fails alone', async () => {
+test('a job that throws does not affect other jobs', async () => {
   const failing = rt.spawn(function* () {
     yield
     throw new Error('alone')
@@ -145,7 +145,7 @@ test('a job that throws fails alone', async () => {
   equal(await other, 'fine')
 })
 
-test('a failure that nobody handles is reported as the platform reports one', async () => {
+test('an unhandled failure of a job is an unhandledrejection event', async () => {
   const heard = new Promise(resolve => {
     addEventListener('unhandledrejection', event => {
       event.preventDefault()
@@ -192,7 +192,7 @@ test('scheduler.postTask runs by priority, then in order', async () => {
   equal((await rejection(task)).name, 'AbortError')
 })
 
-test('timers go on while jobs never end', async () => {
+test('timers fire while jobs never end', async () => {
   const jobs = [1, 2].map(() => rt.spawn(function* () { for (;;) yield }))
   for (let i = 0; i < 10; i++) await elapse(1)
   for (const job of jobs) job.cancel()
@@ -200,7 +200,7 @@ test('timers go on while jobs never end', async () => {
   ok(rt.stats().rounds > 5)
 })
 
-test('policy by default is edf, and all that was spawned ends', async () => {
+test('the default policy is edf, and idle() resolves after all tests', async () => {
   equal(new Scheduler().policy ?? edf, edf)
   await rt.idle()
   equal(rt.current, null)

@@ -14,40 +14,43 @@ import { serveTests } from './results.mjs'
 /**
  * @typedef {object} Browser
  * @property {'chromium' | 'firefox' | 'webkit'} kind
- * @property {string} name with its version
- * @property {number} pid of its first process; the others are of its group
+ * @property {string} name the name and the version
+ * @property {number} pid the id of the first process, which leads the process group
  * @property {(url: string) => Promise<void>} open resolves when the page has loaded
- * @property {(script: string | Function, ...args: unknown[]) => Promise<any>} evaluate an expression, or a
- *   function called with `args`, in the page; waits for a promise
- * @property {<T>(categories: string[], work: () => Promise<T>) => Promise<{ result: T, events: any[] }>} [trace] Chromium's, of what
- *   happens meanwhile
- * @property {(key: string) => Promise<void>} press one character or a named key, as if typed by a user
- * @property {(selector: string) => Promise<void>} click the middle of an element, as if by a user
- * @property {(width: number, height: number) => Promise<void>} resize the page; 500 is Firefox's least width
- * @property {(file: string) => Promise<void>} screenshot what is seen of the page, as PNG
- * @property {undefined | (() => Promise<void>)} hide the page behind another tab; not in WebKit
- * @property {undefined | (() => Promise<void>)} show it again
- * @property {() => string[] | Promise<string[]>} takeProblems errors on the console and uncaught ones since the last
- *   call; those that nobody catches in a worker are not among them in Firefox, and nothing of workers in WebKit
+ * @property {(script: string | Function, ...args: unknown[]) => Promise<any>} evaluate evaluates an
+ *   expression or calls a function with `args` in the page, and awaits the result
+ * @property {<T>(categories: string[], work: () => Promise<T>) => Promise<{ result: T, events: any[] }>}
+ *   [trace] records the trace events during `work`; Chromium only
+ * @property {(key: string) => Promise<void>} press presses a character or a named key, like a user
+ * @property {(selector: string) => Promise<void>} click clicks the middle of an element, like a user
+ * @property {(width: number, height: number) => Promise<void>} resize resizes the page; the least width in
+ *   Firefox is 500
+ * @property {(file: string) => Promise<void>} screenshot writes the visible part of the page to a PNG file
+ * @property {undefined | (() => Promise<void>)} hide hides the page behind another tab; `undefined` in WebKit
+ * @property {undefined | (() => Promise<void>)} show shows the page again
+ * @property {() => string[] | Promise<string[]>} takeProblems returns the console errors and the uncaught
+ *   errors since the last call. Uncaught errors of workers are missing in Firefox, all errors of workers in
+ *   WebKit.
  * @property {() => Promise<void>} close
  */
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
-/** Tests that say something of time, which others would take. */
+/** Tests that measure time, so they run one at a time. */
 const measuring = /^(?:gantt|hidden|load|macro)\./
 
-/** How each browser is started. */
+/** The functions that start the browsers. */
 export const browsers = { chromium, firefox, webkit }
 
 /**
- * What fails gets one more try at the end, alone in a new browser after a pause: a machine that others load is
- * no defect of a page. What passes then is counted as passed, and as flaky.
+ * Runs tests in all browsers. A failed test is repeated at the end, alone in a new browser after a pause,
+ * because a busy machine can cause failures. If it passes then, it is counted as passed and as flaky.
  *
  * @param {{ wanted?: (file: string) => boolean, required?: boolean, timeout?: number, pause?: number,
- *   engines?: Record<string, () => Promise<Browser>>, found?: (kind: any) => unknown, directory?: string }} [options]
- *   `required`: a browser that is not there is a failure; `timeout`: ms per test; `pause`: ms before another
- *   try; `engines`, `found` and `directory`: how browsers are started and whether they are there, and the tests
+ *   engines?: Record<string, () => Promise<Browser>>, found?: (kind: any) => unknown, directory?: string }}
+ *   [options]
+ *   `required`: whether a missing browser is a failure. `timeout`: ms per test. `pause`: ms before a
+ *   repetition. `engines`, `found` and `directory` replace the browsers, their detection and the tests.
  * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number, flaky: number }>}
  */
 export async function runBrowsers({
@@ -99,7 +102,7 @@ export async function runBrowsers({
     await session?.close()
   }
   try {
-    // Two at a time, for the machine's two cores; one, where time is measured.
+    // Two at a time for two cores, and one at a time for tests that measure time.
     const quick = runs.filter(({ file }) => !measuring.test(file))
     await Promise.all([lane(quick), lane(quick)])
     await lane(runs.filter(({ file }) => measuring.test(file)))
@@ -123,11 +126,11 @@ export async function runBrowsers({
 }
 
 /**
- * What a file has to be tried, each part by itself: the places of a suite, or the tests of a drive.
+ * The parts of a test file that run separately: the places of a suite, or the tests of a drive.
  *
  * @typedef {{ title: string, isSuite?: boolean, work: (browser: Browser, results: object[]) => any }} Attempt
- *   `work` may return the texts of the errors that it wanted on the console, or false: this browser cannot do it; a suite adds its
- *   own results
+ *   `work` may return the texts of the console errors that the test causes on purpose, or false if the
+ *   browser does not support the test. A suite adds its own results.
  * @returns {Promise<Attempt[]>}
  */
 async function attempts(path, server, timeout) {
@@ -148,7 +151,7 @@ async function attempts(path, server, timeout) {
       const { report, results: posted } = server.expect(timeout)
       const { SEED = '', SEEDS = '' } = process.env
       const parameters = new URLSearchParams({ suite: basename(path), scope, report, modules, SEED, SEEDS })
-      // Nobody else listens if the page does not even load.
+      // If the page does not load, no other code handles the rejection.
       posted.catch(() => {})
       await browser.open(`${server[origin]}/test/browser/page.html?${parameters}`)
       const { tests, provoked, error } = await posted
@@ -177,7 +180,9 @@ class Session {
     this.#pause = pause
   }
 
-  /** Any failure ends the browser, since nobody knows its state; what comes next begins with a new one. */
+  /**
+   * Runs a test. After a failure the state of the browser is unknown, so the next test starts a new browser.
+   */
   async run({ title, isSuite, work }) {
     const results = []
     try {
@@ -213,7 +218,7 @@ class Session {
   }
 }
 
-/** The stack without this runner and Node's own functions. */
+/** The stack without the functions of this runner and of Node. */
 function relevant(stack) {
   const own = /^ +at .*(?:node:|test\/(?:browser\/)?run\.mjs)/
   return stack.split('\n').filter(line => !own.test(line)).join('\n')

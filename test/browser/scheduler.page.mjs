@@ -1,4 +1,5 @@
-// The order of tasks and continuations: of the platform's own scheduler, where there is one, and of ours.
+// The order of tasks and continuations in the platform's scheduler, if it exists, and in the scheduler of the
+// addon.
 import { Scheduler } from '../../rt.mjs'
 import { TaskController, scheduler as ours, schedulerOf } from '../../addons/scheduler.mjs'
 import { CASES, isPossible, ourLog } from '../support/scheduler-cases.mjs'
@@ -6,7 +7,7 @@ import { elapse, equal, test } from './page.mjs'
 
 const { TaskSignal } = globalThis
 
-/** The TaskController of our own, which engines that have one do not use. */
+/** The addon's own TaskController, which is unused where the platform has one. */
 async function ownTaskController() {
   const native = globalThis.TaskController
   globalThis.TaskController = undefined
@@ -36,7 +37,7 @@ function worldOf(scheduler, Controller) {
 }
 
 const quick = () => schedulerOf(new Scheduler({ slice: 0.1, round: 0.2 }))
-/** For what depends on how much is done in a round: pages share the machine. */
+/** A scheduler without limits, for cases that depend on the work per round. Pages share the machine. */
 const unhurried = () => schedulerOf(new Scheduler({ slice: Infinity, round: Infinity }))
 
 const schedulers = [
@@ -54,13 +55,13 @@ for (const [whose, make, Controller] of schedulers) {
       await one.run(world)
       const isTold = globalThis.AsyncContext !== undefined
       const native = isFirefox && one.firefox || one
-      // Where the event loop of a page decides, only the virtual one is asked.
+      // If the event loop of a page decides the order, the case is only tested on the virtual host.
       const log = !isOurs ? native.log : one.ours?.varies ? undefined : ourLog(one, isTold)
       if (log !== undefined) equal(world.words.join(' '), log)
     })
   }
 
-  test(`${whose}: an abort that nobody has asked about${isOurs ? ' is not reported' : ' is an unhandled rejection'}`, async () => {
+  test(`${whose}: an abort of a task that is not awaited${isOurs ? ' is not reported' : ' is an unhandled rejection'}`, async () => {
     const reasons = []
     const note = event => {
       event.preventDefault()

@@ -1,5 +1,5 @@
-// Runs one suite, here or in a worker, and posts its results to the server. The page is page.html with
-// ?suite=<name>.page.mjs&scope=window|worker&report=<where to post>; the worker is this module again.
+// Runs one suite in the page or in a worker and posts its results to the server. The page is page.html with
+// ?suite=<name>.page.mjs&scope=window|worker&report=<path for the results>. The worker runs the same module.
 import { describe, inWorker, report, runTests } from './page.mjs'
 
 const parameters = new URL(location.href).searchParams

@@ -3,7 +3,7 @@ import { setTimeout as elapse } from 'node:timers/promises'
 import { clickOn, expression, keys, known, outcome } from './page-control.mjs'
 
 /**
- * What is done by the commands of WebDriver, whatever carries them to the browser.
+ * The operations that use WebDriver commands, independent of their transport.
  *
  * @param {(command: string, parameters?: object) => Promise<any>} send resolves with the value of the answer
  */
@@ -14,7 +14,8 @@ export async function webDriver(send) {
   return {
     open: url => send('Navigate', { url }),
     async evaluate(script, ...args) {
-      // In a microtask: called by its driver, WebKit takes the end of each listener for the end of all that runs.
+      // In a microtask, because WebKit runs microtasks after each listener of a script that its driver calls
+      // directly.
       const text = `Promise.resolve().then(() => ${expression(script, args)})`
       return outcome(await send('ExecuteScript', { script: `return ${text}`, args: [] }))
     },
@@ -28,7 +29,7 @@ export async function webDriver(send) {
         { type: 'pointerDown', button: 0 }, { type: 'pointerUp', button: 0 }))
     },
     async resize(width, height) {
-      // A window has borders and bars besides the page.
+      // A window has borders and bars in addition to the page.
       for (let attempt = 0; attempt < 3; attempt++) {
         const page = await this.evaluate('({ width: innerWidth, height: innerHeight })')
         if (page.width === width && page.height === height) return

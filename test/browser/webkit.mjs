@@ -3,7 +3,7 @@ import { until } from './page-control.mjs'
 import { findBrowser, launch, within } from './process.mjs'
 import { webDriver } from './webdriver.mjs'
 
-/** WebDriver's commands over HTTP: method, and path after that of the session. */
+/** HTTP methods and paths of WebDriver commands, relative to the session. */
 const commands = {
   NewSession: ['POST', ''],
   DeleteSession: ['DELETE', ''],
@@ -20,9 +20,10 @@ const commands = {
 }
 
 /**
- * Starts WebKitGTK's MiniBrowser on a display of its own and drives it by WebDriver.
+ * Starts WebKitGTK's MiniBrowser on a separate display and drives it through WebDriver.
  *
- * @param {{ path?: string, patience?: number }} [options] path: of WebKitWebDriver; patience: ms for an answer
+ * @param {{ path?: string, patience?: number }} [options] `path`: the path of WebKitWebDriver; `patience`:
+ *   the time limit for an answer, ms
  * @returns {Promise<import('./run.mjs').Browser>}
  */
 export async function webkit({ path = findBrowser('webkit'), patience = 90_000 } = {}) {
@@ -39,7 +40,7 @@ export async function webkit({ path = findBrowser('webkit'), patience = 90_000 }
     browser = launch(path, () => [`--port=${port}`], {
       env: {
         DISPLAY: `:${number}`, GDK_BACKEND: 'x11', LIBGL_ALWAYS_SOFTWARE: '1', NO_AT_BRIDGE: '1',
-        // The pages are this repository's, and root is not allowed a sandbox.
+        // The pages are part of this repository, and a sandbox is not possible for root.
         WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1'
       }
     })
@@ -62,14 +63,14 @@ export async function webkit({ path = findBrowser('webkit'), patience = 90_000 }
     const driver = await webDriver(send)
     await driver.resize(1000, 800)
 
-    // What pages say on their consoles is told to nobody outside: problems.js keeps it in the page.
+    // The driver has no access to consoles, so problems.js records the problems in the page.
     const collect = () => driver.evaluate('globalThis.takeProblems?.() ?? []')
     const isThere = () => !globalThis.isLeft && document.readyState === 'complete'
     let earlier = []
     let isAsked = true
     return {
       ...driver,
-      // MiniBrowser does not show the tabs that a driver opens, so none hides another.
+      // MiniBrowser does not show the tabs that a driver opens, so a tab cannot hide another tab.
       hide: undefined,
       show: undefined,
       kind: 'webkit',
@@ -82,7 +83,8 @@ export async function webkit({ path = findBrowser('webkit'), patience = 90_000 }
         isAsked = false
       },
       async evaluate(script, ...args) {
-        // It may have said too early that the page is there. Suites are not asked, whose page would see the driver's timers.
+        // The driver may have reported the load of the page too early. Suites are not queried, because they
+        // would see timers of the driver.
         if (!isAsked) await until(driver, isThere)
         isAsked = true
         return driver.evaluate(script, ...args)
@@ -95,7 +97,7 @@ export async function webkit({ path = findBrowser('webkit'), patience = 90_000 }
       async close() {
         await send('DeleteSession').catch(() => {})
         browser.stop()
-        // Killed at once, it would leave the lock of its number.
+        // An immediate kill would leave the lock file of the display.
         display.child.kill()
         await within(display.ended, 5000, 'Xvfb, closing').catch(() => {})
         display.stop()

@@ -7,7 +7,7 @@ import { equal, ok, rejection, test } from './page.mjs'
 const works = new URL('../fixtures/workers/works.mjs', import.meta.url)
 const timeout = 50_000
 
-test('results, errors, buffers and progress cross; jobs show their state, and are cancelled or refused', async () => {
+test('results, errors, buffers, progress, cancellations and rejections cross threads', async () => {
   const workers = new Workers(works, { size: 2 })
   equal(await rt.spawn(function* () { return (yield workers.spawn('add', {}, 3, 4)) + 1 }), 8)
   const error = await rejection(workers.spawn('refuse', {}, 7))
@@ -49,7 +49,7 @@ const preemptified = {
     new Workers(() => new Worker(new URL('preemptified.mjs', works), { type: 'module' }), { size: 1 })
 }
 for (const [by, make] of Object.entries(preemptified)) {
-  test(`works of a module preemptified by ${by} make way for others, and are cancelled`, async () => {
+  test(`works preemptified by ${by} let other works run and can be cancelled`, async () => {
     const workers = make()
     const job = workers.spawn('countAtOnce', {}, Infinity)
     equal(await workers.spawn('countAtOnce', { deadline: 1e6 }, 1e5), 4999950000)

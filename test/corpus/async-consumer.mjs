@@ -12,7 +12,7 @@ async function consume(chunks, separator) {
   return rest ? [...lines, rest] : lines
 }
 
-/** Chunks, some of which let one wait; whether their reader left early shows in `closed`. */
+/** A stream of chunks, some of which arrive after a delay. `closed` counts the calls of `return()`. */
 class Source {
   closed = 0
   at = 0

@@ -10,7 +10,7 @@ function clone(value, seen = new Map()) {
   return copy
 }
 
-/** A binary search tree of so many nodes, which know their parents. */
+/** A binary search tree with `size` nodes. Each node refers to its parent. */
 function inputs(size) {
   let root = null
   for (const key of integers(size, 1000)) {

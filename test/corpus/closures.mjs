@@ -1,6 +1,6 @@
 import { integers } from './inputs.mjs'
 
-// Bindings of loops live on in closures: one per round with let, one for all with var
+// Closures keep the bindings of loops: one per iteration with let, one for all iterations with var
 function polynomials(coefficients, x) {
   const terms = []
   const powers = []

@@ -36,24 +36,26 @@ import sieve from './sieve.mjs'
 import wordCount from './word-count.mjs'
 
 /**
- * Algorithms for what works on other people's functions: textbook code in the habits of several hands (var
- * and let, with braces and without, with semicolons and without), none of it written to be rewritten.
+ * Algorithms as test inputs for code that transforms functions. They are textbook code in several styles: var
+ * and let, with braces and without, with semicolons and without. No algorithm was written for the rewriter.
  *
- * A function of the corpus refers to nothing but its parameters, its own variables, globals, itself, and the
- * names in `calls` and `scope`.
+ * A function of the corpus refers only to its parameters, its own variables, globals, itself, and the names
+ * in `calls` and `scope`.
  *
  * @typedef {object} Entry
  * @property {string} name
- * @property {'loop' | 'calls' | 'recursive' | 'mixed'} kind what it spends its time on: loops, calls of other
- *   functions of the corpus, calls of itself, or several of these
- * @property {(...args: any[]) => any} fn it may change its arguments; where it is async, what its promise
- *   gives is the result
- * @property {Record<string, (...args: any[]) => any>} [calls] functions that it calls under these names, and
- *   they each other: all of them are to be preemptible
- * @property {Record<string, any>} [scope] values that it and those in `calls` refer to under these names
- * @property {(size: number) => any[]} inputs fresh arguments, the same ones for the same size
- * @property {number[]} sizes for tests: some thousand rounds at most; with some of them `fn` throws
- * @property {number} benchSize for benches: some ms
+ * @property {'loop' | 'calls' | 'recursive' | 'mixed'} kind the work that dominates the run time: loops,
+ *   calls of other functions of the corpus, recursion, or several of these
+ * @property {(...args: any[]) => any} fn the algorithm, which may change its arguments. The result of an
+ *   async algorithm is the value of its promise.
+ * @property {Record<string, (...args: any[]) => any>} [calls] functions that `fn` and the functions in
+ *   `calls` call under these names. All of them must become preemptible.
+ * @property {Record<string, any>} [scope] values to which `fn` and the functions in `calls` refer by these
+ *   names
+ * @property {(size: number) => any[]} inputs creates arguments, always equal ones for the same size
+ * @property {number[]} sizes the input sizes for tests, which take at most some thousand iterations. With
+ *   some of them `fn` throws.
+ * @property {number} benchSize the input size for benchmarks, which take some ms
  */
 
 /** @type {Entry[]} */
@@ -62,9 +64,9 @@ export const corpus = [
   matrixProduct, sha256, fft, levenshtein, lexerCharacters, lexerRegex, lzCompress, lzDecompress, sieve,
   mandelbrot, crc32, base64, life, lifeTorus, wordCount, knapsack, floydWarshall, gauss, machine, closures,
   differences, asyncConsumer,
-  // calls of each other
+  // calls of other functions of the corpus
   aes, heapsort, nBody, dijkstra, asyncPipeline,
-  // calls of themselves
+  // recursion
   fib, quicksort, mergeSort, nQueens, hanoi, ackermann, permutations, clone,
   // several of these
   jsonParser, markdown

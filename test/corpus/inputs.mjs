@@ -1,13 +1,13 @@
-/** What the corpus works on: the same on every machine and in every run. */
+/** Inputs of the corpus. They are the same on every machine and in every run. */
 import { seeded } from '../support/seeded.mjs'
 
-/** @param {number} count @param {number} below @param {number} [seed] whole numbers in 0..below-1 */
+/** Integers from 0 to `below - 1`. @param {number} count @param {number} below @param {number} [seed] */
 export function integers(count, below, seed = 1) {
   const random = seeded(seed)
   return Array.from({ length: count }, () => random.integer(0, below - 1))
 }
 
-/** @param {number} count @param {number} [seed] numbers in [-1, 1) */
+/** Numbers in [-1, 1). @param {number} count @param {number} [seed] */
 export function reals(count, seed = 1) {
   const random = seeded(seed)
   return Float64Array.from({ length: count }, () => random.real(-1, 1))
@@ -22,7 +22,7 @@ const words = [
   "isn't", 'alarm', 'Öl', 'waits', 'for', 'no', 'one', 'queue', 'heap', 'latest', '42', 'x86'
 ]
 
-/** Prose of so many words in sentences and paragraphs. @param {number} count @param {number} [seed] */
+/** A text of `count` words in sentences and paragraphs. @param {number} count @param {number} [seed] */
 export function prose(count, seed = 1) {
   const random = seeded(seed)
   let text = ''
@@ -34,7 +34,7 @@ export function prose(count, seed = 1) {
   return text
 }
 
-/** A program of so many statements, for lexers. @param {number} count @param {number} [seed] */
+/** A program of `count` statements, for lexers. @param {number} count @param {number} [seed] */
 export function program(count, seed = 1) {
   const random = seeded(seed)
   const name = () => random.pick(['x', 'total', 'list', 'i', '$item', '_rest', 'count2'])

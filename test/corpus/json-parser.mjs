@@ -107,7 +107,7 @@ function parseJson(text) {
   return state.at < text.length ? fail(state, 'the end') : value
 }
 
-/** A value with about so many leaves. */
+/** A JSON value with about `size` leaves. */
 function anyValue(random, size) {
   if (size <= 1) {
     const number = random.real(-1e6, 1e6)

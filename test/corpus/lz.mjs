@@ -74,7 +74,7 @@ function decompress(input, size) {
   return output
 }
 
-/** Prose repeats itself, noise does not. */
+/** Bytes of prose, followed by stretches of noise and of zeros. */
 function text(size) {
   const half = size >> 1
   const words = new TextEncoder().encode(prose(half)).subarray(0, half)

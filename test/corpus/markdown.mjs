@@ -64,7 +64,7 @@ function markdown(source) {
   return html.join('\n')
 }
 
-/** A page of so many blocks. */
+/** A page of `size` blocks. */
 function inputs(size) {
   const random = seeded(11)
   const some = () => prose(random.integer(3, 30), random.integer(1, 1000)).replaceAll('\n\n', ' ').trim()

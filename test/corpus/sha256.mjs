@@ -16,7 +16,7 @@ function sha256(message) {
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19
   ]
 
-  // one bit, zeros, the length in bits as 64-bit big endian
+  // a one bit, zeros, the length in bits as 64-bit big endian
   var padded = new Uint8Array(((message.length + 8) >> 6) + 1 << 6)
   padded.set(message)
   padded[message.length] = 0x80

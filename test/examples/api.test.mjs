@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { MODULES, documentedModules } from '../../examples/api/jsdoc.mjs'
 
-// The default host, made as rt.mjs is imported, asks for it.
+// The default host looks for animation frames when rt.mjs is imported.
 Object.assign(globalThis, { requestAnimationFrame: fn => setTimeout(() => fn(performance.now()), 16), cancelAnimationFrame: clearTimeout })
 const { examples, run } = await import('../../examples/api/examples.mjs')
 
@@ -12,13 +12,13 @@ const test = suite('examples/api')
 const modules = await documentedModules(url => readFileSync(url, 'utf8'))
 const exports = modules.flatMap(({ exports }) => exports)
 
-test('every module is there', () => {
+test('the API page lists every module', () => {
   const addons = readdirSync(new URL('../../addons', import.meta.url)).filter(name => name.endsWith('.mjs'))
   const found = ['rt.mjs', 'alarms.mjs', 'sync.mjs', ...addons.map(name => `addons/${name}`)]
   assert.equal(MODULES.map(name => `${name}.mjs`).sort(), found.sort())
 })
 
-test('every export is described, and has an example', () => {
+test('every export has a description and an example', () => {
   const publicOf = ({ namespace, internal }) => Object.keys(namespace).filter(name => !internal.has(name))
   const wanted = modules.flatMap(publicOf)
   assert.equal(exports.map(({ name }) => name).sort(), [...new Set(wanted)].sort())
@@ -26,7 +26,7 @@ test('every export is described, and has an example', () => {
   for (const { name, comments } of exports) assert.ok(comments[0].text, `${name} is not described`)
 })
 
-test('every parameter has its type, and every function says what it returns', () => {
+test('every parameter has a type, and every function describes its result', () => {
   for (const { name, signature, comments, members } of exports.flatMap(entry => [entry, ...entry.members])) {
     const { tags } = comments.at(-1) ?? { tags: {} }
     const [, list] = /^(?:new )?[\w.]+\((.*)\)$/.exec(signature) ?? []
@@ -37,7 +37,7 @@ test('every parameter has its type, and every function says what it returns', ()
   }
 })
 
-test('what is read is what is written', () => {
+test('the page shows the comments of the source', () => {
   const { comments, signature } = exports.find(({ name }) => name === 'every')
   assert.is(signature, 'every(period, work, options?)')
   const [{ text, tags }] = comments
@@ -58,7 +58,7 @@ test('the API page finds the types that only reject invalid arguments', () => {
 })
 
 for (const name in examples) {
-  test(`the example of ${name}`, async () => {
+  test(`the example of ${name} prints its expected output`, async () => {
     const { said, wanted } = await run(name)
     assert.is(said, wanted)
   })

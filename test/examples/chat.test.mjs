@@ -16,7 +16,7 @@ import { virtualHost } from '../support/virtual-host.mjs'
 
 const chat = suite('examples/chat')
 
-/** A hub, and members who come over sockets that take a ms. */
+/** A chat hub, and a function that adds members, whose messages take 1 ms per direction. */
 function setUp(options) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
@@ -44,7 +44,7 @@ function setUp(options) {
   return { host, hub, come, wait: ms => host.drain({ until: host.time + ms }) }
 }
 
-chat('everybody hears what is said, in one order', async () => {
+chat('all members receive all messages in the same order', async () => {
   const { hub, come, wait } = setUp()
   const [anna, ben] = ['Anna', 'Ben'].map(come)
   await wait(50)
@@ -57,7 +57,7 @@ chat('everybody hears what is said, in one order', async () => {
   assert.equal(ben.shown.slice(-2), anna.shown.slice(-2))
 })
 
-chat('who comes later gets the latest, and what is left of a name that is none', async () => {
+chat('a late member gets the latest messages, and long or empty names are replaced', async () => {
   const { come, wait } = setUp({ keep: 5 })
   const anna = come('  Anna the first of a rather long name ')
   await wait(20)
@@ -69,7 +69,7 @@ chat('who comes later gets the latest, and what is left of a name that is none',
   assert.equal(late.shown, [5, 6, 7, 8].map(i => `${name}: ${i}`).concat('Somebody came'))
 })
 
-chat('what is typed while the line is cut is said once, in order, when there is another', async () => {
+chat('messages typed while disconnected arrive once and in order after a reconnect', async () => {
   const { hub, come, wait } = setUp()
   const [anna, ben] = ['Anna', 'Ben'].map(come)
   await wait(50)
@@ -87,7 +87,7 @@ chat('what is typed while the line is cut is said once, in order, when there is 
     ['Ben: before', 'Anna: one', 'Anna: two', 'Anna: three'])
 })
 
-chat('who floods has to wait, and holds up nobody', async () => {
+chat('flooding the chat slows its sender down and delays no other member', async () => {
   const { host, come, wait } = setUp({ pause: 100 })
   const [anna, ben] = ['Anna', 'Ben'].map(come)
   await wait(50)
@@ -100,7 +100,7 @@ chat('who floods has to wait, and holds up nobody', async () => {
   assert.is(anna.typed.length + count, 99)
 })
 
-chat('a member who does not listen holds up nobody, and misses the oldest', async () => {
+chat('a deaf member delays no other member and loses old messages', async () => {
   const { host, hub, come, wait } = setUp({ keep: 3, pause: 1 })
   const { a, b } = endpoints('WebSocket', { clock: host })
   hub.join(b)
@@ -118,12 +118,12 @@ chat('a member who does not listen holds up nobody, and misses the oldest', asyn
     return hear.receive().then(next)
   }, () => {})
   await wait(50)
-  // One was on the line, one with its teller.
+  // A message was on the way, and the job that sends to this member held another.
   assert.equal(heard.slice(-3), ['17', '18', '19'])
   assert.ok(heard.length <= 5, heard.join())
 })
 
-chat('what makes no sense is passed over', async () => {
+chat('malformed messages are ignored, long messages are truncated', async () => {
   const { host, hub, come, wait } = setUp({ pause: 1 })
   const anna = come('Anna')
   const { a, b } = endpoints('WebSocket', { clock: host })
@@ -139,7 +139,7 @@ chat('what makes no sense is passed over', async () => {
     ['Somebody came', `Somebody: ${'x'.repeat(500)}`])
 })
 
-chat('the server of the examples has it, over a real WebSocket', async () => {
+chat('the example server runs the chat over a real WebSocket', async () => {
   const server = await serve({ port: 0 })
   const socket = await openWebSocket({ port: server.port, path })
   const open = () => socket
@@ -155,7 +155,7 @@ chat('the server of the examples has it, over a real WebSocket', async () => {
   assert.instance(await end, ChannelError)
 })
 
-chat('other addresses, other origins and what is no WebSocket are refused', async () => {
+chat('other addresses, other origins and invalid WebSockets are rejected', async () => {
   const server = await serve({ port: 0 })
   const { port } = server
   const refusal = options =>

@@ -7,7 +7,7 @@ import { nonPreemptive } from '../../sync.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
 
 /**
- * A timeline as the platform's, that keeps what it was given.
+ * A stand-in for the timeline of the platform that records its entries.
  * @param {() => number} now
  */
 function timelineOf(now) {
@@ -41,7 +41,7 @@ function watched({ ahead = 0, turn = 0, group, ...options } = {}) {
 
 const marks = suite('devtools')
 
-marks('each execution is an entry of its task\'s track, each round of the track of rounds', () => {
+marks('each execution is an entry in the track of its task, each round in its own track', () => {
   const { host, scheduler, timeline, tracks } = watched({ round: 5, turn: 1 })
   scheduler.spawn(() => execute(host, 7), { name: 'long' })
   scheduler.spawn(() => execute(host, 1), { name: 'urgent', release: 3, deadline: 10 })
@@ -55,7 +55,7 @@ marks('each execution is an entry of its task\'s track, each round of the track 
   assert.equal(rounds.map(({ start, end }) => [start, end]), [[1, 6], [7, 10]])
 })
 
-marks('a missed deadline is a marker that says who is to blame, once the job has ended', () => {
+marks('a missed deadline becomes a marker that names the cause, once the job has ended', () => {
   const { host, scheduler, timeline } = watched({ round: 5, turn: 1 })
   scheduler.spawn(() => nonPreemptive(() => execute(host, 30)), { name: 'save' })
   scheduler.spawn(() => execute(host, 2), { name: 'key', release: 3, deadline: 12 })
@@ -78,7 +78,7 @@ marks('a missed deadline is a marker that says who is to blame, once the job has
   assert.equal([beside.start, beside.end, beside.tooltipText], [3, 15, misses[0].tooltipText])
 })
 
-marks('what keeps the thread for longer than a slice says so, callbacks by their names, also where no job runs', () => {
+marks('stalls of jobs and callbacks are shown by name, also outside rounds', () => {
   const { host, scheduler, timeline, tracks } = watched({ slice: 3 })
   after(5, function save() { host.advance(7) }, { scheduler })
   host.run()
@@ -97,7 +97,7 @@ marks('what keeps the thread for longer than a slice says so, callbacks by their
   ])
 })
 
-marks('what executes past its deadline is an error', () => {
+marks('an execution past its deadline has the color of an error', () => {
   const { host, scheduler, tracks } = watched()
   scheduler.spawn(() => execute(host, 7), { name: 'late', deadline: 3 })
   scheduler.spawn(() => execute(host, 1), { name: 'timely' })
@@ -106,7 +106,7 @@ marks('what executes past its deadline is an error', () => {
     [['late #1', 'error'], ['timely #2', 'primary']])
 })
 
-marks('who never ends is told about all the same', () => {
+marks('a missed deadline of a job that never ends is shown after a while', () => {
   const { host, scheduler, timeline } = watched({ round: 5 })
   scheduler.spawn(() => execute(host, 5000), { name: 'endless', deadline: 100 })
   host.run({ until: 900 })
@@ -118,7 +118,7 @@ marks('who never ends is told about all the same', () => {
   assert.is(others.length, 0)
 })
 
-marks('nothing stays in the page\'s timeline, and nobody else\'s entries are cleared', () => {
+marks('devtools clears its own entries from the timeline and no others', () => {
   const { host, scheduler, timeline } = watched({ round: 5 })
   for (const name of ['key', 'round', 'rounds']) {
     timeline.measure(name, { start: 0, end: 1, detail: {} })
@@ -130,14 +130,14 @@ marks('nothing stays in the page\'s timeline, and nobody else\'s entries are cle
   assert.equal([...timeline.kept.marks], ['key', 'round', 'rounds'])
 })
 
-marks('times are those of the timeline, whatever the host\'s clock', () => {
+marks('entries use the clock of the timeline, not that of the host', () => {
   const { host, scheduler, tracks } = watched({ ahead: 5000 })
   scheduler.spawn(() => execute(host, 2), { name: 'a' })
   host.run()
   assert.equal(tracks().map(({ start, end }) => [start, end]), [[5000, 5002]])
 })
 
-marks('nothing lies before the timeline begins', () => {
+marks('no entry starts before the timeline', () => {
   const { host, scheduler, timeline } = watched({ ahead: -4 })
   scheduler.spawn(function* () { host.advance(10) }, { name: 'a', deadline: 2 })
   host.run()
@@ -145,7 +145,7 @@ marks('nothing lies before the timeline begins', () => {
     [['measure', 0, 6], ['measure', 0, 6], ['mark', 0, undefined], ['measure', 0, 0]])
 })
 
-marks('of very many executions in a round the longest are shown, in order, and the rest is counted', () => {
+marks('a round shows its 50 longest executions in order and counts the rest', () => {
   const { host, scheduler, timeline, tracks } = watched()
   for (let i = 0; i < 80; i++) scheduler.spawn(() => execute(host, i % 2 ? 2 : 1), { name: `job ${i}` })
   host.run()
@@ -156,7 +156,7 @@ marks('of very many executions in a round the longest are shown, in order, and t
   assert.match(round.tooltipText, /30 short executions not shown/)
 })
 
-marks('ends when it is stopped, and tells what it has kept back', () => {
+marks('stop() ends the recording and shows pending entries', () => {
   const { host, scheduler, timeline, stop } = watched({ round: 5, group: 'mine' })
   scheduler.spawn(() => execute(host, 100), { name: 'a', deadline: 10 })
   host.run({ until: 20 })
@@ -168,7 +168,7 @@ marks('ends when it is stopped, and tells what it has kept back', () => {
   assert.is(timeline.entries.length, length)
 })
 
-marks('the platform\'s own timeline takes it', () => {
+marks('the timeline of the platform accepts the entries', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1 })
   const stop = devtools(scheduler)

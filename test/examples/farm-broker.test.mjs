@@ -24,7 +24,7 @@ function pictureOf(view) {
   })
 }
 
-/** A broker that keeps what it is told to; messages take a ms to it, and one to the members. */
+/** A broker with retained messages. Each message takes 1 ms to the broker and 1 ms to each member. */
 function brokerOf(host) {
   const kept = new Map()
   const members = new Set()
@@ -54,7 +54,7 @@ function brokerOf(host) {
   }
 }
 
-/** Gathers a picture, each row once. */
+/** Collects a picture and asserts that each row arrives once. */
 function harvestOf(view, rows) {
   return {
     begin: seen => {
@@ -71,7 +71,7 @@ function harvestOf(view, rows) {
 const view = { ...whole(12, 16), depth: 30 }
 const expected = pictureOf(view)
 
-farming('members come and are killed at any moment: all that look have the whole picture, each row once', () =>
+farming('members join and are killed at random, and each viewer gets each row once', () =>
   forSeeds(100, random => {
     const host = virtualHost()
     const broker = brokerOf(host)
@@ -96,7 +96,7 @@ farming('members come and are killed at any moment: all that look have the whole
     for (const { rows } of members) assert.equal(rows, expected)
   }))
 
-farming('another view is another picture, and rows of the one before are not kept', () => {
+farming('another view starts another picture without rows of the last one', () => {
   const host = virtualHost()
   const broker = brokerOf(host)
   const other = { ...view, x: view.x + 1 }
@@ -115,8 +115,8 @@ const folder = new URL('../../examples/farm/broker/', import.meta.url)
 const mosquitto = process.env.PATH.split(':').concat('/usr/sbin').map(path => join(path, 'mosquitto')).find(existsSync)
 const isInstalled = mosquitto !== undefined && existsSync(new URL('node_modules/mqtt', folder))
 
-// The broker and its client are no part of this project: .ci/run installs them.
-if (isInstalled) farming('three processes over mosquitto, one killed: the picture is complete, pixel by pixel', async () => {
+// The broker and its client are not dependencies of this project. `.ci/run` installs them.
+if (isInstalled) farming('over mosquitto, with one of three processes killed, the picture is complete', async () => {
   const { default: mqtt } = await import(new URL('node_modules/mqtt/build/index.js', folder).href)
   const { openBus } = await import('../../examples/farm/broker/bus.mjs')
   const port = await new Promise(resolve => {
@@ -147,7 +147,7 @@ if (isInstalled) farming('three processes over mosquitto, one killed: the pictur
         harvest(row, pixels, member) {
           harvest(row, pixels)
           shares.set(member, (shares.get(member) ?? 0) + 1)
-          // When it has shown that it computes, it is killed.
+          // The member has sent a row, so it is killed while it computes.
           if (member === names[0] && shares.get(member) === 1) members[0].kill('SIGKILL')
           if (--left === 0) resolve(job.cancel())
         },

@@ -21,7 +21,7 @@ const expected = Array.from({ length: view.height }, (_, row) => {
   return step.value
 })
 
-/** A farm on workers a ms away, in time that passes by rows. */
+/** A farm of workers with messages that take 1 ms. Each row takes time on the virtual host. */
 function setUp(count, options) {
   const here = world()
   const works = {
@@ -41,7 +41,7 @@ function setUp(count, options) {
 }
 
 for (const count of [1, 2, 5]) {
-  farming(`${count} workers make the picture that one loop makes, each row once`, async () => {
+  farming(`${count} workers produce the same picture as one loop, each row once`, async () => {
     const { host, rows, spawn, workers } = setUp(count)
     const job = spawn()
     await host.drain()
@@ -51,7 +51,7 @@ for (const count of [1, 2, 5]) {
   })
 }
 
-farming('a picture has more rows than workers take jobs at once', async () => {
+farming('a picture can have more rows than the workers accept at once', async () => {
   const { host, rows, spawn } = setUp(2, { limit: 3 })
   const job = spawn()
   await host.drain()
@@ -59,7 +59,7 @@ farming('a picture has more rows than workers take jobs at once', async () => {
   assert.equal(rows, expected)
 })
 
-farming('cancelled in the midst it stops, and the workers are there for another', async () => {
+farming('a cancelled picture stops, and the workers compute the next one', async () => {
   const { host, rows, spawn, workers } = setUp(2)
   const job = spawn(count => {
     if (count === 5) job.cancel()
@@ -67,7 +67,7 @@ farming('cancelled in the midst it stops, and the workers are there for another'
   job.catch(() => {})
   await host.drain()
   assert.is(job.state, 'cancelled')
-  assert.ok(rows.filter(Boolean).length < 12) // some rows come in one message
+  assert.ok(rows.filter(Boolean).length < 12) // a message can contain several rows
   assert.is(workers.unfinished, 0)
   rows.length = 0
   spawn()
@@ -75,7 +75,7 @@ farming('cancelled in the midst it stops, and the workers are there for another'
   assert.equal(rows, expected)
 })
 
-farming('when a worker dies its rows are computed by another, or the farm fails and cancels the rest', async () => {
+farming('when a worker dies, another computes its rows, or the farm fails', async () => {
   for (const restart of [true, false]) {
     const { host, rows, spawn, sites, workers } = setUp(3, { restart })
     const outcome = spawn(count => {
@@ -89,7 +89,7 @@ farming('when a worker dies its rows are computed by another, or the farm fails 
   }
 })
 
-farming('it works on real threads', async () => {
+farming('the farm works on real threads', async () => {
   const workers = new Workers(new URL('../../examples/farm/mandelbrot.mjs', import.meta.url), { size: 2 })
   const rows = []
   await rt.spawn(farm(workers, view, (row, pixels) => { rows[row] = pixels }))
@@ -97,7 +97,7 @@ farming('it works on real threads', async () => {
   await workers.close()
 })
 
-farming('points inside are inside, and the picture has the axis in its middle', () => {
+farming('escapeTime is maximal inside the set, and the picture is symmetric', () => {
   assert.is(escapeTime(0, 0, 100), 100)
   assert.is(escapeTime(-1, 0, 100), 100)
   assert.ok(escapeTime(2, 2, 100) < 3)
@@ -105,7 +105,7 @@ farming('points inside are inside, and the picture has the axis in its middle', 
   assert.equal(mirrored, expected)
 })
 
-farming('zooming keeps the point that was clicked', () => {
+farming('zooming keeps the clicked point in place', () => {
   const near = zoomed(view, 3, 5)
   assert.is(near.span, view.span / 4)
   const point = ({ x, span, width }, column) => x + (column + 0.5 - width / 2) * span / width

@@ -18,7 +18,7 @@ import { forSeeds } from '../support/seeded.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
 import { world } from '../support/world.mjs'
 
-/** A scheduler on exact time, and the schedule that its records make as they come. */
+/** A scheduler on exact time, and the schedule that is built from its records. */
 function watched({ turn = 0, ...options } = {}) {
   const host = virtualHost({ turn })
   const scheduler = new Scheduler({ host, budget: 1, slice: Infinity, round: Infinity, ...options })
@@ -27,7 +27,7 @@ function watched({ turn = 0, ...options } = {}) {
   return { host, scheduler, schedule }
 }
 
-/** A line per row: who executed from when to when, and what ended it. */
+/** A text line per row: the interval of each execution, and the reason for its end. */
 const runsOf = ({ rows }) => rows.map(({ name, runs }) =>
   `${name}: ${runs.map(({ from, to, how }) => `${from}-${to} ${how}`).join(', ')}`)
 const waitsOf = ({ rows }) => rows.flatMap(({ name, waits }) =>
@@ -37,7 +37,7 @@ const culpritsOf = ({ others }) => others.map(({ row, ...culprit }) => culprit)
 // ------------------------------------------------------------------------------------------------ intervals
 const intervals = suite('intervals')
 
-intervals('a preempted job executes in two pieces', () => {
+intervals('a preempted job has two executions', () => {
   const { host, scheduler, schedule } = watched()
   scheduler.spawn(() => execute(host, 10), { name: 'long' })
   scheduler.spawn(() => execute(host, 3), { name: 'urgent', release: 4, deadline: 5 })
@@ -48,7 +48,7 @@ intervals('a preempted job executes in two pieces', () => {
   assert.equal([cost, preemptions, outcome, started, ended], [10, 1, 'finish', 0, 13])
 })
 
-intervals('between rounds nobody executes, although the job goes on', () => {
+intervals('between rounds no job executes, although a job is unfinished', () => {
   const { host, scheduler, schedule } = watched({ round: 5, turn: 2 })
   scheduler.spawn(() => execute(host, 12), { name: 'long' })
   host.run()
@@ -58,7 +58,7 @@ intervals('between rounds nobody executes, although the job goes on', () => {
   assert.is(schedule.rows[0].ended[0].cost, 12)
 })
 
-intervals('a job that is preempted as a round begins has not executed in it', () => {
+intervals('a job preempted at the start of a round has no execution in that round', () => {
   const { host, scheduler, schedule } = watched({ round: 5, turn: 2 })
   scheduler.spawn(() => execute(host, 8), { name: 'long' })
   scheduler.spawn(() => execute(host, 2), { name: 'urgent', release: 8, deadline: 9 })
@@ -66,7 +66,7 @@ intervals('a job that is preempted as a round begins has not executed in it', ()
   assert.equal(runsOf(schedule), ['long: 2-7 round, 11-14 finish', 'urgent: 9-11 finish'])
 })
 
-intervals('a row per name, in order of appearance; jobs of a task share it', () => {
+intervals('each name has a row in order of appearance, shared by all jobs of a task', () => {
   const { host, scheduler, schedule } = watched()
   const task = new Task(() => execute(host, 1), { name: 'tick', scheduler })
   periodic(task, { period: 5, count: 3 })
@@ -95,7 +95,7 @@ intervals('each period of a loop has its own release, deadline and lateness', ()
   assert.is(schedule.misses.length, 1)
 })
 
-intervals('a miss that is noticed in the next period belongs to the last one', () => {
+intervals('a miss that is detected in the next period belongs to the last period', () => {
   for (const order of [['wake', 'miss'], ['miss', 'wake']]) {
     const job = { id: 1, name: 'loop', release: 0, absoluteDeadline: 5 }
     const schedule = new Schedule()
@@ -114,7 +114,7 @@ intervals('a miss that is noticed in the next period belongs to the last one', (
   }
 })
 
-intervals('the end of a period, learnt late, is put in its place', () => {
+intervals('a period whose end is reported late is inserted at its time', () => {
   const loop = { id: 1, name: 'same', release: 0, absoluteDeadline: 10 }
   const other = { id: 2, name: 'same', release: 3, absoluteDeadline: 10 }
   const schedule = new Schedule()
@@ -130,7 +130,7 @@ intervals('the end of a period, learnt late, is put in its place', () => {
   assert.equal(schedule.rows[0].ended.map(({ id, ended }) => [id, ended]), [[1, 2], [2, 6]])
 })
 
-intervals('a deadline that is set later counts', () => {
+intervals('a changed deadline counts', () => {
   const { host, scheduler, schedule } = watched()
   scheduler.spawn(function* () {
     scheduler.current.deadline = 4
@@ -140,7 +140,7 @@ intervals('a deadline that is set later counts', () => {
   assert.equal(schedule.misses.map(({ deadline }) => deadline), [4])
 })
 
-intervals('a job whose reservation is used up waits for the replenishment, or goes on and is marked', () => {
+intervals('a depleted job waits for its replenishment, or continues and is marked', () => {
   for (const depleted of ['wait', 'background']) {
     const { host, scheduler, schedule } = watched({ policy: fp })
     const reservation = new Reservation({ capacity: 4, period: 10, depleted, name: 'server', scheduler })
@@ -176,7 +176,7 @@ intervals('alarms, stalls and overruns are marked', () => {
   assert.equal(schedule.alarms, [{ type: 'alarm', time: 12, due: 12, reservation: '' }])
 })
 
-intervals('a callback that keeps the thread has a row, and nobody else executes meanwhile', () => {
+intervals('a slow callback has its own row, and no job executes during it', () => {
   const { host, scheduler, schedule } = watched({ slice: 1, round: 4, turn: 1 })
   after(3, function tick() { host.advance(2) }, { scheduler })
   scheduler.spawn(() => execute(host, 6), { name: 'job', deadline: 8 })
@@ -191,7 +191,7 @@ intervals('a callback that keeps the thread has a row, and nobody else executes 
   assert.match(accusation(schedule.blame(schedule.misses[0])), /alarm tick ran for 2\.0 ms/)
 })
 
-intervals('a job that ends late is a miss, once, in whatever order the records come', () => {
+intervals('a job that ends late is one miss, in any order of the records', () => {
   const { host, scheduler, schedule } = watched()
   const { records } = record(scheduler)
   scheduler.spawn(function* () { host.advance(9) }, { name: 'late', deadline: 5 })
@@ -204,7 +204,7 @@ intervals('a job that ends late is a miss, once, in whatever order the records c
     [[1, 1, 4], [1, 1, 6]])
 })
 
-intervals('how a job ended', () => {
+intervals('an activation has the outcome of its job', () => {
   const { host, scheduler, schedule } = watched({ onError() {} })
   scheduler.spawn(function* () { throw new Error('no') }, { name: 'fails' }).catch(() => {})
   scheduler.spawn(() => execute(host, 5), { name: 'is cancelled', release: 2 }).cancel()
@@ -213,14 +213,14 @@ intervals('how a job ended', () => {
     [['fails', 'fail'], ['is cancelled', 'cancel']])
 })
 
-intervals('a job too short for the clock still has an interval', () => {
+intervals('a job that is too short for the clock still has an interval', () => {
   const { host, scheduler, schedule } = watched()
   scheduler.spawn(function* () {}, { name: 'short' })
   host.run()
   assert.equal(runsOf(schedule), ['short: 0-0 finish'])
 })
 
-intervals('whoever begins to observe in the middle sees who executes', () => {
+intervals('an observer added during an execution sees the running job', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1, slice: Infinity, round: Infinity })
   const schedule = new Schedule()
@@ -235,7 +235,7 @@ intervals('whoever begins to observe in the middle sees who executes', () => {
     .map(line => line.replace('6-6 preempt, ', '')))
 })
 
-intervals('records that stop in the middle of an execution show it so far', () => {
+intervals('records that stop during an execution show the execution up to there', () => {
   const job = { id: 1, name: 'a', release: 1, absoluteDeadline: 5 }
   const other = { id: 2, name: 'b', release: 3, absoluteDeadline: 9 }
   assert.equal(runsOf(scheduleOf([
@@ -244,13 +244,13 @@ intervals('records that stop in the middle of an execution show it so far', () =
   ])), ['a: 2-4 ', 'b: '])
 })
 
-intervals('an early release begins the schedule', () => {
+intervals('an early release is the begin of the schedule', () => {
   const job = { id: 1, name: 'key', release: 1.5, absoluteDeadline: 5 }
   const { begin, end } = scheduleOf([{ type: 'release', time: 4, job }])
   assert.equal([begin, end], [1.5, 4])
 })
 
-intervals('beyond sixty names the rest share a row', () => {
+intervals('jobs with more than sixty names share the last row', () => {
   const records = Array.from({ length: 100 }, (_, id) =>
     ({ type: 'release', time: id, job: { id, name: `job ${id}`, release: id, absoluteDeadline: Infinity } }))
   const { rows } = scheduleOf(records)
@@ -258,14 +258,14 @@ intervals('beyond sixty names the rest share a row', () => {
   assert.equal([rows[58].name, rows[59].name, rows[59].jobs], ['job 58', 'others', 41])
 })
 
-intervals('rows by whatever the caller says', () => {
+intervals('rowOf assigns jobs to rows', () => {
   const job = (id, name) => ({ id, name, release: 0, absoluteDeadline: Infinity })
   const records = [job(1, 'a'), job(2, 'b')].map(job => ({ type: 'release', time: 0, job }))
   const { rows } = scheduleOf(records, { rowOf: () => 'all' })
   assert.equal(rows.map(({ name, jobs }) => [name, jobs]), [['all', 2]])
 })
 
-intervals('only about as many records are remembered as wanted, and the rest is the same', () => {
+intervals('limit bounds the number of executions that are kept', () => {
   const records = busyRecords(5000)
   const all = scheduleOf(records)
   const some = scheduleOf(records, { limit: 1000 })
@@ -282,7 +282,7 @@ intervals('only about as many records are remembered as wanted, and the rest is 
   assert.ok(some.begin > all.begin)
 })
 
-intervals('of random schedules, executions are what was charged, one by one', () => forSeeds(30, random => {
+intervals('executions of random schedules match the charged costs', () => forSeeds(30, random => {
   const { host, scheduler, schedule } = watched({ round: random.integer(1, 8), turn: random.integer(0, 3) })
   const trace = record(scheduler)
   const jobs = Array.from({ length: 12 }, (_, i) => scheduler.spawn(function* () {
@@ -305,7 +305,7 @@ intervals('of random schedules, executions are what was charged, one by one', ()
     assert.ok(schedule.rounds.some(round => round.from <= from && to <= round.to),
       `${from}-${to} is not in a round`)
   })
-  // What executed in a round is part of what the trace shows, which does not look at rounds.
+  // Executions are parts of the executions in the trace, which ignores rounds.
   const shown = executions(trace.records)
   for (const { activation, from, to } of schedule.runs) {
     const job = jobs.find(({ name }) => name === activation.name)
@@ -314,23 +314,23 @@ intervals('of random schedules, executions are what was charged, one by one', ()
   }
 }))
 
-intervals('the first index of a sorted list', () => {
+intervals('firstFrom returns the first index of a value in a sorted list', () => {
   const list = [1, 3, 3, 5]
   assert.equal([0, 1, 2, 3, 4, 5, 6].map(least => firstFrom(list, least, value => value)),
     [0, 0, 1, 1, 3, 3, 4])
 })
 
-intervals('what is waited for has a name', () => {
+intervals('nameOf returns a name for anything that a job can wait for', () => {
   const subjects = [null, undefined, 'text', { name: 'file' }, { id: 3 }, new Map(), Object.create(null)]
   assert.equal(subjects.map(nameOf), ['', '', 'text', 'file', 'job 3', 'map', 'object'])
 })
 
 intervals.run()
 
-// ------------------------------------------------------------------------------------------------ blame
-const blames = suite('blame')
+// -------------------------------------------------------------------------- causes of a missed deadline
+const blames = suite('causes of a missed deadline')
 
-blames('who executed between release and deadline, and how much', () => {
+blames('blame returns the jobs that executed between release and deadline', () => {
   const { host, scheduler, schedule } = watched({ round: 5, turn: 1 })
   scheduler.spawn(() => nonPreemptive(() => execute(host, 30)), { name: 'save' })
   scheduler.spawn(() => execute(host, 2), { name: 'key', release: 3, deadline: 12 })
@@ -344,7 +344,7 @@ blames('who executed between release and deadline, and how much', () => {
     'save ran for 10.0 ms (due later); the page had the thread for 2.0 ms, or nobody.')
 })
 
-blames('a stretch without a preemption point is named, whole', () => {
+blames('a stretch without a preemption point is named with its full length', () => {
   const { host, scheduler, schedule } = watched({ slice: 1 })
   scheduler.spawn(function* () { host.advance(40) }, { name: 'rude' })
   scheduler.spawn(() => execute(host, 2), { name: 'key', release: 10, deadline: 12 })
@@ -356,7 +356,7 @@ blames('a stretch without a preemption point is named, whole', () => {
     '(due later, 40.0 ms without a preemption point).')
 })
 
-blames('jobs that were more urgent, the job itself, and what it waited for', () => {
+blames('blame lists more urgent jobs, the job itself and its waits', () => {
   const { host, scheduler, schedule } = watched()
   const mutex = new Mutex({ name: 'file' })
   scheduler.spawn(function* () {
@@ -382,7 +382,7 @@ blames('jobs that were more urgent, the job itself, and what it waited for', () 
     /the job itself ran for 1\.0 ms; the job waited for file for 9\.0 ms, held by writer\.$/)
 })
 
-blames('a job that waits still is told for what', () => {
+blames('the text names the object that an unfinished job still waits for', () => {
   const { host, scheduler, schedule } = watched()
   scheduler.spawn(function* () { yield new Promise(() => {}) }, { name: 'patient', release: 2, deadline: 6 })
   host.run({ until: 12 })
@@ -390,14 +390,14 @@ blames('a job that waits still is told for what', () => {
     'the page had the thread for 6.0 ms, or nobody; the job waited for promise for 6.0 ms.')
 })
 
-blames('of many only the worst are named', () => {
+blames('only the three worst jobs are named', () => {
   const others = [5, 4, 3, 2, 1].map(ms => ({ name: `job ${ms}`, ms, isLater: false, unbroken: 0 }))
   assert.is(accusation({ from: 0, to: 15, own: 0, others, away: 0, waits: [] }),
     'In the 15.0 ms before its deadline: job 5 ran for 5.0 ms; job 4 ran for 4.0 ms; ' +
     'job 3 ran for 3.0 ms; 2 more ran for 3.0 ms.')
 })
 
-blames('a job that was in time has a story without blame, one that lives an open one', () => {
+blames('a job in time has a story without blame, an unfinished job one without an end', () => {
   const { host, scheduler, schedule } = watched()
   scheduler.spawn(() => execute(host, 2), { name: 'quick', deadline: 9 })
   scheduler.spawn(() => execute(host, 20), { name: 'long', release: 2 })
@@ -412,7 +412,7 @@ blames('a job that was in time has a story without blame, one that lives an open
     'pending: released at 4.0 ms, no deadline; has not started, goes on; executed for 0.0 ms.')
 })
 
-blames('a summary counts', () => {
+blames('the summary counts tasks, jobs and missed deadlines', () => {
   assert.is(summary(new Schedule()), 'No schedule yet')
   const { host, scheduler, schedule } = watched()
   scheduler.spawn(() => execute(host, 12), { name: 'a', deadline: 5 })
@@ -426,7 +426,7 @@ blames.run()
 // ------------------------------------------------------------------------------------------------ drawing
 const drawings = suite('drawing')
 
-/** A pen that keeps what it was told. */
+/** A pen that records its calls. */
 function noting() {
   const drawn = { box: [], lines: [], arrowHead: [], text: [] }
   const pen = Object.fromEntries(Object.keys(drawn).map(name =>
@@ -439,7 +439,7 @@ const sceneOf = (schedule, view = {}) => {
   return { panels, width: 1000, rowHeight: 24, from: 0, span: endOfPanels(panels), ...view }
 }
 
-drawings('however many records there are, what is drawn is bounded by the pixels', () => {
+drawings('the number of drawn shapes is bounded by the pixels, not by the records', () => {
   for (const count of [10_000, 100_000]) {
     const { pen, drawn } = noting()
     const scene = sceneOf(scheduleOf(busyRecords(count)))
@@ -451,7 +451,7 @@ drawings('however many records there are, what is drawn is bounded by the pixels
   }
 })
 
-drawings('near by every execution is drawn where it was, and nothing beside the view', () => {
+drawings('zoomed in, every execution is drawn at its time, and nothing outside the view', () => {
   const schedule = scheduleOf(busyRecords(20_000))
   const { pen, drawn } = noting()
   const scene = sceneOf(schedule, { from: 1000, span: 40 })
@@ -462,17 +462,17 @@ drawings('near by every execution is drawn where it was, and nothing beside the 
   const seen = schedule.runs.filter(({ from, to }) => to > begin && from < begin + 40)
   assert.ok(seen.length > 10)
   for (const { from, to, activation: { deadline } } of seen) {
-    // Past its deadline it is drawn apart.
+    // The part after the deadline is drawn separately.
     const x = left + (Math.max(from, begin) - begin) * scale
     const end = left + (Math.min(to, begin + 40, from < deadline ? deadline : Infinity) - begin) * scale
     assert.ok(drawn.box.some(([at, , width, height]) => height === 15 && Math.abs(at - x) < 4 &&
       at + width > end - 4), `${from}-${to}`)
   }
-  // As far as an arrow reaches beyond its place.
+  // An arrow extends a few pixels beyond its time.
   assert.ok(drawn.box.every(([x, , width]) => x + width <= 1006 && x >= 0))
 })
 
-drawings('far away, opacity is the share of time that was executed', () => {
+drawings('zoomed out, the opacity is the share of executed time', () => {
   const job = { id: 1, name: 'a', release: 0, absoluteDeadline: Infinity }
   const records = []
   for (let time = 0; time < 5000; time++) {
@@ -485,7 +485,7 @@ drawings('far away, opacity is the share of time that was executed', () => {
   assert.is(runs[0][5], 0.6, 'a half, rounded up to a fifth')
 })
 
-drawings('releases point up, deadlines down, a miss is crossed', () => {
+drawings('releases point up, deadlines point down, and a miss is crossed', () => {
   const job = { id: 1, name: 'a', release: 10, absoluteDeadline: 50 }
   const schedule = scheduleOf([
     { type: 'release', time: 10, job }, { type: 'start', time: 40, job }, { type: 'miss', time: 51, job },
@@ -504,7 +504,7 @@ drawings('releases point up, deadlines down, a miss is crossed', () => {
   assert.is(Math.round(late[0][0]), arrows[1][2])
 })
 
-drawings('what is at a place', () => {
+drawings('activationAt returns the job at a position', () => {
   const { host, scheduler, schedule } = watched()
   scheduler.spawn(() => execute(host, 10), { name: 'long' })
   scheduler.spawn(() => execute(host, 10), { name: 'other', release: 5 })
@@ -522,7 +522,7 @@ drawings('what is at a place', () => {
   assert.is(placeAt(scene, 500, sceneHeight(scene)), null)
 })
 
-drawings('ticks are 1, 2 or 5 of something, and far enough apart', () => {
+drawings('ticks are 1, 2 or 5 times a power of ten, and far enough apart', () => {
   for (const span of [0.05, 1, 3, 7, 150, 1234, 1e6]) {
     const step = tickStep(span, 900)
     assert.ok(step / span * 900 >= 76 && step / span * 900 <= 76 * 2.5 + 1, `${span} ms`)
@@ -554,7 +554,7 @@ function parsed(text) {
   return document.documentElement
 }
 
-pictures('is well formed, has a text alternative, and needs nothing but itself', () => {
+pictures('an SVG is well formed, has a text alternative and loads nothing', () => {
   const text = toSVG(lateRecords(), { title: 'A & B' })
   const svg = parsed(text)
   assert.is(svg.getAttribute('viewBox'), `0 0 960 ${svg.getAttribute('height')}`)
@@ -566,7 +566,7 @@ pictures('is well formed, has a text alternative, and needs nothing but itself',
   for (const name of ['key', 'save & <close>', '0 ms']) assert.ok(texts.includes(name), name)
 })
 
-pictures('with a miss chosen shows who is to blame', () => {
+pictures('an SVG with a selected miss shows its causes', () => {
   const svg = parsed(toSVG(lateRecords(), { miss: 0 }))
   const texts = [...svg.querySelectorAll('text')].map(({ textContent }) => textContent)
   assert.ok(texts.includes('10 ms here'), texts.join('|'))
@@ -574,14 +574,14 @@ pictures('with a miss chosen shows who is to blame', () => {
     /key: released .* In the 12\.0 ms before its deadline: save & <close> ran for 10\.0 ms/)
 })
 
-pictures('follows the reader\'s colour scheme, or has the one that was wanted', () => {
+pictures('an SVG follows the color scheme of the reader, or has the given one', () => {
   const styleOf = scheme => toSVG(lateRecords(), { scheme }).match(/<style>(.*)<\/style>/)[1]
   assert.match(styleOf('auto'),
     /\.rt-late\{color:#c2185b\}.*@media\(prefers-color-scheme:dark\)\{.*\.rt-late\{color:#ff6b9d\}/)
   assert.not.match(styleOf('dark'), /@media|#c2185b/)
 })
 
-pictures('wrong options are errors that name them', () => {
+pictures('invalid options throw errors that name them', () => {
   const named = (kind, text) => error => error instanceof kind && error.message.includes(text)
   assert.throws(() => toSVG([], { width: 0 }), named(RangeError, 'width must be a number > 0, got 0'))
   assert.throws(() => toSVG([], { span: NaN }), named(RangeError, 'span must be a number > 0, got NaN'))
@@ -589,7 +589,7 @@ pictures('wrong options are errors that name them', () => {
   parsed(toSVG([]))
 })
 
-pictures('text holds what XML can', () => {
+pictures('text is escaped for XML', () => {
   assert.is(escapeXml('a<b>&"\u0000\ud800\u{1f600}'), 'a&#60;b&#62;&#38;&#34;\ufffd\ufffd\u{1f600}')
   const { pen, text } = svgPen()
   pen.text('<script>', 1, 2, 'not a name')
@@ -601,7 +601,7 @@ pictures.run()
 // ------------------------------------------------------------------------------------------------ the chart
 const charts = suite('chart')
 
-/** A chart in a document whose canvas is 500 pixels wide and draws nowhere, for as long as a test takes. */
+/** Runs a test with a chart on a canvas of 500 pixels in a new document. */
 const charted = (title, options, use, name = 'div') => charts(title, async () => {
   const window = new Window({ width: 800, height: 600 })
   const element = window.document.createElement(name)
@@ -634,13 +634,13 @@ const charted = (title, options, use, name = 'div') => charts(title, async () =>
   await window.happyDOM.close()
 })
 
-/** The same, of the records of `twoTasks`. */
+/** Like `charted`, with the records of `twoTasks`. */
 const twoCharted = (title, options, use, name) => charted(title, options, of => {
   for (const record of twoTasks()) of.gantt.add(record)
   return use(of)
 }, name)
 
-/** Five jobs of two tasks, 100 ms apart; the third of b is late because of a. */
+/** Five jobs of each of two tasks, 100 ms apart. The third job of `b` is late because of `a`. */
 function twoTasks() {
   const records = []
   for (let i = 0; i < 5; i++) {
@@ -658,7 +658,7 @@ function twoTasks() {
   return records
 }
 
-twoCharted('follows what comes, until it is moved', { span: 200 }, ({ gantt, press, shown }) => {
+twoCharted('the chart follows new records until it is moved', { span: 200 }, ({ gantt, press, shown }) => {
   shown()
   assert.equal(gantt.view, { from: 220, span: 200 })
   assert.is(gantt.follows, true)
@@ -670,7 +670,7 @@ twoCharted('follows what comes, until it is moved', { span: 200 }, ({ gantt, pre
   assert.equal([gantt.follows, gantt.view.from], [true, 220])
 })
 
-twoCharted('moves and zooms by keys, and leaves the others to the page', { span: 200 }, ({ gantt, press }) => {
+twoCharted('the chart moves and zooms by keys, and leaves other keys to the page', { span: 200 }, ({ gantt, press }) => {
   gantt.view = { from: 100, span: 200 }
   assert.is(press('ArrowRight'), true)
   assert.equal(gantt.view, { from: 150, span: 200 })
@@ -688,7 +688,7 @@ twoCharted('moves and zooms by keys, and leaves the others to the page', { span:
   assert.equal([press('x'), press('Tab'), press('+', { ctrlKey: true })], [false, false, false])
 })
 
-twoCharted('chooses by keys and tells about the job, who is late with who is to blame', { span: 500 }, ({ gantt, press, readout, shown }) => {
+twoCharted('keys select jobs, and the text shows the causes of a miss', { span: 500 }, ({ gantt, press, readout, shown }) => {
   press('m')
   assert.is(gantt.chosen?.id, 5)
   assert.match(readout(),
@@ -711,7 +711,7 @@ twoCharted('chooses by keys and tells about the job, who is late with who is to 
   assert.match(readout(), /^Point at a job/)
 })
 
-charted('rows of which all is forgotten are passed over', { limit: 50 }, ({ gantt, press }) => {
+charted('rows without remembered jobs are skipped by the keys', { limit: 50 }, ({ gantt, press }) => {
   const old = { id: -1, name: 'old', release: 0, absoluteDeadline: 9 }
   for (const type of ['release', 'start', 'finish']) gantt.add({ type, time: 0, job: old })
   for (const record of busyRecords(500, { tasks: 2 })) gantt.add({ ...record, time: record.time + 2 })
@@ -721,7 +721,7 @@ charted('rows of which all is forgotten are passed over', { limit: 50 }, ({ gant
   assert.match(gantt.chosen?.name, /^task/)
 })
 
-twoCharted('tells about the job that is pointed at, and keeps the one that was clicked', { span: 100 }, ({ gantt, point, readout }) => {
+twoCharted('the text shows the job under the pointer, and a click keeps it selected', { span: 100 }, ({ gantt, point, readout }) => {
   gantt.view = { from: 0, span: 100 }
   gantt.draw()
   const left = labelWidth({ panels: gantt.panels, width: 500 })
@@ -737,7 +737,7 @@ twoCharted('tells about the job that is pointed at, and keeps the one that was c
   point('pointermove', x(5), 22 + 4 + 12)
   point('pointerleave', 0, 0)
   assert.match(readout(), /^b: /)
-  // A finger trembles.
+  // The finger moves slightly.
   point('pointerdown', x(5), 22 + 4 + 12)
   point('pointermove', x(5) + 2, 22 + 4 + 12)
   point('pointerup', x(5) + 2, 22 + 4 + 12)
@@ -745,7 +745,7 @@ twoCharted('tells about the job that is pointed at, and keeps the one that was c
   assert.is(gantt.view.from, 0)
 })
 
-twoCharted('is dragged by one pointer and pinched by two', { span: 100 }, ({ gantt, point }) => {
+twoCharted('one pointer drags the chart, two pointers zoom it', { span: 100 }, ({ gantt, point }) => {
   gantt.view = { from: 100, span: 100 }
   point('pointerdown', 300, 40)
   const tenth = (500 - labelWidth({ panels: gantt.panels, width: 500 })) / 10
@@ -757,7 +757,7 @@ twoCharted('is dragged by one pointer and pinched by two', { span: 100 }, ({ gan
   assert.is(gantt.chosen, null)
 })
 
-twoCharted('a plain wheel scrolls the page, with ctrl or in use it zooms, sideways it moves', { span: 100 }, ({ window, gantt }) => {
+twoCharted('a wheel scrolls the page, zooms with ctrl or focus, and moves sideways', { span: 100 }, ({ window, gantt }) => {
   gantt.view = { from: 100, span: 100 }
   const middle = (500 + labelWidth({ panels: gantt.panels, width: 500 })) / 2
   const wheel = (deltaX, deltaY, more) => {
@@ -779,7 +779,7 @@ twoCharted('a plain wheel scrolls the page, with ctrl or in use it zooms, sidewa
   assert.ok(Math.abs(gantt.view.span - span / 2) < 1e-9)
 })
 
-twoCharted('has buttons, a label and a table for those who do not see it', { span: 200 }, ({ window, element, gantt, readout }) => {
+twoCharted('the chart has buttons, a label and a table for screen readers', { span: 200 }, ({ window, element, gantt, readout }) => {
   const later = []
   window.setTimeout = fn => later.push(fn)
   gantt.draw()
@@ -804,7 +804,7 @@ twoCharted('has buttons, a label and a table for those who do not see it', { spa
 
 const told = []
 const describe = (...said) => told.push(said)
-twoCharted('on a canvas of the page\'s own it draws, and leaves telling to the page', { describe }, ({ element, gantt, press }) => {
+twoCharted('on a canvas of the page, the chart draws and calls describe', { describe }, ({ element, gantt, press }) => {
   press('m')
   assert.is(gantt.canvas, element)
   assert.is(element.ownerDocument.body.children.length, 1)
@@ -812,7 +812,7 @@ twoCharted('on a canvas of the page\'s own it draws, and leaves telling to the p
   assert.is(told[0][1], gantt.chosen)
 }, 'canvas')
 
-charted('several schedules stand below each other, on one axis', {}, ({ gantt, shown, press }) => {
+charted('several schedules are drawn below each other on one axis', {}, ({ gantt, shown, press }) => {
   const schedule = () => scheduleOf(twoTasks())
   gantt.show([
     { schedule: schedule(), title: 'first', note: '1 late', warns: true, paint: 'red' },
@@ -827,14 +827,14 @@ charted('several schedules stand below each other, on one axis', {}, ({ gantt, s
   assert.is(gantt.chosen, gantt.panels[0].schedule.misses[0])
 })
 
-twoCharted('what is seen as SVG, with the job that is chosen', { span: 500 }, ({ gantt, press }) => {
+twoCharted('toSVG contains the current view with the selected job', { span: 500 }, ({ gantt, press }) => {
   press('m')
   const svg = parsed(gantt.toSVG({ title: 'Late' }))
   assert.is(svg.querySelector('title').textContent, 'Late')
   assert.match(svg.textContent, /40 ms here/)
 })
 
-charted('observes a scheduler, and is gone when it is destroyed', {}, ({ element, gantt, shown }) => {
+charted('observe() shows the jobs of a scheduler until destroy()', {}, ({ element, gantt, shown }) => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1 })
   const stop = gantt.observe(scheduler)
@@ -851,7 +851,7 @@ charted('observes a scheduler, and is gone when it is destroyed', {}, ({ element
   assert.is(element.children.length, 0)
 })
 
-charted('observes workers, each in a lane of its own, on one axis', {}, async ({ gantt, shown }) => {
+charted('observe() shows each worker in its own lane on one axis', {}, async ({ gantt, shown }) => {
   const here = world()
   const { host, scheduler } = here
   const { workers } = crewOf(here, { execute: ms => execute(host, ms) })

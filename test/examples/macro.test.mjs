@@ -16,7 +16,7 @@ import { virtualHost } from '../support/virtual-host.mjs'
 const taskSet = await loadTaskSet()
 const key = Uint8Array.from({ length: 16 }, (_, i) => 17 * i)
 
-/** What Node makes of the same bytes. */
+/** The ciphertext of the same bytes by Node's crypto module. */
 function reference(bytes, times) {
   let result = Buffer.from(bytes)
   for (let time = 0; time < times; time++) {
@@ -30,21 +30,21 @@ const hex = bytes => Buffer.from(bytes).toString('hex')
 // ------------------------------------------------------------------------------------------------------- AES
 const aes = suite('AES')
 
-aes('the example of FIPS 197', () => {
+aes('encrypt computes the example of FIPS 197', () => {
   const example = Uint8Array.from({ length: 16 }, (_, i) => i)
   assert.is(hex(expandKey(example)).slice(-32), '13111d7fe3944a17f307a78b4d2b30c5')
   assert.is(hex(encrypt('', example, 1, { blocks: 0 })), 'c6a13b37878f5b826f4f8162a1c8d879')
 })
 
 for (const text of ['', 'a', 'sixteen bytes...', 'kindergärtner'.repeat(16), 'word'.repeat(33)]) {
-  aes(`${text.length} characters, three times, as by another implementation`, () => {
+  aes(`${text.length} characters, encrypted three times, match Node's crypto`, () => {
     const progress = { blocks: 0 }
     assert.is(hex(encrypt(text, key, 3, progress)), reference(blocksOf(text), 3))
     assert.is(progress.blocks, 3 * blocksOf(text).length / 16)
   })
 }
 
-aes('made preemptible it gives the same, and passes a point with every block', () => {
+aes('the preemptible version returns the same and passes a point per block', () => {
   const progress = { blocks: 0 }
   const text = 'text'.repeat(16)
   const steps = computations.encryptPreemptibly(text, key, 350, progress)
@@ -65,21 +65,21 @@ aes.run()
 // ------------------------------------------------------------------------------------------------ statistics
 const statistics = suite('statistics')
 
-statistics('a quantile is the least value that so many do not exceed', () => {
+statistics('a quantile is the least value that reaches its share of the values', () => {
   const values = Array.from({ length: 20 }, (_, i) => i + 1)
   assert.equal([0, 0.5, 0.95, 1].map(share => quantile(values, share)), [1, 10, 19, 20])
   assert.equal(spread([3, 1, 2]), { count: 3, median: 2, p95: 3, longest: 3 })
   assert.is(spread([]), null)
 })
 
-statistics('frames are counted by intervals, in all and per second', () => {
+statistics('frame rates are computed from intervals, in total and per second', () => {
   const times = Array.from({ length: 151 }, (_, i) => 100 + 20 * i)
   assert.equal(frameRates(times), {
     mean: 50, minimum: 50, perSecond: [50, 50, 50], interval: { count: 150, median: 20, p95: 20, longest: 20 }
   })
 })
 
-statistics('a freeze leaves empty seconds, and counts to its end', () => {
+statistics('a freeze leaves seconds without frames and counts up to its end', () => {
   const { mean, minimum, perSecond, interval } = frameRates([0, 500, 1000, 3500, 4000])
   assert.equal(perSecond, [2, 0, 0, 2])
   assert.is(mean, 1)
@@ -87,12 +87,12 @@ statistics('a freeze leaves empty seconds, and counts to its end', () => {
   assert.is(interval.longest, 2500)
 })
 
-statistics('less than a second has no worst one, and no frame no interval', () => {
+statistics('less than a second has no minimum, and a single frame has no interval', () => {
   assert.equal(frameRates([0, 20, 40]).minimum, null)
   assert.equal(frameRates([5]), { mean: 0, minimum: null, perSecond: [], interval: null })
 })
 
-statistics('keys that the browser does not report took less than it reports', () => {
+statistics('keys without an event-timing entry count as shorter than the threshold', () => {
   assert.equal(eventTiming([16, 40], 40), { count: 40, median: 8, p95: 8, p98: 40, longest: 40 })
   assert.is(eventTiming([], 0), null)
 })
@@ -102,7 +102,10 @@ statistics.run()
 // --------------------------------------------------------------------------------------------------- the run
 const runs = suite('runs')
 
-/** What a benchmark needs, on the virtual host. Jobs of the task set take what they declare, AES 40 ms. */
+/**
+ * The world of a benchmark on the virtual host. Jobs of the task set take their declared time, AES takes 40
+ * ms.
+ */
 function worldOn(host, { blockTime = 0.05, ...more } = {}) {
   const moves = []
   const echoes = []
@@ -166,7 +169,7 @@ const subtest = (way, name, options = {}, host = virtualHost({ frame: 20 })) => 
 }
 
 for (const way of ways) {
-  runs(`${way.id}: alone the box moves with every frame, and words come twice a second`, async () => {
+  runs(`${way.id}: without load, every frame moves the box and words are echoed`, async () => {
     const { outcome, world } = await subtest(way, 'none')
     assert.is(outcome.frames.mean, 50)
     assert.equal(outcome.frames.perSecond, [50, 50, 50, 50])
@@ -180,7 +183,7 @@ for (const way of ways) {
     assert.is(outcome.longFrames, null)
   })
 
-  runs(`${way.id}: each word is encrypted, sixteen times repeated`, async () => {
+  runs(`${way.id}: each word is encrypted, repeated sixteen times`, async () => {
     const { outcome, world } = await subtest(way, 'aes')
     const texts = ['one', 'two', 'three', 'one', 'two', 'three', 'one'].map(word => word.repeat(16))
     assert.equal(world.shown.slice(0, 7), texts)
@@ -188,11 +191,11 @@ for (const way of ways) {
   })
 }
 
-runs('plain JavaScript runs the task set first come, first served, and the page stands still', async () => {
+runs('plain JavaScript runs the task set in order of release and freezes the page', async () => {
   const { outcome, world } = await subtest(plain, 'tasks')
   assert.is(outcome.frames.minimum, 0)
   assert.ok(outcome.frames.mean < 10)
-  // 56 + 738 + 1615 + 1815 are over at 4224; what comes behind begins after the end, and does not.
+  // 56 + 738 + 1615 + 1815 ms end at 4224. Later tasks would start after the end, so they do not run.
   assert.is(outcome.frames.interval.longest, 4224)
   assert.is(Math.round(outcome.perSecond.worked * outcome.seconds), 56 + 738 + 1615 + 1815)
   assert.is(world.echoes.length, 8)
@@ -202,7 +205,7 @@ runs('plain JavaScript runs the task set first come, first served, and the page 
 })
 
 for (const way of [byDeadline, byPriority]) {
-  runs(`${way.id}: beside AES and the task set the page has every frame and every word at once`, async () => {
+  runs(`${way.id}: under AES and the task set, frames and words are all on time`, async () => {
     const { outcome } = await subtest(way, 'all')
     assert.ok(outcome.frames.mean >= 49.9, `${outcome.frames.mean}`)
     assert.ok(outcome.frames.minimum >= 49)
@@ -215,7 +218,7 @@ for (const way of [byDeadline, byPriority]) {
   })
 }
 
-runs('AES without end takes what is left over', async () => {
+runs('endless AES uses the remaining time', async () => {
   for (const way of ways) {
     const { outcome } = await subtest(way, 'endless')
     assert.ok(outcome.perSecond.blocks > 19_000, `${way.id} ${outcome.perSecond.blocks}`)
@@ -223,7 +226,7 @@ runs('AES without end takes what is left over', async () => {
 })
 
 for (const way of ways) {
-  runs(`${way.id}: a load that is ended comes to rest, and the field is deaf again`, async () => {
+  runs(`${way.id}: end() stops the load and the input field`, async () => {
     const host = virtualHost({ frame: 20 })
     const world = worldOn(host)
     const running = run(world, way, { typing: true, aes: true, tasks: true, endless: true })
@@ -239,7 +242,7 @@ for (const way of ways) {
   })
 }
 
-runs('a key counts from when it was pressed, and once only', async () => {
+runs('the latency of a key counts once, from its press', async () => {
   const host = virtualHost({ frame: 20 })
   const world = worldOn(host)
   const running = run(world, byDeadline, {})
@@ -256,18 +259,18 @@ runs('a key counts from when it was pressed, and once only', async () => {
   await drained(host, running.end())
 })
 
-runs('the load is that of the paper: fifteen tasks, and words to type', async () => {
+runs('the load has the fifteen tasks of the paper and a list of words', async () => {
   const utilization = taskSet.tasks.reduce((sum, [wcet, period]) => sum + wcet / period, 0)
   assert.is(taskSet.tasks.length, 15)
   assert.ok(Math.abs(utilization - taskSet.utilization) < 1e-9, `${utilization}`)
   assert.ok((await loadWords()).every(word => /^[a-z']{6,17}$/.test(word)))
 })
 
-runs('what is encrypted is the word that is being typed', () => {
+runs('lastWord returns the word that is being typed', () => {
   assert.equal(['', 'a', 'two words', 'word '].map(lastWord), ['', 'a', 'words', 'word'])
 })
 
-runs('jobs by fixed priority are as important as their deadlines are short', async () => {
+runs('under fixed priorities a shorter deadline is a higher priority', async () => {
   const host = virtualHost({ frame: 20 })
   const order = []
   const world = worldOn(host)
@@ -284,7 +287,7 @@ runs('jobs by fixed priority are as important as their deadlines are short', asy
   await drained(host, running.end())
 })
 
-runs('an automatic run is the four subtests of the paper by each way, with pauses between', async () => {
+runs('an automatic run has the four subtests of the paper for each way, with pauses', async () => {
   const host = virtualHost({ frame: 20 })
   const world = worldOn(host)
   const steps = stepsOf([plain, byDeadline])
@@ -303,7 +306,7 @@ runs('an automatic run is the four subtests of the paper by each way, with pause
   assert.ok(outcomes.every(({ seconds }) => seconds >= 1))
 })
 
-runs('a run that is stopped rejects with the reason, and leaves nothing behind', async () => {
+runs('a stopped run rejects with the reason and leaves no job or timer', async () => {
   for (const [way, name] of [[plain, 'aes'], [byDeadline, 'all']]) {
     const host = virtualHost({ frame: 20 })
     const controller = new AbortController()
@@ -327,28 +330,28 @@ const visibility = (host, world, isHidden) => {
 }
 
 for (const way of [plain, byDeadline]) {
-  hidden(`${way.id}: the time in which nobody sees it counts for nothing`, async () => {
+  hidden(`${way.id}: the time in a hidden page is not measured`, async () => {
     const host = virtualHost({ frame: 20 })
     const world = worldOn(host, { blockTime: 0.01 })
     host.after(1010, () => visibility(host, world, true))
     host.after(6010, () => visibility(host, world, false))
     const outcome = await drained(host, runSubtest(world, way, 'aes', { seconds: 2 }))
     assert.ok(host.time > 7000 && host.time < 7100, `${host.time}`)
-    // Up to the slice and the budget of the load that runs when the time is up.
+    // Up to one slice and one budget of the load that runs at the end.
     assert.ok(outcome.seconds >= 2 && outcome.seconds <= 2.0012, `${outcome.seconds}`)
     const { perSecond } = outcome.frames
     assert.ok(perSecond.every(count => Math.abs(count - 50) <= 1), `${perSecond}`)
     assert.ok(outcome.frames.interval.longest <= 40, `${outcome.frames.interval.longest}`)
-    // Four words in the two seconds; those of the hidden ones were encrypted as well.
+    // Four words are typed in two visible seconds. Words of the hidden time were also encrypted.
     assert.ok(outcome.perSecond.blocks <= 4 * 800 / 2, `${outcome.perSecond.blocks}`)
-    // So do all the words, of which those of the hidden time have no say in the latencies.
+    // All words are echoed, but words of the hidden time are not part of the latencies.
     assert.is(world.echoes.length, 14)
     const { count, lost, latency } = outcome.input
     assert.equal([count, lost, latency.count], [14, 0, 4])
   })
 }
 
-hidden('frames that come while it is hidden, as they do now and then, do not count', async () => {
+hidden('frames that are drawn while the page is hidden do not count', async () => {
   const host = virtualHost({ frame: 20 })
   const page = new EventTarget()
   let isHidden = false
@@ -364,7 +367,7 @@ hidden('frames that come while it is hidden, as they do now and then, do not cou
   assert.equal(watch.frames, [0, 20, 40, 60, 80])
 })
 
-hidden('plain JavaScript leaves out the periods that passed meanwhile too', async () => {
+hidden('plain JavaScript skips the periods that passed while the page was hidden', async () => {
   const host = virtualHost({ frame: 20 })
   const world = worldOn(host)
   let started = 0
@@ -372,12 +375,12 @@ hidden('plain JavaScript leaves out the periods that passed meanwhile too', asyn
   const running = run(world, plain, { tasks: true })
   host.advance(60_000)
   await host.drain({ until: 65_500 })
-  // The one of the beginning, late, and those from then on.
+  // A late run at the start, and the runs after the pause.
   assert.is(started, 7)
   await drained(host, running.end())
 })
 
-hidden('when it comes back there is one job of the box, and one of each task', async () => {
+hidden('after the page is shown again, the box and each task have one job', async () => {
   const host = virtualHost({ frame: 20 })
   const world = worldOn(host)
   const running = run(world, byDeadline, { tasks: true })
@@ -390,7 +393,7 @@ hidden('when it comes back there is one job of the box, and one of each task', a
   await host.drain({ until: 9000 })
   visibility(host, world, true)
   const moves = world.moves.length
-  // A machine that was asleep: nothing ran for a minute.
+  // The machine was suspended, so nothing ran for a minute.
   host.advance(60_000)
   started = 0
   await host.drain({ turns: 1 })
@@ -427,7 +430,7 @@ const outcomeOf = (way, name, perSecond) => ({
   scheduler: null
 })
 
-reports('a row says what was measured, and whether it is as it should be', () => {
+reports('a row shows the measured values and marks those that meet their goal', () => {
   assert.equal(cellsOf(outcomeOf('edf', 'aes', [60, 58])), [
     { text: '60.0', isGood: true }, { text: '58', isGood: true }, { text: '17', isGood: true },
     { text: '16', isGood: false }, { text: '12\u202f346' }, { text: '–' }, { text: '1.5\u202f%' }
@@ -440,13 +443,13 @@ reports('a row says what was measured, and whether it is as it should be', () =>
   ])
 })
 
-reports('figures have as many digits as they need', () => {
+reports('numbers are rounded to the digits that they need', () => {
   assert.equal([0.04, 9.94, 9.96, 1626].map(figure), ['0.0', '9.9', '10', '1626'])
   assert.equal([999, 1e6].map(grouped), ['999', '1\u202f000\u202f000'])
   assert.equal([0, 0.001, 0.25, 1].map(percent), ['0\u202f%', '0.1\u202f%', '25\u202f%', '100\u202f%'])
 })
 
-reports('the figure has a panel per way and a step per second, the subtests side by side', () => {
+reports('the figure has a panel per way and a step per second, side by side per subtest', () => {
   const svg = figureOf([
     outcomeOf('plain', 'none', [60, 60]), outcomeOf('plain', 'all', [0, 3]),
     outcomeOf('edf', 'none', [60, 59])
@@ -456,12 +459,12 @@ reports('the figure has a panel per way and a step per second, the subtests side
   assert.match(svg, />EDF, frames per second</)
   const found = pattern => [...svg.matchAll(pattern)].map(([, what]) => what)
   assert.equal(found(/stroke="var\(--(plain|edf)\)"/g), ['plain', 'plain', 'edf'])
-  // A column is 200 wide: two steps of 100, 60 frames are at a seventh from the top.
+  // A column is 200 wide, with two steps of 100. 60 frames are at a seventh from the top.
   assert.match(svg, /d="M30 45.1h100L130 45.1h100"/)
   assert.equal(found(/>(neither|AES|task set|both)</g), ['neither', 'both'])
 })
 
-reports('the bins of the graph are those that are over; where no frame was there is a zero', () => {
+reports('the graph has a bin per half second that has passed, also without frames', () => {
   const frames = [100, 600, 700, 1700, 2200].map(time => ({ time, color: time < 1000 ? '--plain' : '--edf' }))
   assert.equal(binned(frames, 2300), [
     { time: 500, value: 4, color: '--plain' }, { time: 1000, value: 0, color: '--plain' },
@@ -470,7 +473,7 @@ reports('the bins of the graph are those that are over; where no frame was there
   assert.equal(binned([], 5000), [])
 })
 
-reports('latencies stand on a logarithmic scale of four decades', () => {
+reports('latencies have a logarithmic scale of four decades', () => {
   assert.equal([0, 1, 100, 1e4, 1e6].map(heightOf), [0, 0, 0.5, 1, 1])
 })
 

@@ -5,10 +5,10 @@ import {
 } from '../../examples/metronome/metronome.mjs'
 import { virtualHost } from '../support/virtual-host.mjs'
 
-const tempo = 120 // 500 ms a beat
+const tempo = 120 // 500 ms per beat
 const seconds = 6
 
-/** What a page has, on the virtual host. */
+/** The timers and the clock of a page, on the virtual host. */
 function timersOf(host) {
   const setTimeout = (fn, ms) => host.after(ms, fn)
   const end = cancel => cancel?.()
@@ -54,14 +54,14 @@ const latest = ticks => Math.max(...ticks.flat().map(({ lateness }) => lateness)
 const metronome = suite('metronome')
 
 for (const [name, play] of Object.entries({ playScheduled, playByTimers })) {
-  metronome(`${name} without load is on the beat, each voice by its own period`, () => {
+  metronome(`${name} without load plays each voice on the beat`, () => {
     const { ticks } = playOn(play, 0)
     assert.equal(ticks.map(({ length }) => length), due)
     assert.ok(latest(ticks) < 1e-6)
     assert.equal(ticks[1].map(({ time }) => time - leadIn), [500, 1500, 2500, 3500, 4500, 5500])
   })
 
-  metronome(`${name} comes to rest when it is ended`, () => {
+  metronome(`${name} stops after end()`, () => {
     const { host, ticks, end } = playOn(play, 0.5)
     const before = ticks.flat().length
     end()
@@ -70,12 +70,12 @@ for (const [name, play] of Object.entries({ playScheduled, playByTimers })) {
     assert.ok(host.time < (seconds + 1) * 1000)
   })
 
-  metronome(`${name}: the heavy job gets its share`, () => {
+  metronome(`${name}: the heavy job gets its share of the time`, () => {
     assert.ok(Math.abs(playOn(play, 0.5).share() - 0.5) < 0.03)
   })
 }
 
-metronome('beside 100 % of work the scheduler is late by a budget, timers by a piece of work', () => {
+metronome('under full load the scheduler is late by a budget, timers by a piece of work', () => {
   const scheduled = playOn(playScheduled, 1)
   assert.equal(scheduled.ticks.map(({ length }) => length), due)
   assert.ok(latest(scheduled.ticks) <= 1, `${latest(scheduled.ticks)}`)
@@ -85,19 +85,19 @@ metronome('beside 100 % of work the scheduler is late by a budget, timers by a p
   assert.ok(latest(plain.ticks) <= workLength)
 })
 
-metronome('a timer that comes early is early for its beat', () => {
+metronome('latenessAt is negative for a timer that fires early', () => {
   assert.is(latenessAt(999.5, 0, 500), -0.5)
   assert.is(latenessAt(1030, 0, 500), 30)
   assert.is(latenessAt(99.5, 100, 500), -0.5)
 })
 
-metronome('pauses make up for the share', () => {
+metronome('pauseFor returns the pause that leaves the share of work', () => {
   assert.is(pauseFor(1), 0)
   assert.is(pauseFor(0.5), workLength)
   assert.is(pauseFor(0), workLength)
 })
 
-metronome('lateness is summed up over the last ticks', () => {
+metronome('Lateness summarizes the last ticks', () => {
   const lateness = new Lateness()
   assert.ok(Number.isNaN(lateness.summary().max))
   for (let ms = 1; ms <= 100; ms++) lateness.add(ms, ms)

@@ -20,7 +20,7 @@ function thrown(run) {
 
 const pasted = suite('a pasted text')
 
-pasted('one function, whatever its form', () => {
+pasted('the text can be one function in any form', () => {
   for (const [text, name] of [
     ['function add(a, b) { return a + b }', 'add'],
     ['  // adds\nfunction add(a, b) { return a + b } // done', 'add'],
@@ -41,7 +41,7 @@ pasted('one function, whatever its form', () => {
   }
 })
 
-pasted('async functions, generators and async methods', async () => {
+pasted('the text can contain async functions, generators and async methods', async () => {
   for (const text of [
     'async function f(a) { return await a + 1 }', 'async function (a) { return await a + 1 }',
     'async a => await a + 1', 'async f(a) { return await a + 1 }'
@@ -52,7 +52,7 @@ pasted('async functions, generators and async methods', async () => {
   assert.is(drive(rewrite(read('* f(a) { yield; return a + 1 }')).work(1)), 2)
 })
 
-pasted('the last of several is run, the others are linked with it', () => {
+pasted('the last of several functions is run and linked with the others', () => {
   const text = `
     const step = 2
     function isEven(n) { return n === 0 || isOdd(n - 1) }
@@ -76,17 +76,17 @@ pasted('the last of several is run, the others are linked with it', () => {
   assert.ok(yields > 5 + 0 + 2 + 4 + 6 + 8, `points in the callees too: ${yields}`)
 })
 
-pasted('variables of the text may have any name', () => {
+pasted('variables of the text can have any name', () => {
   const text = 'const source = 1, text = 2, name = 3\nfunction f() { return source + text + name }'
   assert.is(drive(rewrite(read(text)).work()), 6)
 })
 
-pasted('names of globals, strings and comments are no functions of it', () => {
+pasted('names of globals, strings and comments do not count as functions', () => {
   const text = 'function f() {\n  // function parseInt\n  const fetch = "function eval"\n  return fetch }'
   assert.equal([...read(text).functions.keys()], ['f'])
 })
 
-pasted('others that cannot be rewritten stay as they are', () => {
+pasted('functions that cannot be rewritten stay unchanged', () => {
   const text = `
     class Point { constructor(x) { this.x = x } }
     async function* numbers() { yield 1 }
@@ -101,7 +101,7 @@ pasted('others that cannot be rewritten stay as they are', () => {
   assert.type(numbers.next, 'function')
 })
 
-pasted('strict or not, both ways alike', () => {
+pasted('strict and sloppy text have the same this in both versions', () => {
   const text = 'function f() { return this === undefined }'
   for (const strict of [false, true]) {
     const { fn, ...rest } = read(text, { strict })
@@ -111,7 +111,7 @@ pasted('strict or not, both ways alike', () => {
   }
 })
 
-pasted('points are counted or yield', () => {
+pasted('points count down a budget or yield', () => {
   const it = read('function f(n) { for (let i = 0; i < n; i++); }')
   const yields = options => {
     let count = -1
@@ -122,7 +122,7 @@ pasted('points are counted or yield', () => {
   assert.is(yields({ budgeted: false }), 101)
 })
 
-pasted('arguments are fresh ones, made where the functions are', () => {
+pasted('arguments are created anew at each call, in the scope of the text', () => {
   const it = read('const length = 3\nfunction list() { return Array(length).fill(0) }\nfunction f(a, b) {}')
   const [a, b] = argumentsOf(it, 'list(), length // two')
   assert.equal([a, b], [[0, 0, 0], 3])
@@ -131,7 +131,7 @@ pasted('arguments are fresh ones, made where the functions are', () => {
   assert.instance(thrown(() => argumentsOf(it, '1 +')), SyntaxError)
 })
 
-pasted('what is wrong is said kindly', () => {
+pasted('errors are explained in plain words', () => {
   const said = (text, options) => explain(thrown(() => rewrite(read(text, options))))
   assert.is(said('function f( {'), 'This is not JavaScript yet: Unexpected end of input')
   assert.match(said('function (a { }'), 'This is not JavaScript yet: ')
@@ -156,25 +156,25 @@ const insertions = suite('marks')
 const marked = (before, after) => marks(before, after)
   .map(({ text, kind }) => kind === '' ? text : `«${kind}:${text}»`).join('')
 
-insertions('what was inserted, and what kind it is', () => {
+insertions('marks returns the inserted text with its kind', () => {
   assert.is(marked('f(n) { g(n) }', 'f(n) { if (--$budget.left <= 0) yield; g(n) }'),
     'f(n) { «point:if (--$budget.left <= 0) yield; »g(n) }')
   assert.is(marked('return f(n)', 'return (yield $call(f(n)))'), 'return «call:(yield $call(»f(n)«call:))»')
   assert.is(marked('for (;;) g()', 'for (;;) { yield; g() }'), 'for (;;) «point:{ yield; »g()«point: }»')
 })
 
-insertions('what only closes is of the kind of what it closes', () => {
+insertions('a closing insertion has the kind of its opening', () => {
   assert.is(marked('return a(b) + c', 'return ($r = $call_a(b)) + c'),
     'return «call:($r = $call_a»(b)«call:)» + c')
   assert.is(marked('do c()', 'do { c() }'), 'do «point:{ »c()«point: }»')
 })
 
-insertions('line by line where the lines are kept', () => {
+insertions('insertions are marked line by line if the lines are kept', () => {
   assert.is(marked('a\nb\na', 'a\nyield; b\na'), 'a\n«point:yield; »b\na')
   assert.is(marked('a\nb', 'a\nyield;\nb'), 'a\n«point:yield;\n»b')
 })
 
-insertions('the pieces make up the text, and the rest is a part of what was there', () => {
+insertions('the marked pieces form the text, and the rest is part of the original', () => {
   for (const { text } of ready) {
     for (const budgeted of [true, false]) {
       for (const { before, after } of rewrite(read(text), { budgeted }).texts) {
@@ -187,7 +187,8 @@ insertions('the pieces make up the text, and the rest is a part of what was ther
           assert.ok(found >= 0, `${piece} of\n${after}`)
           at = found + piece.length
         }
-        // All but the names of those that are called, and its own, is found again; `return a ? b : c` becomes an `if`.
+        // All is found again except names of callees and of the function itself. `return a ? b : c` becomes
+        // an `if`.
         const names = before.match(/(?<=function )\w+|\w+(?=\()|async|await|return(?=.*\?)|[?:]/g) ?? []
         const length = text => text.replace(/\s/g, '').length
         assert.ok(length(kept.join('')) >= length(before) - names.join('').length - 2, marked(before, after))
@@ -197,7 +198,7 @@ insertions('the pieces make up the text, and the rest is a part of what was ther
   }
 })
 
-insertions('calls, and what waits, are told from points in what preemptify makes', () => {
+insertions('calls and awaits are marked differently from points', () => {
   const kinds = (text, pattern) => rewrite(read(text)).texts.flatMap(({ before, after }) => marks(before, after))
     .filter(({ text }) => pattern.test(text)).map(({ kind }) => kind)
   const own = kinds('function f(n) { for (;;) { if (n > 9) return n\n n = f(n + 1) } }', /yield/)
@@ -206,7 +207,7 @@ insertions('calls, and what waits, are told from points in what preemptify makes
   assert.equal(kinds('function g() {}\nfunction f() { return 1 + g() }', /yield/), ['point', 'call', 'point'])
 })
 
-insertions('a very long line is left unmarked', () => {
+insertions('a very long line stays unmarked', () => {
   const before = 'a+'.repeat(3000)
   assert.equal(marks(before, `yield;${before}`), [{ text: `yield;${before}`, kind: '' }])
 })
@@ -221,7 +222,7 @@ const cycle = entries => {
   return object
 }
 
-values('the same', () => {
+values('same accepts equal values', () => {
   for (const make of [
     () => NaN, () => -0, () => 1n, () => 'a', () => undefined, () => [1, [2]], () => ({ a: 1, b: { c: [] } }),
     () => new Map([[{ a: 1 }, 1]]), () => new Set([1, [2]]), () => new Date(5), () => /a/g,
@@ -235,7 +236,7 @@ values('the same', () => {
   assert.ok(same([shared, shared], [shared, shared]))
 })
 
-values('not the same', () => {
+values('same rejects different values', () => {
   for (const [a, b] of [
     [0, -0], [1, '1'], [null, undefined], [null, {}], [[1], [2]], [[1], [1, 2]], [[undefined], [,]],
     [{ a: 1 }, { b: 1 }], [{}, []], [new Map([[1, 2]]), new Map([[1, 3]])], [new Set([1]), new Set([2])],
@@ -249,7 +250,7 @@ values('not the same', () => {
   }
 })
 
-values('a chain of any length', () => {
+values('same and show handle a chain of any length', () => {
   const chain = length => {
     let object = null
     for (let i = 0; i < length; i++) object = { i, object }
@@ -259,7 +260,7 @@ values('a chain of any length', () => {
   assert.match(show(chain(1e5)), '…')
 })
 
-values('on one line', () => {
+values('show prints a value on one line', () => {
   assert.is(show({ a: [1, -0, 2n], b: 'x\ny', c: undefined, f() {} }),
     '{ a: [1, -0, 2n], b: "x\\ny", c: undefined, f: function f }')
   assert.is(show(new Float64Array([1, 2])), 'Float64Array [1, 2]')
@@ -273,7 +274,7 @@ values('on one line', () => {
 
 values.run()
 
-const experiment = suite('both ways')
+const experiment = suite('plain and preemptible runs')
 
 const small = {
   queens: '6', product: '5', mandelbrot: '9, 5, 50', collatz: '30', fib: '9', async: '9, 50',
@@ -281,10 +282,10 @@ const small = {
 }
 
 for (const { id, title, text, args, isEndless } of ready.filter(({ isEndless }) => !isEndless)) {
-  experiment(`${title}: the same result`, async () => {
+  experiment(`${title} returns the same result in both versions`, async () => {
     assert.type(args, 'string')
     assert.not(isEndless)
-    // Waiting takes no time here.
+    // Timers fire immediately.
     const { setTimeout } = globalThis
     globalThis.setTimeout = fn => queueMicrotask(fn)
     try {
@@ -308,7 +309,7 @@ for (const { id, title, text, args, isEndless } of ready.filter(({ isEndless }) 
   })
 }
 
-experiment('an endless one is stopped', async () => {
+experiment('an endless run ends when its signal aborts', async () => {
   const { text } = ready.find(({ isEndless }) => isEndless)
   const host = virtualHost({ read: 0.01 })
   const controller = new AbortController()
@@ -322,7 +323,7 @@ experiment('an endless one is stopped', async () => {
   assert.is(error.name, 'AbortError')
 })
 
-experiment('errors and deadlines come out', async () => {
+experiment('errors and misses are part of the outcome', async () => {
   const fail = () => { throw new RangeError('far') }
   const plain = await runPlain(fail, [])
   assert.equal([plain.state, plain.error.message], ['failed', 'far'])
@@ -348,7 +349,7 @@ experiment('errors and deadlines come out', async () => {
   assert.is((await outcome(ten)).cost, 10)
 })
 
-experiment('as it is, time is taken until it returns or its promise is kept', async () => {
+experiment('the time of a plain run lasts until it returns or its promise settles', async () => {
   let time = 0
   const now = () => time
   const returned = await runPlain(n => { time += n }, [7], { now })
@@ -358,14 +359,14 @@ experiment('as it is, time is taken until it returns or its promise is kept', as
   assert.equal(await waiting, { state: 'done', result: 'kept', elapsed: 3 })
 })
 
-experiment('a promise that is never kept is waited for no longer', async () => {
+experiment('a plain run with a pending promise ends when its signal aborts', async () => {
   const controller = new AbortController()
   const run = runPlain(() => new Promise(() => {}), [], { signal: controller.signal })
   controller.abort()
   assert.is((await run).state, 'cancelled')
 })
 
-experiment('frames: the rate, and the longest gap of what is watched', () => {
+experiment('Frames measures the frame rate and the longest gap of a watched interval', () => {
   const frames = new Frames()
   for (let time = 0; time <= 1000; time += 20) frames.add(time)
   assert.is(frames.rate(1000), 50)

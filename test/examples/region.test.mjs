@@ -5,13 +5,13 @@ import { world } from '../support/world.mjs'
 
 const region = suite('examples: region')
 
-/** Runs `work` in the scope of `region` to its end, outside of a scheduler. */
+/** Runs `work` in the scope of `region` to completion, without a scheduler. */
 function within(region, work) {
   const scope = region.enter(function* () { return work() })
   return scope.next().value
 }
 
-region('arrays of one scope are apart, aligned and zeros, whatever was there before', () => {
+region('arrays of one scope are separate, aligned and zeroed', () => {
   const memory = new Region(64)
   for (let round = 0; round < 3; round++) {
     within(memory, () => {
@@ -29,7 +29,7 @@ region('arrays of one scope are apart, aligned and zeros, whatever was there bef
   }
 })
 
-region('a scope that asks for the same as the last one is given the same arrays, and others where it does not', () => {
+region('a scope that asks for the same arrays as the last one gets the same objects', () => {
   const memory = new Region(1024)
   const ask = (...lengths) => within(memory, () => lengths.map(length => memory.array(Int32Array, length)))
   const first = ask(4, 4, 8)
@@ -58,7 +58,7 @@ region('the memory is freed when the last of several jobs has left', async () =>
   assert.is(memory.used, 0)
 })
 
-region('a scope ends with an error and with a cancellation as with a return', async () => {
+region('a scope ends with an error and with a cancellation like with a return', async () => {
   const { host, scheduler } = world()
   const memory = new Region(64)
   const failing = scheduler.spawn(memory.enter(function* () {
@@ -79,7 +79,7 @@ region('a scope ends with an error and with a cancellation as with a return', as
   assert.is(memory.used, 0)
 })
 
-region('a region inside is freed by the round, and is gone with the one around it', () => {
+region('an inner region is freed per scope and ends with the outer scope', () => {
   const outer = new Region(128)
   let inner
   within(outer, () => {
@@ -94,7 +94,7 @@ region('a region inside is freed by the round, and is gone with the one around i
   assert.throws(() => within(inner, () => {}), error => error instanceof ReferenceError)
 })
 
-region('what does not fit or has no scope is refused, and nothing is taken', () => {
+region('a request that does not fit or has no scope throws and takes no memory', () => {
   const memory = new Region(10)
   assert.is(memory.size, 16)
   assert.throws(() => memory.array(Uint8Array, 1), error => error instanceof ReferenceError)

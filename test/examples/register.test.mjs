@@ -1,4 +1,4 @@
-// The hook that rewrites packages as Node loads them.
+// Tests of the hook that rewrites packages when Node loads them.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert'
 const root = new URL('../../', import.meta.url)
 const N = 300
 const LOOP = 'let s = 0; for (let i = 0; i < n; i++) s += i; return s'
-/** A package that exports names of a required file, as TypeScript compiles it. */
+/** A package that re-exports names of a required file, in the form that TypeScript emits. */
 const REEXPORT = `'use strict'
 Object.defineProperty(exports, '__esModule', { value: true })
 var core = require('./core.js')
@@ -19,7 +19,7 @@ exports.twice = function (n) { return 2 * core.area(n) }`
 /**
  * Writes files, starts one of them with the hook, and returns its output and the warnings.
  *
- * @param {Record<string, string>} files by path; the text of `start` calls `spawn(work)`
+ * @param {Record<string, string>} files the texts by path; the text of `start` calls `spawn(work)`
  */
 function run(files, start) {
   const folder = mkdtempSync(join(tmpdir(), 'register-'))
@@ -54,7 +54,7 @@ const SHAPES = {
 
 const hook = suite('the Node hook')
 
-hook('a CommonJS application gets preemptible packages', () => {
+hook('a CommonJS application loads preemptible packages', () => {
   const { value, isPreempted } = run({ ...SHAPES, 'app.cjs': 'const { area } = require("shapes"); spawn(area)' }, 'app.cjs')
   assert.equal([value, isPreempted], [44850, true])
 })
@@ -78,7 +78,7 @@ hook('a package of modules is rewritten', () => {
   assert.is(run({ ...files, 'app.mjs': 'import { area } from "shapes"; spawn(area)' }, 'app.mjs').isPreempted, true)
 })
 
-hook('files outside of packages stay as they are', () => {
+hook('files outside packages stay unchanged', () => {
   assert.is(run({ 'own.cjs': `exports.area = function (n) { ${LOOP} }`, 'app.cjs': 'spawn(require("./own.cjs").area)' }, 'app.cjs').isPreempted, false)
 })
 

@@ -22,7 +22,7 @@ const obstacles = [
 /** A rover in a field of 12 by 8 m, on the virtual host. */
 function setUp({ policy = edf, obstacles = [], speed = 2, ...place } = {}) {
   const host = virtualHost()
-  // The time stamps of events are those of a real clock.
+  // Time stamps of events come from a real clock, so the virtual host replaces them.
   host.eventTime = () => host.now()
   const scheduler = new Scheduler({ host, policy, slice })
   const field = new Field(12, 8, obstacles)
@@ -63,7 +63,7 @@ const range = list => [Math.min(...list), Math.max(...list)]
 
 const field = suite('examples/rover: the field')
 
-field('clearance is to the nearest wall or obstacle', () => {
+field('clearance is the distance to the nearest wall or obstacle', () => {
   const room = new Field(10, 6, [{ x: 5, y: 3, radius: 1 }])
   assert.is(room.clearance(1, 3), 1)
   assert.is(room.clearance(3.5, 3), 0.5)
@@ -71,7 +71,7 @@ field('clearance is to the nearest wall or obstacle', () => {
   assert.is(room.clearance(9, 5.75), 0.25)
 })
 
-field('distance is along a direction, and passes by what is behind or beside', () => {
+field('distance counts along a direction and ignores obstacles behind or beside', () => {
   const room = new Field(10, 6, [{ x: 5, y: 3, radius: 1 }])
   near(room.distance(1, 3, 0), 3)
   near(room.distance(1, 3, Math.PI), 1)
@@ -83,7 +83,7 @@ field('distance is along a direction, and passes by what is behind or beside', (
 
 const driving = suite('examples/rover: the vehicle')
 
-driving('it goes as far as its motors drive it, whenever it is asked', () => {
+driving('the vehicle moves the same distance for any interval of updates', () => {
   const place = ms => {
     const vehicle = new Vehicle(new Field(12, 8), { time: 100, speed: 2, x: 1, y: 4 })
     vehicle.drive(1, 1)
@@ -91,13 +91,13 @@ driving('it goes as far as its motors drive it, whenever it is asked', () => {
     vehicle.advance(1100)
     return vehicle
   }
-  // A second at 2 m/s, less what the inertia of 80 ms takes.
+  // A second at 2 m/s, less the distance that the inertia of 80 ms costs.
   near(place(1000).x, 1 + 2 * (1 - 0.08), 0.01)
   near(place(0.3).x, place(1000).x, 0.01)
   assert.is(place(7).y, 4)
 })
 
-driving('tracks against each other turn it on the spot', () => {
+driving('opposite tracks turn the vehicle on the spot', () => {
   const vehicle = new Vehicle(new Field(12, 8), { time: 0, speed: 2, x: 6, y: 4 })
   vehicle.drive(1, -1)
   vehicle.advance(1000)
@@ -105,7 +105,7 @@ driving('tracks against each other turn it on the spot', () => {
   near(vehicle.heading, 2 * 2 * (1 - 0.08) / trackWidth, 0.02)
 })
 
-driving('it stops where it hits, which is told once, and it gets away backwards', () => {
+driving('the vehicle stops at an obstacle, reports one hit and can drive backwards', () => {
   const hits = []
   const onHit = speed => hits.push(speed)
   const vehicle = new Vehicle(new Field(12, 8), { time: 0, speed: 2, x: 11, y: 4, onHit })
@@ -122,7 +122,7 @@ driving('it stops where it hits, which is told once, and it gets away backwards'
   assert.is(hits.length, 2)
 })
 
-driving('its range is that of the nearest in the beam, up to its reach', () => {
+driving('the range is the distance to the nearest obstacle in the beam, up to its reach', () => {
   const room = new Field(12, 8, [{ x: 6, y: 4.6, radius: 0.3 }])
   const rangeAt = (x, heading = 0) => new Vehicle(room, { time: 0, speed: 2, x, y: 4, heading }).range()
   near(rangeAt(9), 3 - radius)
@@ -134,7 +134,7 @@ driving('its range is that of the nearest in the beam, up to its reach', () => {
 
 const pins = suite('examples/rover: the board')
 
-/** Runs a sketch to its end. */
+/** Runs a sketch to completion. */
 function run({ host, scheduler }, sketch) {
   const job = scheduler.spawn(sketch)
   host.run({ until: host.time + 2000 })
@@ -180,7 +180,7 @@ for (const [x, cm] of [[9, 275], [11.25, 50], [4, 38_000 / 2 / 29.1]]) {
   })
 }
 
-pins('there is no echo without a trigger', () => {
+pins('without a trigger there is no echo', () => {
   const rover = setUp({ x: 9 })
   run(rover, function* () {
     rover.board.pinMode(11, OUTPUT)
@@ -189,7 +189,7 @@ pins('there is no echo without a trigger', () => {
   })
 })
 
-pins('a pulse is measured right however late it is looked at', () => {
+pins('a pulse is measured correctly, however late it is read', () => {
   const rover = setUp({ x: 9 })
   run(rover, function* () {
     const { board } = rover
@@ -201,7 +201,7 @@ pins('a pulse is measured right however late it is looked at', () => {
   })
 })
 
-pins('what is not wired is refused', () => {
+pins('pins without wires throw', () => {
   const rover = setUp()
   const { board } = rover
   run(rover, function* () {
@@ -226,14 +226,14 @@ for (const [policy, most] of [[edf, 103.3], [fp, 104.6]]) {
       assert.equal(hits, [])
       const intervals = intervalsOf(actuations)
       assert.is(intervals.length, 588)
-      // 100 ms and 4 or 8 transfers; beside hogs, one of their steps. Under fp both loops have the same rate, so
-      // their transfers take turns when they meet.
+      // The interval is 100 ms and 4 or 8 transfers; with hogs also one step of a hog. Under fp both loops
+      // have the same rate, so their transfers alternate when they meet.
       assert.ok(intervals.every(ms => ms >= 101.4 && ms <= most), range(intervals).join())
       assert.ok(actuations.some(({ distance }) => distance <= 100))
     })
   }
 
-  ways(`${policy.name}, turns: every hog is in the way of every transfer`, () => {
+  ways(`${policy.name}, turns: every hog delays every transfer`, () => {
     const slowest = [1, 2, 4, 6, 8].map(hogs => {
       const { actuations } = driveOn({ way: 'turns', policy, hogs, x: 3, y: 4 }, 20)
       return Math.floor(range(intervalsOf(actuations))[1])
@@ -242,7 +242,7 @@ for (const [policy, most] of [[edf, 103.3], [fp, 104.6]]) {
   })
 }
 
-ways('straight at the wall at 2 m/s beside 6 hogs: with reservations it turns away, by turns it hits', () => {
+ways('at 2 m/s with 6 hogs, reservations avoid the wall, and turns hit it', () => {
   const starts = Array.from({ length: 16 }, (_, at) => 4 + at / 20)
   const hitsOf = (way, hogs) =>
     starts.filter(x => driveOn({ way, hogs, x, y: 4 }, 5).hits.length > 0).length
@@ -250,7 +250,7 @@ ways('straight at the wall at 2 m/s beside 6 hogs: with reservations it turns aw
   assert.equal(cases.map(([way, hogs]) => hitsOf(way, hogs)), [0, 0, 10, 16])
 })
 
-ways('the wall is noticed at 79 cm with reservations, and by turns when it has been hit', () => {
+ways('the wall is detected at 79 cm with reservations, and with turns after the hit', () => {
   const noticed = way => {
     const { actuations, hits } = driveOn({ way, hogs: 6, x: 4.45, y: 4 }, 5)
     const { time, distance } = actuations.find(({ distance }) => distance <= 100)
@@ -262,15 +262,15 @@ ways('the wall is noticed at 79 cm with reservations, and by turns when it has b
     { time: 4237.7, distance: 27.78, nearest: 16.48, hits: [{ time: 4213, speed: 2 }] })
 })
 
-ways('one loop: sensing and its delay are between two actuations', () => {
+ways('a single loop acts only after sensing and its delay', () => {
   const alone = intervalsOf(driveOn({ way: 'single', x: 3, y: 4, obstacles }, 20).actuations)
-  // 300 ms of delays, 7 to 11 transfers, and the way of the sound.
+  // 300 ms of delays, 7 to 11 transfers, and the travel time of the sound.
   assert.ok(alone.every(ms => ms >= 302 && ms <= 343), range(alone).join())
   const beside = intervalsOf(driveOn({ way: 'single', x: 3, y: 4, obstacles, hogs: 6 }, 20).actuations)
   assert.ok(beside.every(ms => ms >= 680), range(beside).join())
 })
 
-/** What jobs did between two times. */
+/** The records of the jobs between two times. */
 function traceOf(way, from, to) {
   const { host, scheduler, driving } = driveOn({ way, hogs: 2, x: 3, y: 4 }, from / 1000)
   const recording = record(scheduler, { only: ['wake', 'block', 'resume', 'preempt'] })
@@ -280,7 +280,7 @@ function traceOf(way, from, to) {
   return recording
 }
 
-ways('an actuation with a reservation goes before the hogs, transfer after transfer', () => {
+ways('an actuation with a reservation runs before the hogs, transfer by transfer', () => {
   assertTrace(traceOf('reserved', 298, 304), `
     303.2  wake    actuation
     303.2  preempt hog by=actuation
@@ -299,7 +299,7 @@ ways('an actuation with a reservation goes before the hogs, transfer after trans
     308.7  resume  hog`)
 })
 
-ways('an actuation that takes turns gives way to a hog at every transfer', () => {
+ways('an actuation that takes turns waits for a hog at every transfer', () => {
   assertTrace(traceOf('turns', 315, 366), `
     323.55 preempt hog by=actuation, resume  actuation
     323.9  block   actuation on=Sleep, wake    actuation, resume  hog
@@ -312,7 +312,7 @@ ways('an actuation that takes turns gives way to a hog at every transfer', () =>
     365    block   actuation on=Sleep, wake    actuation, resume  hog`)
 })
 
-ways('a bump is handled ahead of the hogs within what was promised; by turns behind them', () => {
+ways('a bump is handled within its bound with reservations, after hogs with turns', () => {
   const latest = way => {
     const { host, scheduler, board, driving } = driveOn({ way, hogs: 6, x: 3, y: 4 }, 1)
     const delays = []
@@ -330,7 +330,7 @@ ways('a bump is handled ahead of the hogs within what was promised; by turns beh
   assert.equal(latest('turns'), { latest: 61.6, worst: undefined })
 })
 
-ways('after a bump it backs off', () => {
+ways('after a bump the rover backs off', () => {
   const { host, vehicle, board } = driveOn({ way: 'reserved', hogs: 6, x: 3, y: 4 }, 2)
   const { x } = vehicle
   board.bump()
@@ -341,7 +341,7 @@ ways('after a bump it backs off', () => {
   assert.ok(vehicle.left > 1.5, 'and goes on')
 })
 
-ways('the remote control steers where nothing is ahead', () => {
+ways('the remote control steers while the way is free', () => {
   for (const [side, sign] of [['left', -1], ['right', 1]]) {
     const { host, vehicle, board } = driveOn({ way: 'reserved', hogs: 6, x: 3, y: 4 }, 1)
     board.steer({ left: false, right: false, [side]: true })
@@ -355,7 +355,7 @@ ways('the remote control steers where nothing is ahead', () => {
   }
 })
 
-ways('hogs come and go while it drives', () => {
+ways('hogs can be added and removed while the rover drives', () => {
   const { host, actuations, driving } = driveOn({ way: 'turns', x: 3, y: 4 }, 1)
   const slowest = () => {
     const from = actuations.length
@@ -371,7 +371,7 @@ ways('hogs come and go while it drives', () => {
 })
 
 for (const way of ['reserved', 'turns', 'single']) {
-  ways(`${way}: when it is ended nobody runs, listens or waits any more`, async () => {
+  ways(`${way}: after end() no job runs, listens or waits`, async () => {
     const { host, scheduler, board, driving, actuations } = driveOn({ way, hogs: 3, x: 3, y: 4 }, 1)
     driving.end()
     const { length } = actuations
@@ -380,14 +380,14 @@ for (const way of ['reserved', 'turns', 'single']) {
     assert.is(actuations.length, length)
     await scheduler.idle()
     assert.equal([host.timers, host.posts], [[], 0])
-    // All it had been given is free again.
+    // The board and the scheduler can be used again.
     drive(scheduler, { way, board })
   })
 }
 
-const figures = suite('examples/rover: what is shown')
+const figures = suite('examples/rover: displayed figures')
 
-figures('intervals are between actuations, and not across an interruption', () => {
+figures('intervals are measured between actuations and not across an interruption', () => {
   const intervals = new Intervals()
   for (const time of [1000, 1100, 1202, 1300]) intervals.add(time)
   intervals.interrupt()
@@ -401,11 +401,11 @@ figures('intervals are between actuations, and not across an interruption', () =
   assert.is(intervals.count, 5004)
 })
 
-figures('the scale is as high as it needs to be', () => {
+figures('the scale fits the largest value', () => {
   assert.equal([0, 103, 200, 201, 590, 9000].map(scaleFor), [200, 200, 200, 400, 600, 1400])
 })
 
-figures('a patient clock goes with the other, and stands while nobody reads it', () => {
+figures('a patient clock follows the host and stops while it is not read', () => {
   const host = virtualHost()
   host.eventTime = ({ timeStamp }) => timeStamp
   const patient = patientHost(host, 35)

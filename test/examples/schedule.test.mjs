@@ -5,7 +5,7 @@ import { beLate, inputDeadline, saveLength, savePeriod } from '../../examples/sc
 import { Scheduler } from '../../rt.mjs'
 import { virtualHost } from '../support/virtual-host.mjs'
 
-/** Inputs at these times, while the save runs in one way or the other. */
+/** Dispatches inputs at these times, while the save runs with the given fault. */
 function inputsAt(times, culprit) {
   const host = virtualHost({ turn: 0.25 })
   const scheduler = new Scheduler({ host })
@@ -22,7 +22,7 @@ function inputsAt(times, culprit) {
     step: () => host.advance(0.25)
   })
   times.forEach((time, i) => {
-    // A thread that is busy dispatches an event late; its time stamp is that of the key.
+    // A busy thread dispatches an event late, but with the time stamp of the key press.
     host.after(time, () => {
       const event = new CustomEvent('key', { detail: i })
       Object.defineProperty(event, 'timeStamp', { value: time })
@@ -33,18 +33,18 @@ function inputsAt(times, culprit) {
   return { host, schedule, handled, stop }
 }
 
-const late = suite('late on purpose')
+const late = suite('examples/schedule')
 const during = 40
 const beside = 200
 
-late('with preemption points nobody is late', () => {
+late('with preemption points no input is late', () => {
   const { schedule, handled } = inputsAt([during, beside], 'nobody')
   assert.equal(handled, [0, 1])
   assert.equal(schedule.misses, [])
   assert.equal(schedule.rows.map(({ name }) => name).sort(), ['index', 'input', 'save'])
 })
 
-late('a critical section makes an input late, and is to blame', () => {
+late('a critical section delays an input and is named as the cause', () => {
   const { schedule, handled } = inputsAt([during, beside], 'section')
   assert.equal(handled, [0, 1])
   assert.equal(schedule.misses.map(({ name, release }) => [name, release]), [['input', during]])
@@ -53,7 +53,7 @@ late('a critical section makes an input late, and is to blame', () => {
   assert.ok(ms > 0.9 * inputDeadline, `${ms} ms`)
 })
 
-late('so does a job without preemption points, and it is said that it had none', () => {
+late('a job without preemption points delays an input, and its stretch is reported', () => {
   const { schedule } = inputsAt([during, beside], 'stall')
   assert.equal(schedule.misses.map(({ name, release }) => [name, release]), [['input', during]])
   const { others: [{ name, ms, unbroken }] } = schedule.blame(schedule.misses[0])
@@ -61,7 +61,7 @@ late('so does a job without preemption points, and it is said that it had none',
   assert.ok(ms > 0.9 * inputDeadline && unbroken >= saveLength, `${ms}, ${unbroken} ms`)
 })
 
-late('ends when it is stopped', () => {
+late('stop() ends the jobs and the timers', () => {
   const { host, schedule, stop } = inputsAt([], 'nobody')
   stop()
   host.run()

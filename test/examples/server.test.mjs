@@ -32,7 +32,7 @@ test.after(async ({ server, directory }) => {
   await rm(directory, { recursive: true })
 })
 
-// fetch() would tidy up the path before it sends it.
+// fetch() would normalize the path before it sends the request.
 const get = (port, path, method = 'GET', headers = {}) => new Promise((resolve, reject) => {
   request({ host: '127.0.0.1', port, path, method, headers }, async response => {
     let body = ''
@@ -41,14 +41,14 @@ const get = (port, path, method = 'GET', headers = {}) => new Promise((resolve, 
   }).on('error', reject).end()
 })
 
-test('serves modules as JavaScript', async ({ server }) => {
+test('the server serves modules as JavaScript', async ({ server }) => {
   const { status, headers, body } = await get(server.port, '/a%20b.mjs?query')
   assert.is(status, 200)
   assert.is(headers['content-type'], 'text/javascript; charset=utf-8')
   assert.is(body, 'export {}')
 })
 
-test('serves index.html for a directory, redirects to its slash', async ({ server }) => {
+test('the server serves index.html for a directory and redirects to its slash', async ({ server }) => {
   assert.is((await get(server.port, '/page/')).body, '<p>page')
   const { status, headers } = await get(server.port, '/page')
   assert.is(status, 301)
@@ -57,7 +57,7 @@ test('serves index.html for a directory, redirects to its slash', async ({ serve
   assert.is((await get(server.port, '/empty/')).status, 404)
 })
 
-test('isolates pages by default only', async ({ server, root }) => {
+test('the server isolates pages unless isolated is false', async ({ server, root }) => {
   const { headers } = await get(server.port, '/page/')
   assert.is(headers['cross-origin-opener-policy'], 'same-origin')
   assert.is(headers['cross-origin-embedder-policy'], 'require-corp')
@@ -66,7 +66,7 @@ test('isolates pages by default only', async ({ server, root }) => {
   await plain.close()
 })
 
-test('leads nowhere outside', async ({ server }) => {
+test('the server serves no file outside its root and no hidden file', async ({ server }) => {
   const paths = ['/../secret.txt', '/%2e%2e/secret.txt', '/page/..%2f..%2fsecret.txt', '/..%5csecret.txt',
     '/../root-beside/secret.txt', '/way-out.txt', '/to-hidden.txt', '/.hidden', '/%00', '/%', '//etc/passwd', '/missing']
   for (const path of paths) {
@@ -76,21 +76,21 @@ test('leads nowhere outside', async ({ server }) => {
   }
 })
 
-test('answers HEAD without a body and refuses what would write', async ({ server }) => {
+test('the server answers HEAD without a body and rejects POST', async ({ server }) => {
   const head = await get(server.port, '/page/', 'HEAD')
   assert.is(head.headers['content-length'], '7')
   assert.is(head.body, '')
   assert.is((await get(server.port, '/page/', 'POST')).status, 405)
 })
 
-test('takes the next port when one is taken', async ({ server, root }) => {
+test('the server uses the next port if its port is taken', async ({ server, root }) => {
   const other = await serve({ root, port: server.port })
   assert.ok(other.port > server.port)
   assert.is((await get(other.port, '/page/')).status, 200)
   await other.close()
 })
 
-test('hands every request to its handler first', async ({ root }) => {
+test('the server passes every request to its handler first', async ({ root }) => {
   const handle = (request, response) => request.method === 'POST' && Boolean(response.end('mine'))
   const server = await serve({ root, port: 0, handle })
   assert.is((await get(server.port, '/anything', 'POST')).body, 'mine')
@@ -128,7 +128,10 @@ const upgrade = {
 const frame = (opcode, payload = [], isLast = true) =>
   Buffer.from([(isLast ? 0x80 : 0) | opcode, 0x80 | payload.length, 0, 0, 0, 0, ...payload])
 
-/** Sends frames to a WebSocket. Resolves to its messages and close code. `reads`: whether the client reads. */
+/**
+ * Sends frames to a WebSocket. Resolves to its messages and close code. `reads` specifies whether the client
+ * reads.
+ */
 async function exchange(bytes, { reads = true } = {}) {
   const server = createServer()
   const messages = []

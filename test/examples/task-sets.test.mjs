@@ -20,7 +20,7 @@ import { execute, virtualHost } from '../support/virtual-host.mjs'
 const all = await loadTaskSets()
 const small = { id: 0, utilization: 0.95, tasks: [[10, 20], [0, 30], [18, 40]] }
 
-// Work in whole ms on a clock that nothing else moves: schedules come out exactly.
+// Work in whole ms on a clock that only the work advances, so schedules are exact.
 const exactly = host => ({
   host,
   work: { blocking: ms => host.advance(ms), preemptible: ms => execute(host, ms) }
@@ -42,35 +42,35 @@ const idealFinishTimes = (releases, policy) => {
 // ------------------------------------------------------------------------------------------------ task sets
 const sets = suite('task sets')
 
-sets('there are 250 of fifteen tasks, by rising utilization', () => {
+sets('there are 250 sets of fifteen tasks, sorted by utilization', () => {
   assert.is(all.length, 250)
   assert.ok(all.every(({ tasks }) => tasks.length === 15))
   assert.ok(all.every(({ utilization }, i) => i === 0 || all[i - 1].utilization <= utilization))
 })
 
-sets('the releases of a set come by time, then by task, with absolute deadlines', () => {
+sets('the releases of a set are sorted by time, then by task, with absolute deadlines', () => {
   const brief = releasesOf(small, 0.05).map(({ task, release, deadline }) => `${task}@${release}<${deadline}`)
   assert.equal(brief, ['0@0<20', '1@0<30', '2@0<40', '0@20<40', '1@30<60', '0@40<60', '2@40<80'])
 })
 
-sets('a count is spread over the utilizations of a range', () => {
+sets('spread chooses sets evenly over a range of utilizations', () => {
   const chosen = spread(all, 10)
   assert.equal(chosen.map(({ utilization }) => binOf(utilization)), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   assert.ok(spread(all, 30, { from: 0.4, to: 0.5 }).every(({ utilization }) => binOf(utilization) === 4))
   assert.is(spread(all, Infinity).length, 250)
 })
 
-sets('a utilization of 1 belongs to the last bin, above is a bin of its own', () => {
+sets('a utilization of 1 belongs to the last bin, larger ones to their own bin', () => {
   assert.equal([0, 0.0999, 0.1, 0.95, 1, 1.01].map(binOf), [0, 0, 1, 9, 9, 10])
   assert.equal([0, 9, 10].map(binLabel), ['0.0-0.1', '0.9-1.0', '> 1'])
 })
 
 sets.run()
 
-// ------------------------------------------------------------------------------------------------ the ideal
+// ------------------------------------------------------------------------------------------ ideal schedules
 const exactSchedules = suite('ideal schedules')
 
-exactSchedules('misses, finish times and lateness are those of the published file', () => {
+exactSchedules('misses, finish times and lateness match the published file', () => {
   for (const set of all) {
     const releases = releasesOf(set, 10)
     assert.is(releases.length, set.ideal.jobs)
@@ -83,7 +83,7 @@ exactSchedules('misses, finish times and lateness are those of the published fil
   }
 })
 
-exactSchedules('another method finds the same finish times', () => {
+exactSchedules('an independent oracle computes the same finish times', () => {
   for (const set of spread(all, 12)) {
     const releases = releasesOf(set, 2)
     for (const policy of policies) {
@@ -103,7 +103,7 @@ exactSchedules('the segments of a job add up to its execution time and do not ov
   })
 })
 
-exactSchedules('an unknown policy is a TypeError that names it', () => {
+exactSchedules('an unknown policy throws a TypeError that names it', () => {
   const named = error => error instanceof TypeError && /lifo/.test(error.message)
   assert.throws(() => idealSchedule([], 'lifo'), named)
 })
@@ -114,7 +114,7 @@ exactSchedules.run()
 const runs = suite('runs')
 
 for (const policy of ['fp', 'edf']) for (const { where, hostOf, part } of WORK_CONSERVING) {
-  runs(`${policy} without overhead is the ideal schedule on ${where}`, async () => {
+  runs(`${policy} without overhead runs the ideal schedule on ${where}`, async () => {
     for (const set of spread(all, Math.ceil(5 * part))) {
       const host = hostOf()
       const releases = releasesOf(set, 0.5)
@@ -124,7 +124,7 @@ for (const policy of ['fp', 'edf']) for (const { where, hostOf, part } of WORK_C
   })
 }
 
-runs('plain JavaScript without overhead is first come, first served', async () => {
+runs('plain JavaScript without overhead runs first come, first served', async () => {
   for (const set of spread(all, 5)) {
     const host = virtualHost({ start: 7.25 })
     const releases = releasesOf(set, 0.5)
@@ -133,7 +133,7 @@ runs('plain JavaScript without overhead is first come, first served', async () =
   }
 })
 
-runs('plain JavaScript lets no other job in before it is done', async () => {
+runs('plain JavaScript runs each job to completion', async () => {
   const host = virtualHost()
   const run = runPlain(releasesOf(small, 0.04), { ...exactly(host), watch: 40 })
   const { outcomes, segments } = await drained(host, run)
@@ -143,7 +143,7 @@ runs('plain JavaScript lets no other job in before it is done', async () => {
     [{ job: 0, from: 0, to: 10 }, { job: 2, from: 10, to: 28 }, { job: 3, from: 28, to: 38 }])
 })
 
-runs('the recorded segments are the schedule', async () => {
+runs('the recorded segments match the schedule', async () => {
   const host = virtualHost()
   const releases = releasesOf(small, 0.1)
   const options = { policy: 'edf', ...exactly(host), ...exact, round: Infinity, watch: Infinity }
@@ -151,14 +151,14 @@ runs('the recorded segments are the schedule', async () => {
   assert.equal(segments, idealSchedule(releases, 'edf').segments)
 })
 
-runs('recording ends where it was told to', async () => {
+runs('the recording ends after the watched time', async () => {
   const host = virtualHost()
   const options = { policy: 'edf', ...exactly(host), ...exact, watch: 30 }
   const { segments } = await drained(host, runScheduled(releasesOf(small, 1), options))
   assert.ok(segments.length > 0 && segments.every(({ from }) => from <= 30))
 })
 
-runs('a result stands beside the ideal of the same jobs', async () => {
+runs('a result contains the ideal figures of the same jobs', async () => {
   const host = virtualHost()
   const result = await drained(host, runSet(small, { policy: 'fcfs', seconds: 0.08, ...exactly(host) }))
   assert.is(result.jobs, result.releases.length)
@@ -168,9 +168,9 @@ runs('a result stands beside the ideal of the same jobs', async () => {
   assert.is(result.overhead, null)
 })
 
-runs('misses beyond the ideal are those of jobs released after the warm-up', async () => {
+runs('misses beyond the ideal count jobs that are released after the warm-up', async () => {
   const host = virtualHost()
-  // Everything takes twice as long as declared, so the second half of the jobs is late.
+  // Everything takes twice the declared time, so the second half of the jobs is late.
   const work = { blocking: ms => host.advance(2 * ms), preemptible: ms => execute(host, 2 * ms) }
   const set = { id: 0, utilization: 0.6, tasks: [[6, 10]] }
   const result = await drained(host, runSet(set, { policy: 'edf', seconds: 1, host, work, ...exact }))
@@ -180,7 +180,7 @@ runs('misses beyond the ideal are those of jobs released after the warm-up', asy
 })
 
 for (const policy of policies) {
-  runs(`${policy} ends early when it is stopped, with the jobs that finished`, async () => {
+  runs(`${policy}: an aborted run returns the jobs that have finished`, async () => {
     const host = virtualHost()
     const controller = new AbortController()
     const { signal } = controller
@@ -193,14 +193,14 @@ for (const policy of policies) {
     assert.is(host.timers.length, 0)
   })
 
-  runs(`${policy} does not begin when it has been stopped`, async () => {
+  runs(`${policy}: a run with an aborted signal does not start`, async () => {
     const host = virtualHost()
     const options = { policy, seconds: 1, ...exactly(host), signal: AbortSignal.abort() }
     assert.equal((await drained(host, runSet(small, options))).outcomes, [])
   })
 }
 
-runs('all sets run under all policies, announced one by one, until stopped', async () => {
+runs('all sets run under all policies with an announcement each, until aborted', async () => {
   const host = virtualHost()
   const controller = new AbortController()
   const announced = []
@@ -229,7 +229,7 @@ const executionsOf = ({ rows }) => Object.fromEntries(rows.map(({ name, runs }) 
 const livesOf = schedule => schedule.rows.flatMap(row => schedule.activations(row))
   .map(({ name, release, deadline, ended, missed }) => [name, release, deadline, ended, missed])
 
-charts('what is drawn of a run is what happened, under each policy', async () => {
+charts('the records of a run show its segments, under each policy', async () => {
   for (const policy of policies) {
     const host = virtualHost({ turn: 1 })
     const options = { policy, seconds: 0.08, ...exactly(host), ...exact, watch: 500 }
@@ -239,7 +239,7 @@ charts('what is drawn of a run is what happened, under each policy', async () =>
     for (const { job, from, to } of result.segments) {
       if (to > from) (byTask[`task ${result.releases[job].task}`] ??= []).push([from, to])
     }
-    // Segments that touch are drawn as one.
+    // Adjacent segments are drawn as one.
     const joined = list => list.reduce((all, [from, to]) => {
       const last = all.at(-1)
       if (last?.[1] === from) last[1] = to
@@ -255,7 +255,7 @@ charts('what is drawn of a run is what happened, under each policy', async () =>
   }
 })
 
-charts('a panel per policy, a row per task that executes, by period', async () => {
+charts('the chart has a panel per policy and a row per executed task, sorted by period', async () => {
   const host = virtualHost()
   const set = { id: 7, utilization: 0.9, tasks: [[4, 40], [0, 30], [2, 20], [2, 20]] }
   const options = { policy: 'fcfs', seconds: 0.04, ...exactly(host), watch: 100 }
@@ -272,7 +272,7 @@ charts.run()
 // ------------------------------------------------------------------------------------------------ the work
 const spins = suite('spinning work')
 
-spins('a job works until it has received its time, and a preemption is no receipt', () => {
+spins('a job works until it has received its time, without counting preemptions', () => {
   let time = 0
   const work = spinning(() => time += 0.25).preemptible(2)
   budget.left = 3
@@ -284,13 +284,13 @@ spins('a job works until it has received its time, and a preemption is no receip
   assert.is(time - 1000 - before, 1.5)
 })
 
-// A clock that moves by what stands in `steps`, then by 1, at each reading.
+// A clock that advances by the values of `steps`, then by 1, at each reading.
 function stepping(...steps) {
   let time = 0
   return () => time += steps.shift() ?? 1
 }
 
-spins('the longest pause inside a job is noticed', () => {
+spins('the longest pause inside a job is measured', () => {
   const blocking = spinning(stepping(1, 1, 20))
   blocking.blocking(30)
   assert.is(blocking.longestPause, 20)
@@ -300,7 +300,7 @@ spins('the longest pause inside a job is noticed', () => {
   assert.is(preemptible.longestPause, 20)
 })
 
-spins('time at a preemption point is no pause', () => {
+spins('the time at a preemption point does not count as a pause', () => {
   const work = spinning(stepping(1, 2, 50))
   const job = work.preemptible(10)
   budget.left = 1
@@ -310,12 +310,12 @@ spins('time at a preemption point is no pause', () => {
   assert.is(work.longestPause, 2)
 })
 
-spins('work of no time ends without a preemption point', () => {
+spins('work of zero length ends without a preemption point', () => {
   budget.left = 0
   assert.is(spinning(() => 0).preemptible(0).next().done, true)
 })
 
-spins('blocking work ends when its time is over', () => {
+spins('blocking work ends when its time has passed', () => {
   let time = 0
   spinning(() => time += 0.5).blocking(10)
   assert.ok(time >= 10 && time <= 11, String(time))
@@ -339,33 +339,33 @@ function clocked() {
   return { host, pass }
 }
 
-clocks('time that was worked counts', () => {
+clocks('worked time counts', () => {
   const { pass } = clocked()
   assert.is(pass(0.03125), 0.03125)
   assert.is(pass(25), 25.03125)
 })
 
-clocks('time that other processes got does not', () => {
+clocks('time of other processes does not count', () => {
   const { pass } = clocked()
   pass(1)
   assert.is(pass(10, 8), 3)
   assert.is(pass(0.5), 3.5)
 })
 
-clocks('of two accounts of a loss the larger one counts', () => {
+clocks('the larger of two measured losses counts', () => {
   const { pass } = clocked()
   assert.is(pass(10, 2, 8), 2)
   assert.is(pass(10, 4, -50), 8)
 })
 
-clocks('it never runs backwards, not even when a loss becomes known late', () => {
+clocks('the clock never runs backwards, even if a loss is reported late', () => {
   const { pass } = clocked()
   pass(0.03125, 5)
   assert.is(pass(1), 0.03125)
   assert.is(pass(1), 1.03125)
 })
 
-clocks('the system keeps account of lost time', () => {
+clocks('the system reports lost time', () => {
   const { now } = processClockHost()
   const [wall, time] = [performance.now(), now()]
   while (performance.now() - wall < 2);
@@ -373,7 +373,7 @@ clocks('the system keeps account of lost time', () => {
   assert.ok(passed >= 0 && passed <= performance.now() - wall, `${passed} ms`)
 })
 
-clocks('idle waits are jumped over, timers keep their order', async () => {
+clocks('idle waits are skipped, and timers keep their order', async () => {
   const { host } = clocked()
   const fired = []
   await new Promise(resolve => {
@@ -388,7 +388,7 @@ clocks('idle waits are jumped over, timers keep their order', async () => {
   assert.is(host.now(), 2000)
 })
 
-clocks('no wait is jumped over while a post is outstanding', async () => {
+clocks('no wait is skipped while a post is outstanding', async () => {
   const { host, pass } = clocked()
   const seen = []
   await new Promise(resolve => {
@@ -421,7 +421,7 @@ const results = [
   [0.95, 'edf', 5, 1, 0.2, 1, 0.002]
 ].map(resultOf)
 
-reports('each bin has the means of its sets, the last row those of all', () => {
+reports('each bin shows the means of its sets, and the last row those of all sets', () => {
   const rows = summarize(results)
   assert.equal(rows.map(({ label, sets, jobs }) => [label, sets, jobs]),
     [['0.1-0.2', 2, 40], ['0.9-1.0', 1, 5], ['all', 3, 45]])
@@ -433,7 +433,7 @@ reports('each bin has the means of its sets, the last row those of all', () => {
   assert.is(rows[1].figures.fcfs, undefined)
 })
 
-reports('tables are Markdown, with empty cells where nothing ran', () => {
+reports('tables are Markdown with empty cells for missing runs', () => {
   const lines = missTable(summarize(results), ['fcfs', 'edf']).split('\n')
   const cells = lines.map(line => line.split('|').slice(1, -1).map(cell => cell.trim()))
   assert.equal(cells[2], ['0.1-0.2', '2', '40', '30.0 (20.0)', '0 (0)', '2'])
@@ -443,17 +443,17 @@ reports('tables are Markdown, with empty cells where nothing ran', () => {
   assert.match(overheads, /\| +0\.1-0\.2 \| +2 \| +2\.00 \| +3\.00 \| +6\.00 \|/)
 })
 
-reports('what a disturbed run missed is set apart', () => {
+reports('runs with long pauses are left out and counted', () => {
   const runs = [[0.1, 2], [30, 7], [5, 1]].map(([pause, beyond]) => ({ policy: 'edf', pause, beyond }))
   assert.equal(undisturbed(runs).map(({ beyond }) => beyond), [2, 1])
   assert.match(disturbances(runs), /1 of 3 runs [^]*30\.0 ms[^]*other runs: 3\./)
 })
 
-reports('small percentages stay apart from 0', () => {
+reports('small percentages differ from 0', () => {
   assert.equal([0, 0.00001, 0.0123, 0.5].map(percent), ['0', '0.001', '1.23', '50.0'])
 })
 
-reports('a schedule as text shows who executes, who waits, and who is late', () => {
+reports('a schedule as text shows execution, waiting and lateness', () => {
   const set = { id: 0, utilization: 0.5, tasks: [[4, 20], [0, 5], [4, 10]] }
   const releases = releasesOf(set, 0.02)
   const at = (task, release) => releases.findIndex(job => job.task === task && job.release === release)
@@ -476,14 +476,14 @@ reports.run()
 // ------------------------------------------------------------------------------------------------ arguments
 const options = suite('options')
 
-options('there is a default for everything', () => {
+options('every option has a default', () => {
   assert.equal(parseOptions([]), {
     sets: 10, seconds: 2, policies, clock: 'cpu', budget: 'auto', slice: 1, round: 5,
     minUtilization: 0, maxUtilization: Infinity, help: false
   })
 })
 
-options('values are numbers, lists and names', () => {
+options('options can be numbers, lists and names', () => {
   const line = '--sets 40,121 --seconds 0.5 --policy edf,fcfs --clock wall --budget 300 --slice Infinity ' +
     '--max-utilization 0.9 --schedule 40 --span 80 --json'
   assert.equal(parseDrawingOptions(line.split(' ')), {
@@ -495,7 +495,7 @@ options('values are numbers, lists and names', () => {
   assert.is(parseOptions(['--sets', 'all']).sets, 'all')
 })
 
-options('a wrong value is an error that names the option and the value', () => {
+options('an invalid option throws an error with its name and value', () => {
   const wrong = {
     sets: 'many', seconds: '0', policy: 'lifo', clock: 'sun',
     budget: '1.5', slice: '-1', round: '', 'max-utilization': 'x'
@@ -509,7 +509,7 @@ options('a wrong value is an error that names the option and the value', () => {
   assert.throws(() => parseDrawingOptions(['--span', 'wide']), /--span .*'wide'/)
 })
 
-options('sets are chosen by count, by id, by utilization', () => {
+options('sets are chosen by count, by id and by utilization', () => {
   const ids = (...args) => chooseSets(all, parseOptions(args)).map(({ id }) => id)
   const atMost = all.filter(({ utilization }) => utilization <= 0.9)
   const [low, high] = [all[3], all[200]]

@@ -19,14 +19,14 @@ function recorded(setup, { turn = 0, start = 0, limit, ...options } = {}) {
   return recording
 }
 
-/** An event on a line, without the process. */
+/** Prints an event as one line, without the process. */
 function line({ ph, name, pid, tid, ts = '', dur, cat, s, ...rest }) {
   const time = dur === undefined ? String(ts) : `${ts}+${dur}`
   return [ph, name, `t${tid}`, ...time ? [time] : [], JSON.stringify(rest)].join(' ')
 }
 
 /**
- * What the format demands (Trace Event Format, Google), and what its readers do.
+ * Asserts the rules of the Trace Event Format (Google) and of its readers.
  * @param {ReturnType<typeof traceEvents>} trace
  */
 function valid({ traceEvents: events, displayTimeUnit }) {
@@ -55,7 +55,7 @@ function valid({ traceEvents: events, displayTimeUnit }) {
     if (ph !== 'C') assert.ok(named.has(tid), `${text} is on a thread without a name`)
     if (ph === 'X') {
       assert.ok(dur >= 0, text)
-      // On one thread, executions stand beside each other.
+      // Executions on one thread do not overlap.
       assert.ok(ts >= (ends.get(tid) ?? -Infinity) - 1e-3, `${text} begins before ${ends.get(tid)}`)
       ends.set(tid, ts + dur)
     }
@@ -77,7 +77,7 @@ function valid({ traceEvents: events, displayTimeUnit }) {
 
 const exported = suite('trace events')
 
-exported('a small trace, whole', () => {
+exported('a small schedule is exported with all its events', () => {
   const { records } = recorded(({ host, scheduler }) => {
     const channel = new Channel()
     scheduler.spawn(function* () {
@@ -136,7 +136,7 @@ exported('a small trace, whole', () => {
   ])
 })
 
-exported('releases, deadlines and ends are instants; a deadline that never comes is none', () => {
+exported('releases, deadlines and ends are instants, and infinite deadlines are omitted', () => {
   const { records } = recorded(({ host, scheduler }) => {
     scheduler.spawn(() => execute(host, 2), { name: 'a', deadline: 10 })
     scheduler.spawn(() => execute(host, 1), { name: 'b' })
@@ -150,7 +150,7 @@ exported('releases, deadlines and ends are instants; a deadline that never comes
   ])
 })
 
-exported('a wake-up flows from who executed to whom it woke', () => {
+exported('a wake-up is a flow from the waking job to the woken job', () => {
   const { records } = recorded(({ host, scheduler }) => {
     const mutex = new Mutex()
     scheduler.spawn(function* () {
@@ -171,7 +171,7 @@ exported('a wake-up flows from who executed to whom it woke', () => {
   assert.equal(flows.map(line), ['s wake t2 5999 {"id":1}', 'f wake t3 6000 {"id":1,"bp":"e"}'])
 })
 
-exported('a wake-up by an alarm flows from the round, one by a job from the job', () => {
+exported('a wake-up by an alarm flows from the round, a wake-up by a job from the job', () => {
   const { records } = recorded(({ host, scheduler }) => {
     const child = scheduler.spawn(() => execute(host, 3), { name: 'child', deadline: 90 })
     scheduler.spawn(function* () {
@@ -191,7 +191,7 @@ exported('a wake-up by an alarm flows from the round, one by a job from the job'
   ])
 })
 
-exported('a wake-up by an execution too short for the clock comes from nowhere', () => {
+exported('a wake-up by an execution that is too short for the clock has no flow', () => {
   for (const name of ['waker', 'before']) {
     const { records } = recorded(({ host, scheduler }) => {
       const channel = new Channel()
@@ -205,7 +205,7 @@ exported('a wake-up by an execution too short for the clock comes from nowhere',
   }
 })
 
-exported('names, process and options', () => {
+exported('name and pid are options', () => {
   const { records } = recorded(({ scheduler }) => scheduler.spawn(function* () {}, { name: 'a' }))
   const { traceEvents: events } = traceEvents(records, { name: 'my page', pid: 7 })
   assert.ok(events.every(({ pid }) => pid === 7))
@@ -213,7 +213,7 @@ exported('names, process and options', () => {
   valid(traceEvents([]))
 })
 
-exported('random schedules give valid traces, with the same executions', () => forSeeds(20, random => {
+exported('random schedules export valid traces with the same executions', () => forSeeds(20, random => {
   const { records } = recorded(({ host, scheduler }) => {
     for (let i = 0; i < 15; i++) {
       scheduler.spawn(function* () {
@@ -236,7 +236,7 @@ exported('random schedules give valid traces, with the same executions', () => f
   assert.ok(Math.abs(total / 1000 - busy) < 1e-2, `${total / 1000} ms, not ${busy}`)
 }))
 
-exported('of many records too, executions on a thread stand beside each other', () => {
+exported('executions on one thread do not overlap, also with many records', () => {
   const trace = traceEvents(busyRecords(20_000))
   const ends = new Map()
   for (const { ph, tid, ts, dur } of trace.traceEvents) {
@@ -253,7 +253,7 @@ exported.run()
 // ------------------------------------------------------------------------------------------------ recording
 const recordings = suite('recording')
 
-recordings('keeps what was known then, and not the jobs', () => {
+recordings('a recording keeps the values of the moment, not the jobs', () => {
   const { records } = recorded(({ host, scheduler }) => {
     const mutex = new Mutex({ name: 'file' })
     scheduler.spawn(function* () {
@@ -271,7 +271,7 @@ recordings('keeps what was known then, and not the jobs', () => {
   assert.equal(waits.map(({ on, holders }) => [on, holders]), [['file', ['holder']]])
 })
 
-recordings('each period of a loop is told apart, also when it is late', () => {
+recordings('each period of a loop has its own activation, also if it is late', () => {
   const { records } = recorded(({ host, scheduler }) => {
     periodic(new Task(function* () {
       for (const ms of [2, 7, 1]) {
@@ -289,7 +289,7 @@ recordings('each period of a loop is told apart, also when it is late', () => {
   valid(traceEvents(records))
 })
 
-recordings('a deadline that is set later counts', () => {
+recordings('a changed deadline counts in a recording', () => {
   const { records } = recorded(({ host, scheduler }) => {
     scheduler.spawn(function* () {
       scheduler.current.deadline = 4
@@ -299,7 +299,7 @@ recordings('a deadline that is set later counts', () => {
   assert.equal(scheduleOf(records).misses.map(({ deadline }) => deadline), [4])
 })
 
-recordings('keeps the last records, in order, and counts what it dropped', () => {
+recordings('a recording with a limit keeps the last records and counts the dropped ones', () => {
   const setup = ({ host, scheduler }) => {
     for (let i = 0; i < 20; i++) scheduler.spawn(() => execute(host, 1), { name: `job ${i}`, release: 2 * i })
   }
@@ -314,7 +314,7 @@ recordings('keeps the last records, in order, and counts what it dropped', () =>
   assert.equal([last.records, last.dropped], [[], 0])
 })
 
-recordings('what was dropped is missed by nobody: the rest is a valid trace', () => {
+recordings('a recording with dropped records is still a valid trace', () => {
   for (const limit of [7, 23, 50, 101]) {
     const { records } = recorded(({ host, scheduler }) => {
       for (let i = 0; i < 30; i++) {
@@ -329,7 +329,7 @@ recordings('what was dropped is missed by nobody: the rest is a valid trace', ()
   }
 })
 
-recordings('ends when it is stopped', () => {
+recordings('stop() ends the recording', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const recording = record(scheduler)
@@ -339,7 +339,7 @@ recordings('ends when it is stopped', () => {
   assert.is(recording.records.length, 0)
 })
 
-recordings('a wrong limit is a RangeError', () => {
+recordings('record throws a RangeError for an invalid limit', () => {
   const scheduler = new Scheduler({ host: virtualHost() })
   for (const limit of [0, -1, 1.5, NaN]) {
     assert.throws(() => record(scheduler, { limit }), error =>

@@ -1,4 +1,7 @@
-/** Every export works in a page that has changed its built-ins, before or after it loads the modules. */
+/**
+ * Tests that every export works in a page that has changed its built-ins, before or after it loads the
+ * modules.
+ */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -10,9 +13,11 @@ const child = fileURLToPath(new URL('../support/smokes-child.mjs', import.meta.u
 const execute = promisify(execFile)
 
 /**
- * Runs the smokes of all exports in a process of their own.
+ * Runs the smoke tests of all exports in a new process.
  *
- * @param {string} change statements @param {string} when @param {string[]} [modules]
+ * @param {string} change statements that change the built-ins
+ * @param {string} when 'before' or 'after' the import
+ * @param {string[]} [modules]
  * @returns {Promise<string[]>} the failures
  */
 async function failuresAfter(change, when, modules = MODULES) {
@@ -20,7 +25,7 @@ async function failuresAfter(change, when, modules = MODULES) {
   return JSON.parse(/\[.*\]$/.exec(stdout)?.[0] ?? `["no report: ${stdout}"]`)
 }
 
-/** The function of an old library, which no code of the modules may call. */
+/** The function of an old library. The modules must not call it. */
 const CALLED = "function () { throw new Error('the function of the page was called') }"
 
 const inherited = suite('properties of Object.prototype')
@@ -39,7 +44,7 @@ for (const [title, change] of Object.entries(additions)) {
   }
 }
 
-inherited('every export works with a property get there, which makes plain descriptors invalid', async () => {
+inherited('every export works if Object.prototype has a get property', async () => {
   const change = 'Object.prototype.get = 1'
   assert.equal(await failuresAfter(change, 'after'), [])
 })
@@ -48,7 +53,7 @@ inherited.run()
 
 const iterators = suite('iterators of built-in objects')
 
-// Endpoints and values as bytes take iterators: a page without them has no messages for other threads.
+// Endpoints and byte views use iterators, so threads cannot communicate in a page without them.
 const LOCAL = MODULES.filter(path => !['connect', 'shared', 'workers'].some(name => path.endsWith(`${name}.mjs`)))
 const removals = {
   'Array.prototype': 'delete Array.prototype[Symbol.iterator]',

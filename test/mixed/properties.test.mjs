@@ -1,6 +1,7 @@
 /**
- * Random programs in which everything meets: reservations, locks, sections, channels, families of jobs, cancellation,
- * new keys and capacities, observers, policies and hosts that throw, async jobs; on every host.
+ * Random programs that combine all features, on every host. They use reservations, locks, sections, channels,
+ * child jobs and async jobs. They also cancel and re-key jobs, change capacities, and throw from observers,
+ * policies and hosts.
  */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -12,10 +13,13 @@ import { assertTrace } from '../support/trace.mjs'
 
 // Set SEEDS=10000, or SEEDS=5001-10000, in the environment for the long run.
 
-/** What a violation is about, whatever the names and numbers. */
+/** The kind of a violation, without its names and numbers. */
 const kindOf = ([problem = '']) => problem.replace(/at [\d.]+: /, '').replace(/\bj[\d.]+/g, 'j').replace(/[\d.]+/g, '#')
 
-/** Performs a program; where it violates something, the least that does is printed. */
+/**
+ * Performs a program. On a violation, throws an error that shows the smallest program with the same kind of
+ * violation.
+ */
 async function assertKept(program, host) {
   const { problems } = await perform(program, host)
   if (problems.length === 0) return
@@ -26,10 +30,10 @@ async function assertKept(program, host) {
   throw new Error(`${(await perform(least, host)).problems.join('\n')}\n\n${show(least)}`)
 }
 
-const properties = suite('random programs of everything')
+const properties = suite('random programs with all features')
 
 for (const host of HOSTS) {
-  properties(`keep every invariant and account, lose nothing, and come to rest, on ${host.where}`, () => {
+  properties(`random programs keep all invariants and come to rest on ${host.where}`, () => {
     return forSeeds(500 * host.part, random => assertKept(generate(random), host))
   })
 }
@@ -39,11 +43,11 @@ for (const [seed, what] of Object.entries({
   4943: 'a job that others wait for sank to the background with its reservation',
   7510: 'of two replenishments due at once, the first decided who runs before the second had happened'
 })) {
-  properties(`have found: ${what}`, () =>
+  properties(`random programs have found: ${what}`, () =>
     assertKept(generate(seeded(Number(seed))), HOSTS[0]))
 }
 
-properties('run alike whenever they run, on each host, and in Node as on the virtual one', () => {
+properties('a random program runs alike each time on each host, and in Node as virtually', () => {
   const [virtual, node] = HOSTS
   return forSeeds(150, async ({ seed }) => {
     const text = async host => {
@@ -58,9 +62,9 @@ properties('run alike whenever they run, on each host, and in Node as on the vir
 
 properties.run()
 
-const shrinking = suite('what fails is made smaller')
+const shrinking = suite('shrinking of failing programs')
 
-shrinking('to the step that it takes, with all that is around it gone', async () => {
+shrinking('a failing program is reduced to the failing step', async () => {
   const program = generate(seeded(8))
   program.jobs[0].body.push({ op: 'call', isDelegated: false, body: [{ op: 'point' }, { op: 'throw' }] })
   const throws = steps => steps.some(({ op, body = [] }) => op === 'throw' || throws(body))

@@ -1,4 +1,4 @@
-// What an application does with the package, in whatever runs it: a page says the result in its title.
+// An application that uses the package, in Node, Bun, Deno and pages. A page shows the result in its title.
 import { rt } from 'rt.mjs'
 import { sleep } from 'rt.mjs/alarms'
 import { preemptify } from 'rt.mjs/preemptify'

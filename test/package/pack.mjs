@@ -8,9 +8,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /**
  * Packs the package.
  *
- * @param {string} project directory where the archive is put
- * @param {{ declared?: boolean }} [options] `declared`: with its types, which takes tsc
- * @returns {string} the archive
+ * @param {string} project directory for the archive
+ * @param {{ declared?: boolean }} [options] `declared`: include the types, which requires tsc
+ * @returns {string} the path of the archive
  */
 export function pack(project, { declared = true } = {}) {
   const options = ['--silent', '--pack-destination', project, ...(declared ? [] : ['--ignore-scripts'])]
@@ -18,7 +18,11 @@ export function pack(project, { declared = true } = {}) {
   return join(project, readdirSync(project).find(name => name.endsWith('.tgz')))
 }
 
-/** Packs the package, and unpacks it below the modules of a project. @param {string} project @param {{ declared?: boolean }} [options] */
+/**
+ * Packs the package and unpacks it into `node_modules` of a project.
+ * @param {string} project
+ * @param {{ declared?: boolean }} [options]
+ */
 export function install(project, options) {
   const archive = pack(project, options)
   const installed = join(project, 'node_modules', 'rt.mjs')

@@ -22,7 +22,7 @@ test.after(({ project }) => rmSync(project, { recursive: true }))
 const addons = readdirSync(new URL('../../addons', import.meta.url), { recursive: true })
   .filter(name => name.endsWith('.mjs')).map(name => `addons/${name}`).sort()
 
-test('holds what its users import, and nothing else', ({ project }) => {
+test('the package contains the files that its users import and no others', ({ project }) => {
   const files = readdirSync(join(project, 'node_modules/rt.mjs'), { recursive: true }).filter(name => /\./.test(name.slice(1))).sort()
   assert.equal(files, [
     'CHANGELOG.md', 'README.md', ...addons, 'alarms.mjs', 'examples/devtools.mjs', 'examples/gantt.mjs',
@@ -30,13 +30,13 @@ test('holds what its users import, and nothing else', ({ project }) => {
     'examples/node/register.mjs', 'examples/region.mjs', 'examples/service-worker/sw.mjs', 'examples/trace-events.mjs', 'package.json', 'rt.mjs', 'sync.mjs'])
 })
 
-test('works where it is installed', async ({ project }) => {
+test('an installed package works in Node', async ({ project }) => {
   writeFileSync(join(project, 'app.mjs'), read('./app.mjs'))
   const { stdout } = await promisify(execFile)(process.execPath, ['app.mjs'], { cwd: project })
   assert.equal(JSON.parse(stdout), { received: 4999950000, isTraced: true, chart: 'function' })
 })
 
-test('its version is what the changelog and the lock file begin with', () => {
+test('the changelog and the lock file have the version of the package', () => {
   assert.is(read('../../CHANGELOG.md').match(/^## \[(?!Unreleased)(.*?)\]/m)[1], version)
   assert.is(JSON.parse(read('../../package-lock.json')).version, version)
 })

@@ -1,5 +1,5 @@
-// Packs the package and uses it as its users do, in fresh projects: `npm run package [name...]`. The tools come from the
-// registry; `npm test` runs test/package/package.test.mjs, which takes none.
+// Packs the package and uses it in fresh projects: `npm run package [name...]`. The tools are npm packages.
+// `npm test` runs test/package/package.test.mjs, which needs no tools.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const expected = '{"received":4999950000,"isTraced":true,"chart":"function"}'
 const scratch = mkdtempSync(join(tmpdir(), 'rt-package-'))
 const archive = pack(scratch)
 
-/** A fresh project that has installed the package and some tools. */
+/** A fresh project in which the package and some tools are installed. */
 class Project {
   /** @param {string} name @param {string[]} tools */
   constructor(name, tools) {
@@ -33,7 +33,7 @@ class Project {
     writeFileSync(join(this.folder, name), text)
   }
 
-  /** @param {string} command @param {string[]} args @returns {string} what it prints */
+  /** @param {string} command @param {string[]} args @returns {string} the output */
   run(command, ...args) {
     const { PATH, ...env } = process.env
     return execFileSync(command, args, {
@@ -41,7 +41,10 @@ class Project {
     }).trim()
   }
 
-  /** @param {string} name @returns {string} its size, minified; that of `{ rt }` alone must not have the rewriter in it */
+  /**
+   * Measures a bundle of `{ rt }` alone. Throws if the bundle contains the compiler of preemptify.
+   * @param {string} name @returns {string} the minified size and the gzipped size
+   */
   sizeOf(name) {
     const text = readFileSync(join(this.folder, name))
     const size = gzipSync(text, { level: 9 }).length
@@ -49,13 +52,16 @@ class Project {
     return `\`{ rt }\` alone: ${text.length} bytes, ${size} gzipped`
   }
 
-  /** @param {string} name of a bundle of channels alone, which must not have in it what only workers need */
+  /** Throws if a bundle of channels contains the code of workers. @param {string} name */
   isPart(name) {
     is(this.run('node', name), 'true')
     if (readFileSync(join(this.folder, name), 'utf8').includes('rt.mjs work')) throw new Error(`${name}: Workers were not left out`)
   }
 
-  /** Opens a page of the project in each browser there is, and waits for what it says in its title. @param {string} [root] */
+  /**
+   * Opens a page of the project in each installed browser and waits for the result in its title.
+   * @param {string} [root]
+   */
   async open(root = '.') {
     const server = await serve({ root: join(this.folder, root), port: 0 })
     const seen = []
@@ -91,7 +97,10 @@ const is = (said, wanted = expected) => {
 const page = script => `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title></title>\n${script}\n`
 const esbuild = 'esbuild@0.25.12'
 
-/** Each uses the package in a way, and returns what is worth to be known. @type {Record<string, () => unknown>} */
+/**
+ * Each function uses the package in one way and returns a line for the report.
+ * @type {Record<string, () => unknown>}
+ */
 const consumers = {
   node() {
     const project = new Project('node', [])
@@ -155,7 +164,7 @@ const consumers = {
 
   bun() {
     const project = new Project('bun', ['bun@1.4.5'])
-    // Puts the executable that npm has installed in its place.
+    // Moves the executable that npm has installed into place.
     project.run('node', 'node_modules/bun/install.js')
     is(project.run('bun', 'app.mjs'))
     return project.run('bun', '--version')

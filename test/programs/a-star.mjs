@@ -1,4 +1,4 @@
-// A search over a grid of objects, its open list an array in the manner of a page's first path finder; callbacks throughout.
+// A path search over a grid of objects, with an array as its open list and callbacks throughout.
 
 function Grid(width, height, seed) {
   this.cells = []

@@ -1,4 +1,4 @@
-// The corpus's AES, whole: a module that calls what another one exports.
+// The complete AES of the corpus: a module that calls a function exported by another module.
 import aes from '../corpus/aes.mjs'
 
 export function main(size) {

@@ -1,4 +1,4 @@
-// One function of nested loops over small arrays: permutations by rotation, and pancake flips.
+// A function of nested loops over small arrays: permutations by rotation, and pancake flips.
 
 export function main(n) {
   var perm = [], perm1 = [], count = []

@@ -1,4 +1,4 @@
-// A Fourier transform as an object that keeps its tables, in the manner of an audio library.
+// A Fourier transform as an object that keeps its tables, in the style of an audio library.
 
 function FFT(size) {
   this.size = size

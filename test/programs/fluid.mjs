@@ -1,4 +1,4 @@
-// Jos Stam's stable fluids on a grid: closures over typed arrays, callbacks handed in, no objects in the inner loops.
+// Jos Stam's stable fluids on a grid: closures over typed arrays, callbacks, no objects in the inner loops.
 
 function FluidField(width, height, iterations) {
   var rowSize = width + 2

@@ -1,4 +1,4 @@
-// Generators that delegate to generators: permutations, a solver for sudokus, an async pipeline over what they give.
+// Generators that delegate to generators: permutations, a sudoku solver, an async pipeline of results.
 
 function* permutations(list, n = list.length) {
   if (n <= 1) yield list.slice()

@@ -1,4 +1,4 @@
-// Counting substrings: maps, sorting with a comparison, iterators, callbacks of the engine.
+// Counts substrings with maps, sorting with a comparison, iterators, and callbacks of built-in functions.
 
 function sequence(length) {
   let seed = 42

@@ -1,4 +1,4 @@
-// An interpreter that compiles expressions to closures: every call is one of a function that was passed as a value.
+// An interpreter that compiles expressions to closures. Every call is a call of a function value.
 
 function read(text) {
   const words = text.replace(/[()']/g, word => ` ${word} `).trim().split(/\s+/)

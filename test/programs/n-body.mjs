@@ -1,4 +1,4 @@
-// The planets of the Computer Language Benchmarks Game, integrated by a symplectic step; constructors and plain loops.
+// The planets of the Computer Language Benchmarks Game in symplectic steps: constructors and plain loops.
 
 const solarMass = 4 * Math.PI * Math.PI
 const daysPerYear = 365.24

@@ -1,4 +1,4 @@
-// The corpus's SHA-256, whole, and its text form.
+// The complete SHA-256 of the corpus, and the text form of its digest.
 import sha256 from '../corpus/sha256.mjs'
 
 export function main(size) {

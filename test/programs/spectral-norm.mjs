@@ -1,4 +1,4 @@
-// Tiny functions called in the innermost loops.
+// Tiny functions that the innermost loops call.
 
 function a(i, j) {
   return 1 / ((i + j) * (i + j + 1) / 2 + i + 1)

@@ -1,4 +1,4 @@
-// A compiler from a small language to a byte code, and the machine that runs it: a switch in an endless loop.
+// A compiler from a small language to byte code, and a machine for the code: a switch in an endless loop.
 
 const PUSH = 0, LOAD = 1, STORE = 2, ADD = 3, SUBTRACT = 4, MULTIPLY = 5, LESS = 6, JUMP = 7, JUMP_UNLESS = 8, CALL = 9,
   RETURN = 10, REMAINDER = 11, EQUAL = 12, HALT = 13

@@ -1,5 +1,5 @@
-// Devices, handlers and workers that pass packets through queues in a simulated system: classes that call each other's
-// methods, never knowing whose, as in Martin Richards's benchmark.
+// Devices, handlers and workers that pass packets through queues in a simulated system, as in Martin
+// Richards's benchmark. The classes call each other's methods at polymorphic call sites.
 
 class Packet {
   constructor(link, identity, kind) {

@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { seeded } from '../support/seeded.mjs'
 
-// The platform's clock, as the module finds it: it goes on by what jobs say.
+// Replaces the platform's clock before rt.mjs is imported. Only the jobs of this test advance the clock.
 const clock = { time: 1000 }
 const { performance } = globalThis
 const replaced = { timeOrigin: performance.timeOrigin, now: () => clock.time }
@@ -12,12 +12,12 @@ const { Mailbox } = await import('../support/mailbox.mjs')
 const host = defaultHost()
 Object.defineProperty(globalThis, 'performance', { value: performance, configurable: true })
 
-const TICK = 2 ** -14 // ms; sums of it are exact
+const TICK = 2 ** -14 // ms; a power of two, so that sums of ticks are exact
 
 /**
- * Two jobs that take turns over channels. Each knows what it took itself.
+ * Two jobs that take turns over channels and measure their own execution time.
  *
- * @param {() => number} cost of a turn, ticks
+ * @param {() => number} cost returns the execution time of one turn, in ticks
  */
 async function pingPong(cost, turns) {
   const scheduler = new Scheduler({ host, round: Infinity })
@@ -50,14 +50,14 @@ async function pingPong(cost, turns) {
   return { costs: jobs.map(job => job.cost), took, busy, overhead, elapsed: clock.time - began }
 }
 
-const accounts = suite('accounts')
+const accounts = suite('execution time')
 
 for (const [what, cost] of Object.entries({
   'a hand-over that always takes the same': () => 2,
   'a hand-over in ten that takes 80 times as long': next => next.chance(0.1) ? 160 : 2,
   'hand-overs of any length, many below a tick': next => Math.floor(next.real() ** 8 * 1000)
 })) {
-  accounts(`two jobs that wake each other: each is charged what it took, and the sum is what passed (${what})`, async () => {
+  accounts(`each of two jobs that wake each other is charged its own time (${what})`, async () => {
     const next = seeded(7)
     const { costs, took, busy, overhead, elapsed } = await pingPong(() => cost(next), 40_000)
     assert.equal(costs, took)

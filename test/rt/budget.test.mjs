@@ -7,16 +7,19 @@ const MOST = 4096
 const FLOOR = 0.006
 const CEILING = 0.1
 
-// What a Chromium, a Firefox and a Node show, isolated or not; the first is exact.
+// Clock resolutions of Chromium, Firefox and Node, isolated or not, in ms. 0 is an exact clock.
 const RESOLUTIONS = [0, 0.005, 0.02, 0.1, 1]
 
-/** ms of a job's time after which the price of its points is known: a coarse clock must tick some times. */
+/**
+ * The execution time after which a job's cost per point is measured, ms. A coarse clock must tick a few times
+ * first.
+ */
 const known = resolution => 20 * resolution + 1
 
 // ms per point
 const CHEAP = [0.00001, 0.0001, 0.0003, 0.0007, 0.0009]
 
-/** As many points as are worth FLOOR, but eight, if those are worth no more than the target. */
+/** The ideal number of points: worth eight points, but at least FLOOR ms and at most `target` ms. */
 const ideal = (price, target = CEILING) => {
   const worth = Math.min(target, Math.max(FLOOR, 8 * price))
   return Math.max(1, Math.min(MOST, Math.floor(worth / price + 1e-6)))
@@ -29,11 +32,11 @@ const kinds = {
 }
 
 /**
- * A job that notes each budget it is granted, and when: its points cost `price(n)` ms, until that is
- * undefined.
+ * A job that records each granted budget and its time.
  *
  * @param {ReturnType<typeof virtualHost>} host
- * @param {(n: number) => number | undefined} price
+ * @param {(n: number) => number | undefined} price returns the cost of point `n` in ms; `undefined` ends the
+ * job
  * @param {{ points: number, time: number, at: number }[]} granted
  * @param {(n: number) => boolean} [isYield]
  */
@@ -55,8 +58,8 @@ function* priced(host, price, granted, isYield = kinds.bare) {
 const PRICES = Array.from({ length: 13 }, (_, n) => 10 ** (n / 3 - 5))
 
 /**
- * How long each budget takes, ms, from the one in which the price of a point changes. The points of a budget are passed
- * all at once.
+ * The duration of each budget in ms, from the budget in which the cost of a point changes. The job passes all
+ * points of a budget without a yield between them.
  */
 function stretches(before, after, change, resolution) {
   const host = virtualHost({ resolution, start: 0.37 })
@@ -78,7 +81,7 @@ function stretches(before, after, change, resolution) {
   return found
 }
 
-/** The budgets granted to one job alone. */
+/** The budgets that are granted to a single job. */
 function budgetsOf(price, { kind = 'bare', resolution = 0, start = 0.37, ...options } = {}) {
   const host = virtualHost({ resolution, start })
   const scheduler = new Scheduler({ host, ...options })
@@ -90,7 +93,7 @@ function budgetsOf(price, { kind = 'bare', resolution = 0, start = 0.37, ...opti
 
 const steady = (price, until) => (n, host) => host.time < until ? price : undefined
 
-/** ms that each budget but the last one took. */
+/** The duration of each budget except the last, ms. */
 const lengths = granted => granted.slice(1).map(({ time }, n) => time - granted[n].time)
 
 const pointsOf = granted => granted.map(({ points }) => points)
@@ -100,7 +103,7 @@ const auto = suite("budget: 'auto'")
 for (const resolution of RESOLUTIONS) {
   const clock = resolution ? `a clock of ${resolution} ms` : 'an exact clock'
 
-  auto(`${clock}: the first budget is one point, and budgets grow at most by doubling, up to 4096`, () => {
+  auto(`${clock}: the first budget is one point, later ones at most double, up to 4096`, () => {
     for (const price of [0, 0.000001, ...CHEAP, 0.005, 0.03, 2]) {
       for (const kind of Object.keys(kinds)) {
         let count = 0
@@ -117,11 +120,11 @@ for (const resolution of RESOLUTIONS) {
     }
   })
 
-  auto(`${clock}: points that cost nothing get the largest budget`, () => {
+  auto(`${clock}: points without cost get the largest budget`, () => {
     assert.is(pointsOf(budgetsOf(n => n < 800_000 ? 0 : undefined, { resolution })).at(-1), MOST)
   })
 
-  auto(`${clock}: budgets converge to what they are worth`, () => {
+  auto(`${clock}: budgets converge to the ideal number of points`, () => {
     for (const price of [...CHEAP, 0.002, 0.005, 0.009]) {
       for (const kind of Object.keys(kinds)) {
         const granted = budgetsOf(steady(price, known(resolution) + 4), { kind, resolution })
@@ -134,7 +137,7 @@ for (const resolution of RESOLUTIONS) {
     }
   })
 
-  auto(`${clock}: budgets never outlast a tenth of a millisecond for long`, () => {
+  auto(`${clock}: budgets of expensive points settle at about 0.1 ms`, () => {
     for (const price of [0.011, 0.03, 0.08]) {
       const granted = budgetsOf(steady(price, known(resolution) + 10), { kind: 'counted', resolution })
       const settled = pointsOf(granted.filter(({ time }) => time > known(resolution)))
@@ -144,12 +147,12 @@ for (const resolution of RESOLUTIONS) {
     }
   })
 
-  auto(`${clock}: points that become dearer stall for what the formula says, wherever in a budget that happens`, () => {
+  auto(`${clock}: the stall after a rise in cost per point stays within its bound`, () => {
     for (const price of PRICES) {
       const most = Math.min(MOST, Math.ceil(CEILING / price - 1e-9))
       for (const factor of [10, 1000]) {
         let longest = 0
-        // Of a young job, of one that knows the price, and of one that tries other budgets.
+        // A young job, a job whose cost per point is known, and a job that tries the other budget length.
         for (const time of [0.3, 2, 14].map(time => time + 8 * resolution)) {
           const first = Math.ceil(time / price)
           const step = Math.max(1, Math.floor(most / 61))
@@ -166,7 +169,7 @@ for (const resolution of RESOLUTIONS) {
     }
   })
 
-  auto(`${clock}: an outlier is forgotten soon`, () => {
+  auto(`${clock}: budgets recover soon after one outlier`, () => {
     const price = 0.0003
     const before = Math.ceil(known(resolution) / price)
     const granted = budgetsOf((n, host) => {
@@ -183,7 +186,7 @@ for (const resolution of RESOLUTIONS) {
   })
 }
 
-auto('a bare yield costs the budget what a counted point costs', () => {
+auto('a bare yield and a counted point use up the budget equally', () => {
   // Powers of two, so that sums are exact.
   for (const price of [2 ** -13, 2 ** -10, 2 ** -8, 2 ** -5, 2 ** -4]) {
     const [bare, counted, mixed] = Object.keys(kinds).map(kind => {
@@ -200,7 +203,7 @@ auto('points that become cheaper by a factor get larger budgets by the same fact
   assert.is(Math.abs(granted.at(-1).points - 60) <= 3, true)
 })
 
-/** The last budget of a job whose points cost 2 ** -8 ms, that is about 0.0039, or as much as given. */
+/** The last budget of a job whose points cost `price` ms (by default 2 ** -8, about 0.0039). */
 function settled(configure = () => {}, options = {}, price = 2 ** -8) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, ...options })
@@ -211,7 +214,7 @@ function settled(configure = () => {}, options = {}, price = 2 ** -8) {
   return granted.at(-1).points
 }
 
-auto('a shorter slice or round lowers what a budget may take', () => {
+auto('a shorter slice or round lowers the time limit of a budget', () => {
   const under = options => settled(undefined, options)
   assert.is(under({}), 8)
   assert.is(under({ slice: Infinity, round: Infinity }), 8)
@@ -222,7 +225,7 @@ auto('a shorter slice or round lowers what a budget may take', () => {
   assert.is(under({ slice: 0.01 }), 1)
 })
 
-auto('configure() changes what a budget may take', () => {
+auto('configure() changes the time limit of a budget', () => {
   assert.is(settled(scheduler => scheduler.configure({ slice: 0.2 })), 5)
   assert.is(settled(scheduler => scheduler.configure({ round: 50 }), { round: 0.1 }), 8)
 })
@@ -244,7 +247,7 @@ auto('jobs are tuned separately', () => {
   }
 })
 
-auto('a number for a job or a task stands beside auto for the others', () => {
+auto('a job or task can combine its own budget with the default of the scheduler', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 3 })
   const granted = [[], [], []]
@@ -256,7 +259,7 @@ auto('a number for a job or a task stands beside auto for the others', () => {
   assert.equal(granted.map(own => own.at(-1).points), [3, 60, 60])
 })
 
-auto('a budget that was cut short teaches nothing', () => {
+auto('a budget that a preemption cuts short leaves the tuning unchanged', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity })
   const granted = []
@@ -265,7 +268,7 @@ auto('a budget that was cut short teaches nothing', () => {
   scheduler.spawn(priced(host, n => {
     if (n < cheap) return 0.0001
     if (n === cheap + 2 * cut) return undefined
-    // Some dear points, and a job that goes first.
+    // A few expensive points, and a job that preempts.
     scheduler.spawn(function* () {}, { deadline: 1 })
     return 0.01
   }, granted), { deadline: 100 })
@@ -276,7 +279,7 @@ auto('a budget that was cut short teaches nothing', () => {
   assert.equal([...new Set(pointsOf(during))], [last.points])
 })
 
-auto('a job that waits often learns the price of its points all the same', () => {
+auto('a job that waits often still learns the cost of its points', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const granted = []
@@ -290,14 +293,14 @@ auto('a job that waits often learns the price of its points all the same', () =>
   assert.is(granted.at(-1).points, 60)
 })
 
-auto('a young job gets budgets of a tenth of a millisecond, and soon short ones', () => {
+auto('the budgets of a new job start near 0.1 ms and become short soon', () => {
   const granted = budgetsOf(steady(0.001, 3))
   const worth = time => 0.001 * granted.findLast(one => one.time - 0.37 <= time).points
   assert.is(worth(0.3) > 0.9 * CEILING && worth(0.3) <= CEILING, true)
   assert.is(worth(2), 8 * 0.001)
 })
 
-auto('budgets are short but for a small part of the time where long ones make nothing cheaper', () => {
+auto('budgets stay short most of the time if long ones gain nothing', () => {
   for (const resolution of RESOLUTIONS) {
     const granted = budgetsOf(steady(0.0007, 300), { kind: 'counted', resolution })
     const began = granted[0].time
@@ -309,7 +312,7 @@ auto('budgets are short but for a small part of the time where long ones make no
   }
 })
 
-auto('what interrupts budgets now and then does not decide which length they have', () => {
+auto('rare interruptions do not decide the length of budgets', () => {
   const price = 0.0007
   for (const resolution of RESOLUTIONS) {
     for (const often of [400, 1000, 3000]) {
@@ -324,9 +327,9 @@ auto('what interrupts budgets now and then does not decide which length they hav
 })
 
 /**
- * An engine that after a resume takes some points' time to be back in fast code.
+ * A JavaScript engine that needs some points after a resume until it runs fast code again.
  *
- * @param {number} slow points after each resume that cost `dear`
+ * @param {number} slow number of points after each resume that cost `dear` ms
  */
 function resumed({ slow, dear, cheap, from = 0, until, resolution }) {
   const host = virtualHost({ resolution })
@@ -353,14 +356,14 @@ function resumed({ slow, dear, cheap, from = 0, until, resolution }) {
 const speed = budgets => budgets.reduce((sum, { points }) => sum + points, 0) /
   budgets.reduce((sum, { ms }) => sum + ms, 0)
 
-// As Firefox does with loops of 3 to 8 ns.
+// Measured in Firefox, for loops that take 3 to 8 ns per iteration.
 const ENGINES = [
   { slow: 1000, dear: 0.00007, cheap: 0.000003 },
   { slow: 200, dear: 0.00005, cheap: 0.000003 },
   { slow: 100, dear: 0.00002, cheap: 0.000005 }
 ]
 
-auto('where a resume makes points dear, budgets become long: nothing is lost to short ones', () => {
+auto('budgets become long if a resume makes the next points expensive', () => {
   for (const engine of ENGINES) {
     const { slow, dear, cheap } = engine
     const best = Math.min(MOST, slow + (CEILING - slow * dear) / cheap)
@@ -373,7 +376,7 @@ auto('where a resume makes points dear, budgets become long: nothing is lost to 
   }
 })
 
-auto('budgets that were short become long when a resume begins to make points dear', () => {
+auto('short budgets become long as soon as resumes make points expensive', () => {
   for (const resolution of RESOLUTIONS) {
     const budgets = resumed({ ...ENGINES[0], from: 60, until: 600 + 400 * resolution, resolution })
     const before = budgets.filter(({ time }) => time > 30 && time < 60)
@@ -385,7 +388,7 @@ auto('budgets that were short become long when a resume begins to make points de
 
 auto.run()
 
-const written = suite('what jobs write to budget.left')
+const written = suite('values that jobs write to budget.left')
 
 const HOSTILE = [
   NaN, Infinity, -Infinity, -1, 0, 1, 0.5, 1e9, 2 ** 53, '', 'points', '7', '1e9', true, null, undefined,
@@ -402,7 +405,7 @@ const after = {
   'waits for what is there': () => ({ then(resolve) { resolve() } })
 }
 
-/** A job that writes what it likes, beside one that does not. */
+/** Runs a job that writes `value` to `budget.left` concurrently with a well-behaved job. */
 async function beside(value, yields) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
@@ -427,7 +430,7 @@ for (const [n, value] of HOSTILE.entries()) {
   const title = typeof value === 'object' && value !== null ? `an object (${n})` : typeof value === 'string'
     ? `'${value}'` : `${String(value)}${typeof value === 'bigint' ? 'n' : ''}`
 
-  written(`${title} disturbs nothing but the job itself`, async () => {
+  written(`${title} in budget.left affects only the job that writes it`, async () => {
     for (const [how, yields] of Object.entries(after)) {
       const well = await beside(null, yields)
       const seen = await beside({ of: value }, yields)
@@ -442,7 +445,7 @@ for (const [n, value] of HOSTILE.entries()) {
   })
 }
 
-written('a job that has written nonsense once is tuned as before', async () => {
+written('a job that once wrote an invalid budget.left is tuned as before', async () => {
   for (const value of [NaN, 'points', {}, undefined, -Infinity, -1e9, 0, 5000]) {
     for (const [how, yields] of Object.entries(after)) {
       const host = virtualHost()
@@ -461,7 +464,7 @@ written('a job that has written nonsense once is tuned as before', async () => {
   }
 })
 
-written('what a job leaves behind is not what the next one finds', () => {
+written('a new job starts with its own budget, not with the value of the last job', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 7 })
   const seen = []

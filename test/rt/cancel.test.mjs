@@ -14,7 +14,7 @@ const setup = options => world({ except: [], slice: Infinity, ...options })
 /** Writes a line into the trace. */
 const note = (scheduler, of) => extend.emit(scheduler, 'note', null, { of })
 
-/** Notes what is thrown into it and passes it on. */
+/** Writes every error that is thrown into `work` to the trace and rethrows it. */
 function* noting(scheduler, name, work) {
   try {
     return yield* work
@@ -31,9 +31,9 @@ function* points(count = Infinity) {
 const reasonOf = job => job.then(
   value => { throw new Error(`nothing was thrown; the result is ${String(value)}`) }, error => error)
 
-const states = suite('whatever its state')
+const states = suite('cancel() in every state of a job')
 
-states('a pending job ends at once, and its release is forgotten', async () => {
+states('cancelling a pending job ends it immediately and removes its release', async () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(() => note(scheduler, 'never'), { name: 'job', release: 20 })
   assert.equal([job.state, host.timers.length], ['pending', 1])
@@ -44,7 +44,7 @@ states('a pending job ends at once, and its release is forgotten', async () => {
   assert.is(await reasonOf(job), 'reason')
 })
 
-states('a ready job that has not started ends at once, and leaves the queue', async () => {
+states('cancelling a ready job that has not started removes it from the queue', async () => {
   const { host, scheduler, trace } = setup()
   const jobs = ['a', 'b', 'c'].map(name => scheduler.spawn(() => note(scheduler, name), { name }))
   jobs[1].cancel('reason')
@@ -56,7 +56,7 @@ states('a ready job that has not started ends at once, and leaves the queue', as
   assert.is(await reasonOf(jobs[1]), 'reason')
 })
 
-states('the generator object of a job that has not started is not entered', () => {
+states('cancelling a job that has not started never enters its generator object', () => {
   const { host, scheduler } = setup()
   let entered = false
   const job = scheduler.spawn((function* () {
@@ -72,7 +72,7 @@ states('the generator object of a job that has not started is not entered', () =
   assert.equal([entered, job.state], [false, 'cancelled'])
 })
 
-states('a preempted job is thrown the reason at its yield when it is its turn again', () => {
+states('a cancelled preempted job receives the reason at its yield when it resumes', () => {
   const { host, scheduler, trace } = setup()
   const low = scheduler.spawn(noting(scheduler, 'low', execute(host, 9)), { name: 'low', deadline: 90 })
   scheduler.spawn(function* () {
@@ -87,7 +87,7 @@ states('a preempted job is thrown the reason at its yield when it is its turn ag
     4 finish high, resume low, note of=low is thrown AbortError, cancel low error=AbortError, round start=0`)
 })
 
-states('a job that runs across rounds is thrown the reason in the next one', () => {
+states('a job cancelled between rounds receives the reason in the next round', () => {
   const { host, scheduler, trace } = setup({ round: 2 })
   const job = scheduler.spawn(noting(scheduler, 'job', execute(host, 9)), { name: 'job' })
   host.run({ turns: 1 })
@@ -99,7 +99,7 @@ states('a job that runs across rounds is thrown the reason in the next one', () 
     2 round start=0, note of=job is thrown reason, cancel job error=reason, round start=2`)
 })
 
-states('a job that cancels itself is thrown the reason at its next yield, and its budget is cut', () => {
+states('a job that cancels itself receives the reason at its next yield', () => {
   const { host, scheduler, trace } = setup({ budget: 100 })
   let left
   const job = scheduler.spawn(noting(scheduler, 'job', (function* () {
@@ -127,7 +127,7 @@ const yields = {
 }
 
 for (const [title, value] of Object.entries(yields)) {
-  states(`a job that cancels itself and yields ${title} is thrown the reason at that yield`, async () => {
+  states(`a job that cancels itself and yields ${title} receives the reason there`, async () => {
     for (const limit of [1, 100]) {
       const { host, scheduler } = setup({ budget: limit })
       const job = scheduler.spawn(function* () {
@@ -144,7 +144,7 @@ for (const [title, value] of Object.entries(yields)) {
   })
 }
 
-states('a job that cancels itself does not begin what it yields', () => {
+states('a job that cancels itself does not start the operation that it yields', () => {
   const { host, scheduler } = setup()
   const begun = []
   class Door extends extend.Waitable {
@@ -177,7 +177,7 @@ states('a job that cancels itself and ends without another yield is cancelled', 
   }
 })
 
-states('a job that cancels itself and then fails has failed', async () => {
+states('a job that cancels itself and then throws another error fails', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('failed')
   const job = scheduler.spawn(() => {
@@ -189,7 +189,7 @@ states('a job that cancels itself and then fails has failed', async () => {
   assert.equal(host.errors, [error])
 })
 
-states('a job that waits for a promise is woken and thrown the reason', async () => {
+states('cancelling a job that waits for a promise wakes it with the reason', async () => {
   const { host, scheduler, trace } = setup()
   let settle
   const promise = new Promise(resolve => { settle = resolve })
@@ -204,7 +204,7 @@ states('a job that waits for a promise is woken and thrown the reason', async ()
     3 wake job, resume job, note of=job is thrown reason, cancel job error=reason, round start=3`)
 })
 
-states('a job that waits for another one is thrown the reason, and lets go of it', () => {
+states('cancelling a job that waits for another job ends only the wait', () => {
   const { host, scheduler, trace } = setup()
   const child = scheduler.spawn(execute(host, 4), { name: 'child', deadline: 90 })
   const parent = scheduler.spawn(noting(scheduler, 'parent', (function* () { yield child })()), {
@@ -221,7 +221,7 @@ states('a job that waits for another one is thrown the reason, and lets go of it
     5 finish child, round start=0`)
 })
 
-states('what a job waited for is told that it has left, once', () => {
+states('leave() of a waitable is called once when its waiting job is cancelled', () => {
   const { host, scheduler } = setup()
   const seen = []
   class Door extends extend.Waitable {
@@ -242,7 +242,7 @@ states('what a job waited for is told that it has left, once', () => {
   assert.equal(jobs.map(({ state }) => state), ['cancelled', 'cancelled'])
 })
 
-states('a job that is cancelled by the very act of waiting is thrown the reason at that yield', async () => {
+states('a job cancelled by its own wait operation receives the reason at that yield', async () => {
   for (const answers of [false, true]) {
     const { host, scheduler } = setup()
     const job = scheduler.spawn(function* () {
@@ -263,7 +263,7 @@ states('a job that is cancelled by the very act of waiting is thrown the reason 
   }
 })
 
-states('a job whose value has come already is thrown the reason instead', async () => {
+states('a job cancelled between its wake-up and its resume receives the reason', async () => {
   const { host, scheduler } = setup()
   const waitable = new extend.Waitable()
   const job = scheduler.spawn(function* () {
@@ -280,7 +280,7 @@ states('a job whose value has come already is thrown the reason instead', async 
   assert.equal(await job, ['caught', 'reason'])
 })
 
-states('a job that waits to return what another job gives is cancelled at once', async () => {
+states('a job that waits for the job it returned is cancelled immediately', async () => {
   const { host, scheduler } = setup()
   const child = scheduler.spawn(function* () { yield new extend.Waitable() })
   const parents = [scheduler.spawn(function* () { return child }), scheduler.spawn(() => child)]
@@ -294,7 +294,7 @@ states('a job that waits to return what another job gives is cancelled at once',
   assert.equal(parents.map(({ state }) => state), ['cancelled', 'cancelled'])
 })
 
-states('a depleted job leaves its reservation, and its finally runs', () => {
+states('a cancelled depleted job leaves its reservation, and its finally block runs', () => {
   const { host, scheduler, trace } = setup()
   const seen = []
   const hook = hookOf(scheduler, {
@@ -321,7 +321,7 @@ states('a depleted job leaves its reservation, and its finally runs', () => {
     4 cancel job error=reason, round start=4`)
 })
 
-states('a job that has ended stays what it is', async () => {
+states('cancel() of a job that has ended returns false and keeps its state', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('failed')
   const jobs = [
@@ -337,9 +337,9 @@ states('a job that has ended stays what it is', async () => {
 
 states.run()
 
-const throwing = suite('what is thrown')
+const throwing = suite('the reason of a cancellation')
 
-throwing('the reason is thrown at the innermost call first, and goes outwards', () => {
+throwing('the reason is thrown at the innermost call first and propagates outwards', () => {
   const { host, scheduler, trace } = setup()
   const level = function* (n) {
     if (n === 3) yield new extend.Waitable()
@@ -357,7 +357,7 @@ throwing('the reason is thrown at the innermost call first, and goes outwards', 
     0 round start=0`)
 })
 
-throwing('a call that catches the reason lets its callers go on', async () => {
+throwing('if a call catches the reason, its callers continue', async () => {
   const { host, scheduler } = setup()
   const child = function* () {
     try {
@@ -398,7 +398,7 @@ throwing('a cancelled job handles the failures of the promise and the job that i
   assert.equal(failures, [])
 })
 
-throwing('finally blocks run in order, and may pass points and wait', async () => {
+throwing('finally blocks run in order and may yield and wait', async () => {
   const { host, scheduler, trace } = setup()
   const child = function* () {
     try {
@@ -432,7 +432,7 @@ throwing('finally blocks run in order, and may pass points and wait', async () =
     3 round start=2`)
 })
 
-throwing('the reason is thrown once, however long finally takes and however often one cancels', async () => {
+throwing('the reason is thrown once, even if cancel() is called again during finally', async () => {
   const { host, scheduler } = setup()
   const seen = []
   const job = scheduler.spawn(function* () {
@@ -458,7 +458,7 @@ throwing('the reason is thrown once, however long finally takes and however ofte
   assert.is(await reasonOf(job), 'reason')
 })
 
-throwing('a job that catches the reason goes on, and is not cancelled', async () => {
+throwing('a job that catches the reason continues and is not cancelled', async () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(function* () {
     for (;;) {
@@ -482,7 +482,7 @@ throwing('a job that catches the reason goes on, and is not cancelled', async ()
   assert.equal([job.state, await job], ['done', 'result'])
 })
 
-throwing('another error in its place is a failure, and reported', async () => {
+throwing('a job that throws another error instead of the reason fails and is reported', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('in finally')
   const job = scheduler.spawn(function* () {
@@ -499,7 +499,7 @@ throwing('another error in its place is a failure, and reported', async () => {
   assert.equal(host.errors, [error])
 })
 
-throwing('a return in finally takes its place', async () => {
+throwing('a return in finally replaces the reason', async () => {
   const { host, scheduler } = setup()
   const job = scheduler.spawn(function* () {
     try {
@@ -514,7 +514,7 @@ throwing('a return in finally takes its place', async () => {
   assert.equal([job.state, await job], ['done', 'result'])
 })
 
-throwing('an iterator that cannot be thrown into is closed', () => {
+throwing('an iterator without throw is closed on cancellation', () => {
   const { host, scheduler } = setup()
   const seen = []
   const iterator = name => ({
@@ -535,7 +535,7 @@ throwing('an iterator that cannot be thrown into is closed', () => {
   assert.equal([work.state, call.state, seen], ['cancelled', 'cancelled', ['work', 'call']])
 })
 
-throwing('without a reason it is an AbortError, as the platform makes it', async () => {
+throwing('cancel() without a reason throws the AbortError of the platform', async () => {
   const { host, scheduler } = setup()
   for (const cancel of [job => job.cancel(), job => job.cancel(undefined)]) {
     const job = scheduler.spawn(points())
@@ -547,7 +547,7 @@ throwing('without a reason it is an AbortError, as the platform makes it', async
   host.run()
 })
 
-throwing('any reason is handed on as it is', async () => {
+throwing('any reason is passed on unchanged', async () => {
   const { host, scheduler } = setup()
   for (const reason of [null, 0, '', false, 'text', Symbol.iterator, {}, new RangeError('reason')]) {
     let caught
@@ -569,7 +569,7 @@ throwing('any reason is handed on as it is', async () => {
   assert.equal(host.errors, [])
 })
 
-throwing('the parent that is cancelled leaves its children alone', () => {
+throwing('cancelling a parent leaves its children running', () => {
   const { host, scheduler } = setup()
   let child
   const parent = scheduler.spawn(function* () {
@@ -581,7 +581,7 @@ throwing('the parent that is cancelled leaves its children alone', () => {
   assert.equal([parent.state, child.state], ['cancelled', 'done'])
 })
 
-throwing('observers, alarms and handlers may cancel', () => {
+throwing('observers, alarms and handlers can cancel jobs', () => {
   const { host, scheduler, trace } = setup({ round: Infinity, onMiss: job => job.cancel('onMiss') })
   scheduler.observe(({ type, job }) => {
     if (type === 'preempt') job.cancel('observer')
@@ -595,7 +595,7 @@ throwing('observers, alarms and handlers may cancel', () => {
     6 miss late, cancel late error=onMiss, resume preempted, cancel preempted error=observer, round start=0`)
 })
 
-throwing('a job that an observer cancels when it is dispatched first is not entered, whatever its work is', async () => {
+throwing('a job that an observer cancels at its start record is never entered', async () => {
   const works = [function* () { log.push('generator') }, () => { log.push('plain') }, async () => { log.push('async') }]
   const { host, scheduler, log } = setup({ round: Infinity })
   scheduler.observe(({ type, job }) => {
@@ -608,7 +608,7 @@ throwing('a job that an observer cancels when it is dispatched first is not ente
 })
 
 for (const event of ['onOverrun', 'onStall']) {
-  throwing(`${event} may cancel a loop that has been made preemptible, and counts its points without leaving`, async () => {
+  throwing(`${event} can cancel a preemptible loop that counts its points without suspending`, async () => {
     const { host, scheduler } = setup({ budget: 9, slice: 5, round: 99, [event]: job => job.cancel(event) })
     const { now } = host
     let reads = 0
@@ -649,7 +649,7 @@ for (const depth of [1, 10, 62, 63, 64, 65, 200]) {
   }
 }
 
-throwing('a job cancelled between wake and resume gets what woke it, and then one point at most', async () => {
+throwing('a job cancelled between wake and resume gets its value and at most one point', async () => {
   const { host, scheduler } = setup({ budget: 4096 })
   const channel = new Mailbox()
   let points = 0
@@ -673,7 +673,7 @@ throwing.run()
 
 const sections = suite('critical sections')
 
-sections('a cancellation waits for the end of the section, and is thrown at the first yield after it', () => {
+sections('a cancellation during a section is thrown at the first yield after the section', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(noting(scheduler, 'job', (function* () {
     const gate = extend.section(job, Infinity)
@@ -694,7 +694,7 @@ sections('a cancellation waits for the end of the section, and is thrown at the 
     3 note of=job is thrown reason, cancel job error=reason, round start=0`)
 })
 
-sections('of nested sections the outermost counts', () => {
+sections('the outermost of nested sections delays the cancellation', () => {
   const { host, scheduler, trace } = setup({ budget: 100 })
   const job = scheduler.spawn(noting(scheduler, 'job', (function* () {
     const outer = extend.section(job, Infinity)
@@ -715,7 +715,7 @@ sections('of nested sections the outermost counts', () => {
     0 cancel job error=reason, round start=0`)
 })
 
-sections('a job that ends inside a section leaves none behind', () => {
+sections('a job that fails inside a section releases the section', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(function* () {
     extend.section(job, Infinity)
@@ -733,7 +733,7 @@ sections.run()
 
 const signals = suite('signals')
 
-signals('a signal that is aborted already: the job never starts, and nothing listens', async () => {
+signals('a job whose signal is already aborted never starts and adds no listener', async () => {
   const { host, scheduler, trace } = setup()
   const signal = AbortSignal.abort('reason')
   const job = scheduler.spawn(() => note(scheduler, 'never'), { name: 'job', signal })
@@ -800,7 +800,7 @@ const ends = {
 }
 
 for (const [title, spawn] of Object.entries(ends)) {
-  signals(`the listener is removed when the job has ended: ${title}`, async () => {
+  signals(`the listener on the signal is removed when the job ends: ${title}`, async () => {
     const { host, scheduler } = setup()
     const controller = new AbortController()
     setMaxListeners(0, controller.signal)
@@ -816,7 +816,7 @@ for (const [title, spawn] of Object.entries(ends)) {
   })
 }
 
-signals('an aborted job that is queued leaves the queue, for good', () => {
+signals('aborted queued jobs leave the queue and never run', () => {
   const { host, scheduler } = setup()
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
@@ -830,7 +830,7 @@ signals('an aborted job that is queued leaves the queue, for good', () => {
   assert.is(ran, 50)
 })
 
-signals('what is no signal is refused', () => {
+signals('spawn rejects a signal that is not an AbortSignal', () => {
   const { scheduler } = setup()
   for (const signal of [null, true, {}, { aborted: false }, new AbortController()]) {
     assert.throws(() => scheduler.spawn(() => {}, { signal }), error => {
@@ -844,7 +844,7 @@ signals.run()
 
 const deadlines = suite("miss: 'abort'")
 
-deadlines('rejects with a DeadlineError, which is not reported', async () => {
+deadlines('a missed job rejects with a DeadlineError, which is not reported', async () => {
   const { host, scheduler } = setup()
   const job = scheduler.spawn(execute(host, 9), { name: 'job', deadline: 3, miss: 'abort' })
   host.run()
@@ -855,7 +855,7 @@ deadlines('rejects with a DeadlineError, which is not reported', async () => {
   assert.equal(host.errors, [])
 })
 
-deadlines('finally may still pass points and wait, although the deadline is over', async () => {
+deadlines('the finally block of a missed job may still yield and wait', async () => {
   const { host, scheduler, trace } = setup()
   scheduler.spawn(function* () {
     try {
@@ -874,7 +874,7 @@ deadlines('finally may still pass points and wait, although the deadline is over
     6 cancel job error=DeadlineError, round start=5`)
 })
 
-deadlines('a job that was cancelled before keeps its first reason', async () => {
+deadlines('a job cancelled before its deadline keeps the first reason', async () => {
   const { host, scheduler } = setup()
   const job = scheduler.spawn(function* () {
     try {
@@ -893,7 +893,7 @@ deadlines.run()
 
 const shim = suite('async jobs')
 
-shim('one that has not started ends at once', async () => {
+shim('cancelling an async job that has not started ends it immediately', async () => {
   const { host, scheduler } = setup()
   let ran = false
   const job = scheduler.spawn(async () => { ran = true })
@@ -902,7 +902,7 @@ shim('one that has not started ends at once', async () => {
   assert.equal([ran, job.state, await reasonOf(job)], [false, 'cancelled', 'reason'])
 })
 
-shim('one that is at a point is thrown the reason there, once', async () => {
+shim('a cancelled async job receives the reason once, at its current point', async () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(async () => {
     try {
@@ -925,7 +925,7 @@ shim('one that is at a point is thrown the reason there, once', async () => {
     2 note of=goes on, cancel job error=reason, round start=0`)
 })
 
-shim('one that cancels itself is thrown the reason at its next point', async () => {
+shim('an async job that cancels itself receives the reason at its next point', async () => {
   const { host, scheduler } = setup({ budget: 100 })
   const seen = []
   const job = scheduler.spawn(async () => {
@@ -943,7 +943,7 @@ shim('one that cancels itself is thrown the reason at its next point', async () 
   assert.equal([seen, job.state], [['still there', 'reason'], 'cancelled'])
 })
 
-shim('one that awaits something else is told once, at its next point, and ends when its code does', async () => {
+shim('an async job that awaits a promise receives the reason once, at its next point', async () => {
   const { host, scheduler } = setup()
   let settle
   const promise = new Promise(resolve => { settle = resolve })
@@ -967,7 +967,7 @@ shim('one that awaits something else is told once, at its next point, and ends w
   assert.equal([job.state, await job, host.errors, idle], ['done', undefined, [], true])
 })
 
-shim('one that catches the reason goes on, and is done', async () => {
+shim('an async job that catches the reason continues and ends as done', async () => {
   const { host, scheduler } = setup()
   const job = scheduler.spawn(async () => {
     try {
@@ -985,7 +985,7 @@ shim('one that catches the reason goes on, and is done', async () => {
   assert.equal([job.state, job.cost, await job], ['done', 3, 'reason'])
 })
 
-shim('a plain function that passed a point and returned a job is cancelled like any that waits', async () => {
+shim('a plain function that passed a point and returned a job can be cancelled', async () => {
   const { host, scheduler } = setup()
   const child = scheduler.spawn(function* () { yield new extend.Waitable() })
   const job = scheduler.spawn(() => {
@@ -1003,9 +1003,9 @@ shim('a plain function that passed a point and returned a job is cancelled like 
 
 shim.run()
 
-const accounts = suite('accounts')
+const accounts = suite('after cancellations')
 
-accounts('after cancelling in every state idle() resolves, and the sums are right', async () => {
+accounts('after cancellations in every state, idle() resolves and the sums are right', async () => {
   const { host, scheduler, trace } = setup({ slice: 1 })
   let idle = false
   const jobs = []
@@ -1060,7 +1060,7 @@ accounts('after cancelling in every state idle() resolves, and the sums are righ
   assert.is(await next, 'still works')
 })
 
-/** Runs a module in a Node process of its own, on the platform's own host. */
+/** Runs a module in its own Node process, on the default host. */
 const run = source => new Promise(resolve => {
   const module = new URL('../../rt.mjs', import.meta.url)
   const text = `import { rt, extend, Scheduler } from '${module}'\n${source}`
@@ -1069,7 +1069,7 @@ const run = source => new Promise(resolve => {
   })
 })
 
-accounts('a cancellation is never reported as unhandled, in whatever state it came', async () => {
+accounts('a cancelled job never causes an unhandled rejection, in any state', async () => {
   const { code, stdout, stderr } = await run(`
     const forever = function* () { for (;;) yield }
     const waits = function* () { yield new extend.Waitable() }

@@ -9,12 +9,12 @@ import { hookOf, world } from '../support/world.mjs'
 /** A scheduler that reads the clock at every point, so that times in traces are exact. */
 const setup = (options, clock) => world({ except: [], host: clock, ...options })
 
-/** Writes a line into the trace: what callbacks do appears in one list with what the scheduler does. */
+/** Writes a line into the trace, so that callbacks and the scheduler share one list. */
 const note = (scheduler, of) => extend.emit(scheduler, 'note', null, { of })
 
-const readings = suite('budget')
+const readings = suite('budgets and clock readings')
 
-/** The readings of the clock while a job passes points, none of which leads to a decision. */
+/** The number of clock readings while a job passes points that lead to no scheduling decision. */
 function readingsOf(points, options) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, ...options })
@@ -57,7 +57,7 @@ for (const points of [bare, counted, mixed, calls]) {
   })
 }
 
-readings('after a preemption the clock is read once for each budget again', () => {
+readings('after a preemption, the clock is again read once per budget', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, budget: 10 })
   let count
@@ -72,7 +72,7 @@ readings('after a preemption the clock is read once for each budget again', () =
   assert.is(count, POINTS / 10)
 })
 
-readings("the job's budget comes before the task's, and that before the scheduler's", () => {
+readings('the budget of a job overrides that of its task, which overrides the scheduler\'s', () => {
   const limits = []
   const see = function* () { limits.push(budget.left) }
   const host = virtualHost()
@@ -86,7 +86,7 @@ readings("the job's budget comes before the task's, and that before the schedule
   assert.equal(limits, [2, 3, 4, 5, 2])
 })
 
-readings('budget.left is refilled before every resume, for the job that goes on', () => {
+readings('budget.left is refilled before every resume', () => {
   const { host, scheduler } = setup({ slice: 1 })
   const seen = []
   const job = function* (name) {
@@ -104,7 +104,7 @@ readings('budget.left is refilled before every resume, for the job that goes on'
   ])
 })
 
-readings('what becomes due is noticed when the budget is used up, not before', () => {
+readings('a due release is detected when the budget is used up, not earlier', () => {
   const { host, scheduler, trace } = setup({ budget: 4, slice: Infinity })
   scheduler.spawn(execute(host, 8), { name: 'long', deadline: 50 })
   scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 10, release: 1 })
@@ -119,9 +119,9 @@ readings('what becomes due is noticed when the budget is used up, not before', (
 
 readings.run()
 
-const reading = suite('at one reading of the clock')
+const reading = suite('order of events at one reading of the clock')
 
-reading('first the job ends, then due entries fire by time, equal ones by creation; last, the choice', () => {
+reading('at one reading a job ends first, then due entries fire by time, then jobs start', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
   const replenish = time => {
     extend.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
@@ -146,7 +146,7 @@ reading('first the job ends, then due entries fire by time, equal ones by creati
     13 finish least, round start=0`)
 })
 
-reading('equal jobs that are woken and released at one time run in the order of their entries', () => {
+reading('equal jobs woken and released at the same time run in the order of their entries', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity })
   const waitable = new extend.Waitable()
   scheduler.spawn(function* () { yield waitable }, { name: 'woken', deadline: 20 })
@@ -160,7 +160,7 @@ reading('equal jobs that are woken and released at one time run in the order of 
     8 finish released, resume woken, finish woken, round start=6`)
 })
 
-reading('an alarm that sets itself anew for the same time lets the jobs go on in between', () => {
+reading('an alarm that sets itself again for the same time lets jobs run in between', () => {
   const { host, scheduler, trace } = setup()
   let count = 0
   const again = () => {
@@ -176,7 +176,7 @@ reading('an alarm that sets itself anew for the same time lets the jobs go on in
     3 finish job, round start=0`)
 })
 
-reading('what an alarm adds for a later time that is over already happens at the same reading', () => {
+reading('an alarm set for a time that has already passed fires at the same reading', () => {
   const { host, scheduler, trace } = setup()
   extend.at(scheduler, 1, () => { extend.at(scheduler, 2, () => note(scheduler, 'second')) })
   scheduler.spawn(execute(host, 4, 4), { name: 'job' })
@@ -186,7 +186,7 @@ reading('what an alarm adds for a later time that is over already happens at the
     4 stall job ms=4, finish job, alarm due=1, alarm due=2, note of=second, round start=0`)
 })
 
-reading('an alarm that throws is reported, and the others fire all the same', () => {
+reading('an alarm that throws is reported, and the other alarms still fire', () => {
   const { host, scheduler, trace } = setup()
   extend.at(scheduler, 1, () => { throw new RangeError('broken') })
   extend.at(scheduler, 1, () => note(scheduler, 'second'))
@@ -198,7 +198,7 @@ reading('an alarm that throws is reported, and the others fire all the same', ()
     1 finish job, alarm due=1, alarm due=1, note of=second, round start=0`)
 })
 
-reading('an alarm that another one cancels does not fire', () => {
+reading('an alarm that another alarm cancels does not fire', () => {
   const { host, scheduler, trace } = setup()
   const cancelled = []
   extend.at(scheduler, 1, () => { cancelled.push(second.cancel(), second.cancel()) })
@@ -212,7 +212,9 @@ reading.run()
 
 const preemption = suite('preemption')
 
-/** Runs one job with many points that acts at 2 ms; returns what was left of its budget around that. */
+/**
+ * Runs one job with many points that calls `act` at 2 ms. Returns `budget.left` before and after that call.
+ */
 function leftAround(options, act, before = () => {}) {
   const { host, scheduler, trace } = setup({ budget: 100, slice: Infinity, round: Infinity, ...options })
   const seen = {}
@@ -237,7 +239,7 @@ const less = { name: 'other', deadline: 90, priority: 4 }
 const equal = { name: 'other', deadline: 50, priority: 5 }
 
 for (const policy of [edf, fp, rm]) {
-  preemption(`${policy.name}: a more eligible job that is spawned preempts at the next point`, () => {
+  preemption(`${policy.name}: a spawned job of higher rank preempts at the next point`, () => {
     const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
       scheduler.spawn(execute(host, 1), more)
     })
@@ -249,7 +251,7 @@ for (const policy of [edf, fp, rm]) {
       5 finish running, round start=0`)
   })
 
-  preemption(`${policy.name}: a less eligible job that is spawned does not even cut the budget`, () => {
+  preemption(`${policy.name}: a spawned job of lower rank leaves the budget unchanged`, () => {
     const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
       scheduler.spawn(execute(host, 1), less)
     })
@@ -261,7 +263,7 @@ for (const policy of [edf, fp, rm]) {
       5 finish other, round start=0`)
   })
 
-  preemption(`${policy.name}: a job of equal standing that is spawned waits for the slice to end`, () => {
+  preemption(`${policy.name}: a spawned job of equal rank waits for the end of the slice`, () => {
     const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
       scheduler.spawn(execute(host, 1), { ...equal, deadline: 48 })
     })
@@ -273,7 +275,7 @@ for (const policy of [edf, fp, rm]) {
       5 finish other, round start=0`)
   })
 
-  /** The same with a job that waits from the start. */
+  /** Like `leftAround`, with another job that waits from the start and is woken at 2 ms. */
   const woken = options => {
     const waitable = new extend.Waitable()
     return leftAround({ policy }, () => waitable.wake(), (scheduler, host) => {
@@ -294,7 +296,7 @@ for (const policy of [edf, fp, rm]) {
       0 block other on=Waitable
       0 start running`
 
-  preemption(`${policy.name}: a more eligible job that is woken preempts at the next point`, () => {
+  preemption(`${policy.name}: a woken job of higher rank preempts at the next point`, () => {
     const { before, after, trace } = woken(more)
     assert.equal([before, after], [99, 0])
     assertTrace(trace, `${beginning(more)}
@@ -307,7 +309,7 @@ for (const policy of [edf, fp, rm]) {
       5 round start=0`)
   })
 
-  preemption(`${policy.name}: a job of equal standing that is woken is handed over to`, () => {
+  preemption(`${policy.name}: a woken job of equal rank preempts at the next point`, () => {
     const { before, after, trace } = woken(equal)
     assert.equal([before, after], [99, 0])
     assertTrace(trace, `${beginning(equal)}
@@ -321,7 +323,7 @@ for (const policy of [edf, fp, rm]) {
   })
 }
 
-preemption('edf: of equal deadlines the larger priority is more eligible', () => {
+preemption('edf: among equal deadlines the larger priority ranks first', () => {
   const { before, after, trace } = leftAround({}, (scheduler, host) => {
     scheduler.spawn(execute(host, 1), { ...equal, deadline: 48, priority: 6 })
   })
@@ -333,7 +335,7 @@ preemption('edf: of equal deadlines the larger priority is more eligible', () =>
     5 finish running, round start=0`)
 })
 
-preemption('a less eligible job that is woken waits for its turn', () => {
+preemption('a woken job of lower rank waits until the running job ends', () => {
   const waitable = new extend.Waitable()
   let other
   const { before, after, trace } = leftAround({}, () => {
@@ -353,7 +355,7 @@ preemption('a less eligible job that is woken waits for its turn', () => {
     5 finish other, round start=0`)
 })
 
-preemption('two jobs that wake each other do not starve a third of equal standing', () => {
+preemption('two jobs that wake each other do not starve a third job of equal rank', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: 6 })
   const waitables = Array.from({ length: 9 }, () => new extend.Waitable())
   const player = function* (own) {
@@ -378,7 +380,7 @@ preemption('two jobs that wake each other do not starve a third of equal standin
     6 wake pong, block ping on=Waitable, round start=0`)
 })
 
-preemption('a job that makes itself less eligible hands over at its next point', () => {
+preemption('a running job that lowers its own rank is preempted at its next point', () => {
   const { before, after, trace } = leftAround({}, (scheduler, host, job) => {
     job.deadline = 60
   }, (scheduler, host) => {
@@ -392,7 +394,7 @@ preemption('a job that makes itself less eligible hands over at its next point',
     5 finish running, round start=0`)
 })
 
-preemption('a ready job that becomes more eligible preempts at the next point', () => {
+preemption('a ready job whose rank rises above the running job preempts at the next point', () => {
   let other
   const { before, after, trace } = leftAround({}, () => {
     other.deadline = 40
@@ -407,7 +409,7 @@ preemption('a ready job that becomes more eligible preempts at the next point', 
     5 finish running, round start=0`)
 })
 
-preemption('a ready job that becomes more eligible, and yet is not the most eligible, waits', () => {
+preemption('a ready job whose rank rises but stays below the running job waits', () => {
   let other
   const { before, after, trace } = leftAround({}, () => {
     other.deadline = 51
@@ -421,7 +423,7 @@ preemption('a ready job that becomes more eligible, and yet is not the most elig
     5 finish other, round start=0`)
 })
 
-preemption('a release in the future preempts when it is due, at the next reading', () => {
+preemption('a job released in the future preempts at the first reading after its release', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity })
   scheduler.spawn(execute(host, 4), { name: 'running', deadline: 50 })
   scheduler.spawn(execute(host, 1), { name: 'other', deadline: 5, release: 1.5 })
@@ -433,7 +435,7 @@ preemption('a release in the future preempts when it is due, at the next reading
     5 finish running, round start=0`)
 })
 
-preemption('a job spawned between two rounds goes first if it is more eligible, and else waits', () => {
+preemption('a job spawned between two rounds runs first if it ranks highest', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: 2 })
   scheduler.spawn(execute(host, 4), { name: 'running', deadline: 50 })
   host.run({ turns: 1 })
@@ -449,7 +451,7 @@ preemption('a job spawned between two rounds goes first if it is more eligible, 
     6 finish other, round start=4`)
 })
 
-preemption('job.preemptions counts how often a job had to hand over, not how often it waited', () => {
+preemption('job.preemptions counts preemptions and no waits', () => {
   const { host, scheduler } = setup({ slice: Infinity })
   const waitable = new extend.Waitable()
   const waits = scheduler.spawn(function* () { yield waitable }, { deadline: 5 })
@@ -467,9 +469,9 @@ preemption('job.preemptions counts how often a job had to hand over, not how oft
 
 preemption.run()
 
-const rotation = suite('rotation of equals')
+const rotation = suite('rotation of jobs of equal rank')
 
-rotation('a preempted job goes on with the rest of its slice, ahead of its equals', () => {
+rotation('a preempted job resumes with the rest of its slice, before jobs of equal rank', () => {
   const { host, scheduler, trace } = setup({ slice: 2, round: Infinity })
   scheduler.spawn(execute(host, 4, 0.5), { name: 'a', deadline: 50 })
   scheduler.spawn(execute(host, 2, 0.5), { name: 'b', deadline: 50 })
@@ -484,7 +486,7 @@ rotation('a preempted job goes on with the rest of its slice, ahead of its equal
     7 finish a, round start=0`)
 })
 
-rotation('a job that is preempted more often than once in a slice rotates all the same', () => {
+rotation('a job that is preempted several times per slice still takes turns', () => {
   const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
   for (let n = 0; n < 12; n++) {
     scheduler.spawn(execute(host, 0.25, 0.25), { name: 'urgent', deadline: 1, release: 0.25 + 0.5 * n })
@@ -498,7 +500,7 @@ rotation('a job that is preempted more often than once in a slice rotates all th
   assert.is(turns.join(''), 'aaaabbbbaaaab')
 })
 
-rotation('a job that has waited has a whole slice before it', () => {
+rotation('a job that has waited gets a full slice', () => {
   const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
   scheduler.spawn(function* () {
     yield* execute(host, 0.75, 0.25)
@@ -517,7 +519,7 @@ rotation('a job that has waited has a whole slice before it', () => {
     4.75 finish b, round start=0`)
 })
 
-rotation('with slice: Infinity each runs until it ends', () => {
+rotation('with slice: Infinity each job runs to completion', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
   for (const name of ['a', 'b']) scheduler.spawn(execute(host, 20), { name })
   host.run()
@@ -527,7 +529,7 @@ rotation('with slice: Infinity each runs until it ends', () => {
     40 finish b, round start=0`)
 })
 
-rotation('slices go on from one round to the next', () => {
+rotation('slices continue across rounds', () => {
   const { host, scheduler, trace } = setup({ slice: 2, round: 1.5 })
   for (const name of ['a', 'b']) scheduler.spawn(execute(host, 3, 0.5), { name })
   host.run()
@@ -546,7 +548,7 @@ rotation.run()
 
 const rounds = suite('rounds')
 
-rounds('a round ends when its time is up, and the next one is posted once', () => {
+rounds('a round ends after its time limit, and the next round is posted once', () => {
   const { host, scheduler, trace } = setup()
   scheduler.spawn(execute(host, 12), { name: 'job' })
   scheduler.spawn(execute(host, 1), { name: 'other', deadline: 99 })
@@ -564,7 +566,7 @@ rounds('a round ends when its time is up, and the next one is posted once', () =
   assert.equal([host.posts, host.turns], [0, 3])
 })
 
-rounds('the event loop comes to its tasks between two rounds', () => {
+rounds('tasks of the event loop run between two rounds', () => {
   const { host, scheduler, trace } = setup()
   for (const ms of [1, 6, 7]) host.after(ms, () => note(scheduler, `timer ${ms}`))
   scheduler.spawn(execute(host, 11), { name: 'job' })
@@ -587,7 +589,7 @@ rounds('a round lasts as long as configured', () => {
     6 finish job, round start=5`)
 })
 
-rounds('with round: Infinity a round ends when nothing is ready', () => {
+rounds('with round: Infinity a round ends when no job is ready', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
   const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
@@ -604,7 +606,7 @@ rounds('with round: Infinity a round ends when nothing is ready', () => {
 })
 
 for (const slice of [1, Infinity]) {
-  rounds(`pending input ends the round within a millisecond, and every round runs one: slice ${slice}`, () => {
+  rounds(`pending input ends each round after one millisecond: slice ${slice}`, () => {
     const { host, scheduler, trace } = setup({ slice })
     host.after(1.25, () => { host.hasInput = false })
     scheduler.spawn(function* () {
@@ -624,7 +626,7 @@ for (const slice of [1, Infinity]) {
   })
 }
 
-rounds('pending input ends the round of a loop that has been made preemptible, and counts its points without leaving', () => {
+rounds('pending input ends the round of a preemptible loop that does not suspend', () => {
   const { host, scheduler, trace } = setup({ host: { read: 0.25 }, budget: 9, slice: Infinity, round: 100 })
   host.hasInput = true
   scheduler.spawn(preemptify(function loop(n) { for (let i = 0; i < n; i++); }), undefined, 99)
@@ -633,7 +635,7 @@ rounds('pending input ends the round of a loop that has been made preemptible, a
   assert.ok(rounds > 2 && longestRound < 2, trace.text())
 })
 
-rounds('a host need not know of input', () => {
+rounds('a host without inputPending works', () => {
   const { inputPending, ...host } = virtualHost()
   assert.type(inputPending, 'function')
   const scheduler = new Scheduler({ host })
@@ -642,7 +644,7 @@ rounds('a host need not know of input', () => {
   assert.is(job.state, 'done')
 })
 
-rounds('between rounds the job that goes on is ready, and nobody is current', () => {
+rounds('between rounds the current job is null and the interrupted job is ready', () => {
   const { host, scheduler } = setup({ round: 1 })
   let inside
   const job = scheduler.spawn(function* () {
@@ -655,7 +657,7 @@ rounds('between rounds the job that goes on is ready, and nobody is current', ()
   assert.equal([job.state, scheduler.current], ['ready', null])
 })
 
-rounds('whatever is spawned, woken or moved between two rounds, one post is outstanding', () => {
+rounds('between two rounds at most one post is outstanding', () => {
   const { host, scheduler } = setup({ round: 1 })
   const waitables = [new extend.Waitable(), new extend.Waitable()]
   for (const waitable of waitables) scheduler.spawn(function* () { yield waitable })
@@ -675,7 +677,7 @@ rounds('whatever is spawned, woken or moved between two rounds, one post is outs
   assert.is(job.state, 'done')
 })
 
-rounds('nothing is posted while nothing is ready, and one timer waits for what is due first', () => {
+rounds('without ready jobs there is no post, and one timer for the earliest entry', () => {
   const { host, scheduler, trace } = setup()
   scheduler.spawn(function* () {}, { name: 'later', release: 30 })
   scheduler.spawn(function* () {}, { name: 'soon', release: 20 })
@@ -690,7 +692,7 @@ rounds('nothing is posted while nothing is ready, and one timer waits for what i
   assert.is(host.turns, 3)
 })
 
-rounds('two schedulers of one thread share it round by round', () => {
+rounds('two schedulers of one thread alternate round by round', () => {
   const host = virtualHost()
   const log = []
   for (const name of ['a', 'b']) {
@@ -710,7 +712,7 @@ rounds.run()
 
 const pausing = suite('pausing')
 
-pausing('a job that pauses and resumes loses nothing but the rest of its budget', () => {
+pausing('pause() and resume() inside a job only cut its budget', () => {
   const { host, scheduler, trace } = setup({ budget: 100 })
   scheduler.spawn(function* () {
     scheduler.pause()
@@ -724,7 +726,7 @@ pausing('a job that pauses and resumes loses nothing but the rest of its budget'
     1 finish job, round start=0`)
 })
 
-pausing('while paused nothing runs, fires or is missed, and the event loop is left alone', () => {
+pausing('a paused scheduler runs no job, fires no alarm and sets no timer', () => {
   const { host, scheduler, trace } = setup({ paused: true })
   scheduler.spawn(execute(host, 1), { name: 'job', deadline: 5 })
   scheduler.spawn(execute(host, 1), { name: 'released', release: 3 })
@@ -740,7 +742,7 @@ pausing('while paused nothing runs, fires or is missed, and the event loop is le
     12 finish released, round start=10`)
 })
 
-pausing('resume() arms the timer again', () => {
+pausing('resume() sets the timer again', () => {
   const { host, scheduler, trace } = setup()
   extend.at(scheduler, 20, () => {})
   scheduler.pause()
@@ -754,7 +756,7 @@ pausing.run()
 
 const limits = suite('overruns and stalls')
 
-limits('an overrun is reported once, at the first reading at which the cost is above the wcet', () => {
+limits('an overrun is reported once, at the first reading with a cost above wcet', () => {
   const overruns = []
   const { host, scheduler, trace } = setup({ onOverrun: job => overruns.push([job.name, job.cost]) })
   scheduler.spawn(execute(host, 6, 0.5), { name: 'long', wcet: 2 })
@@ -770,7 +772,7 @@ limits('an overrun is reported once, at the first reading at which the cost is a
   assert.is(scheduler.stats().overruns, 1)
 })
 
-limits('an overrun is noticed at the end, too, and before it', () => {
+limits('an overrun at the end of a job is reported before its finish record', () => {
   const { host, scheduler, trace } = setup()
   scheduler.spawn(execute(host, 1), { name: 'job', wcet: 0 })
   host.run()
@@ -779,7 +781,7 @@ limits('an overrun is noticed at the end, too, and before it', () => {
     1 overrun job, finish job, round start=0`)
 })
 
-limits('a budget that outlasts the slice is a stall, each time', () => {
+limits('every budget that outlasts the slice is reported as a stall', () => {
   const stalls = []
   const { host, scheduler, trace } = setup({ onStall: (job, ms) => stalls.push([job.name, ms]), round: 100 })
   scheduler.spawn(function* () {
@@ -799,7 +801,7 @@ limits('a budget that outlasts the slice is a stall, each time', () => {
   assert.equal([count, longestBudget], [2, 7])
 })
 
-limits('with slice: Infinity nothing stalls', () => {
+limits('with slice: Infinity no budget is a stall', () => {
   const { host, scheduler } = setup({ slice: Infinity })
   scheduler.spawn(execute(host, 50, 50))
   host.run()
@@ -811,7 +813,7 @@ limits.run()
 
 const misses = suite('misses')
 
-misses('a running job misses at the first reading after its deadline, once', () => {
+misses('a running job misses its deadline once, at the first reading after it', () => {
   const seen = []
   const { host, scheduler, trace } = setup({ onMiss: job => seen.push([job.name, job.state, job.missed]) })
   scheduler.spawn(execute(host, 5), { name: 'job', deadline: 2.5 })
@@ -824,7 +826,7 @@ misses('a running job misses at the first reading after its deadline, once', () 
   assert.is(scheduler.stats().misses, 1)
 })
 
-misses('a job that ends exactly at its deadline has met it', () => {
+misses('a job that ends exactly at its deadline meets it', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(execute(host, 3), { name: 'job', deadline: 3 })
   host.run({ until: 10 })
@@ -834,7 +836,7 @@ misses('a job that ends exactly at its deadline has met it', () => {
   assert.equal([job.missed, job.lateness], [false, 0])
 })
 
-misses('a job that ends late is missed, at the reading of its end and after it', () => {
+misses('a job that ends late is missed, with the miss record after its finish', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(execute(host, 3), { name: 'job', deadline: 2.5 })
   const seen = []
@@ -846,7 +848,7 @@ misses('a job that ends late is missed, at the reading of its end and after it',
   assert.equal([job.missed, job.lateness], [true, 0.5])
 })
 
-misses('a job that ends late by the least that a clock can show is missed at that reading', () => {
+misses('a job that ends late by one unit of precision is missed at that reading', () => {
   const { host, scheduler } = setup()
   const late = 7 + 7 * 2 ** -53
   const job = scheduler.spawn(execute(host, late, late), { deadline: 7 })
@@ -854,7 +856,7 @@ misses('a job that ends late by the least that a clock can show is missed at tha
   assert.equal([job.missed, scheduler.stats().misses], [true, 1])
 })
 
-misses('a ready job misses while another one runs', () => {
+misses('a ready job misses its deadline while another job runs', () => {
   const { host, scheduler, trace } = setup({ policy: fp })
   scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2 })
   scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
@@ -866,7 +868,7 @@ misses('a ready job misses while another one runs', () => {
     5 finish ready, round start=0`)
 })
 
-misses('a waiting job misses although nothing else happens, by a timer that keeps no process alive', () => {
+misses('a timer that keeps no process alive reports the miss of a waiting job', () => {
   const { host, scheduler, trace } = setup()
   scheduler.spawn(function* () { yield new extend.Waitable() }, { name: 'job', deadline: 4 })
   host.run({ until: 2 })
@@ -880,7 +882,7 @@ misses('a waiting job misses although nothing else happens, by a timer that keep
   assert.equal(host.timers, [])
 })
 
-misses('a job released after its deadline is missed at the first reading, before it starts', () => {
+misses('a job released after its deadline is missed before it starts', () => {
   const { host, scheduler, trace } = setup()
   host.advance(10)
   scheduler.spawn(execute(host, 1), { name: 'job', release: 2, deadline: 3 })
@@ -890,7 +892,7 @@ misses('a job released after its deadline is missed at the first reading, before
     11 finish job, round start=10`)
 })
 
-misses('a pending job has not been released, and misses nothing', () => {
+misses('a pending job cannot miss a deadline before its release', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(execute(host, 1), { name: 'job', release: 5, deadline: 3 })
   host.run({ until: 4 })
@@ -902,7 +904,7 @@ misses('a pending job has not been released, and misses nothing', () => {
     6 finish job, round start=5`)
 })
 
-misses('a depleted job misses, too', () => {
+misses('a depleted job misses its deadline', () => {
   const { host, scheduler, trace } = setup()
   const reservation = { [extend.protocol]: hookOf(scheduler, { keys: null }) }
   const job = scheduler.spawn(execute(host, 1), { name: 'job', deadline: 3, reservation })
@@ -914,7 +916,7 @@ misses('a depleted job misses, too', () => {
     4 finish other, miss job, round start=0`)
 })
 
-misses("miss: 'abort' cancels a running job with a DeadlineError at its next resume", () => {
+misses('miss: \'abort\' cancels a running job with a DeadlineError at its next resume', () => {
   const { host, scheduler, trace } = setup()
   let caught
   const job = scheduler.spawn(function* () {
@@ -937,7 +939,7 @@ misses("miss: 'abort' cancels a running job with a DeadlineError at its next res
   assert.equal(host.errors, [])
 })
 
-misses("miss: 'abort' ends a job that never started, and wakes one that waits", () => {
+misses('miss: \'abort\' cancels a job that never started and wakes a waiting job', () => {
   const { host, scheduler, trace } = setup({ policy: fp })
   scheduler.spawn(function* () {
     yield new extend.Waitable()
@@ -952,7 +954,7 @@ misses("miss: 'abort' ends a job that never started, and wakes one that waits", 
     4 finish running, round start=0`)
 })
 
-misses("miss: 'abort' keeps the process alive until the deadline of a job that waits", () => {
+misses('miss: \'abort\' keeps the process alive until the deadline of a waiting job', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(function* () {
     yield new extend.Waitable()
@@ -962,7 +964,7 @@ misses("miss: 'abort' keeps the process alive until the deadline of a job that w
   assert.is(trace.records.at(-2).error instanceof DeadlineError, true)
 })
 
-misses("miss: 'abort' comes too late for a job that has ended", () => {
+misses('miss: \'abort\' does not cancel a job that has ended late', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(execute(host, 3, 3), { name: 'job', deadline: 2, miss: 'abort' })
   host.run()
@@ -972,7 +974,7 @@ misses("miss: 'abort' comes too late for a job that has ended", () => {
   assert.equal([job.state, job.missed], ['done', true])
 })
 
-misses('a deadline moved to later in time is not missed at the old one', () => {
+misses('a job whose deadline was moved later is not missed at the old deadline', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity })
   const job = scheduler.spawn(function* () {
     yield* execute(host, 2)
@@ -986,7 +988,7 @@ misses('a deadline moved to later in time is not missed at the old one', () => {
   assert.is(job.absoluteDeadline, 4)
 })
 
-misses('a job cancelled between rounds after its deadline is missed, once', () => {
+misses('a job cancelled between rounds after its deadline is missed once', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(execute(host, 2), { name: 'job', deadline: 3 })
   host.advance(4)
@@ -1000,9 +1002,9 @@ misses('a job cancelled between rounds after its deadline is missed, once', () =
 
 misses.run()
 
-const accounts = suite('accounts')
+const accounts = suite('charged time and counters')
 
-accounts('what an observer takes when another job is released is charged to nobody', () => {
+accounts('the time of an observer during a release is charged to no job', () => {
   const { host, scheduler } = setup({ slice: Infinity })
   const job = scheduler.spawn(execute(host, 4, 1))
   const later = scheduler.spawn(execute(host, 1), { release: 2 })
@@ -1012,7 +1014,7 @@ accounts('what an observer takes when another job is released is charged to nobo
 })
 
 for (const who of ['handler', 'observer']) {
-  accounts(`a job that counts its points without leaving is not charged for a ${who}`, () => {
+  accounts(`a job that counts its points without suspending is not charged for a ${who}`, () => {
     const { host, scheduler } = setup({ host: { read: 0.25 }, budget: 9, slice: 50, round: 100 })
     const onOverrun = who === 'handler' ? () => host.advance(20) : undefined
     if (who === 'observer') scheduler.observe(({ type }) => { if (type === 'overrun') host.advance(20) })
@@ -1024,12 +1026,12 @@ for (const who of ['handler', 'observer']) {
   })
 }
 
-accounts('the reading at a dispatch is charged to nobody, that after a budget to the job', () => {
+accounts('a reading after a budget is charged to the job, one at a dispatch is overhead', () => {
   const { host, scheduler } = setup({ slice: Infinity }, { read: 0.25 })
   const job = scheduler.spawn(execute(host, 2))
   host.run()
   assert.is(job.cost, 2.5)
-  // One reading each at the dispatch and at the end of the round.
+  // The dispatch and the end of the round each read the clock.
   assert.is(scheduler.stats().overhead, 0.5)
 })
 
@@ -1039,7 +1041,7 @@ for (const [title, option] of Object.entries({
   'onOverrun': host => ({ onOverrun: () => host.advance(3) }),
   'onStall': host => ({ onStall: () => host.advance(3) })
 })) {
-  accounts(`the time of a callback is charged, and not to the running job: ${title}`, () => {
+  accounts(`the time of a callback is not charged to the running job: ${title}`, () => {
     const host = virtualHost()
     const made = option(host)
     const scheduler = new Scheduler({ host, budget: 1, ...typeof made === 'object' && made })
@@ -1054,7 +1056,7 @@ for (const [title, option] of Object.entries({
   })
 }
 
-accounts('between rounds time passes on no account', () => {
+accounts('time between rounds is neither busy time nor overhead', () => {
   const { host, scheduler } = setup({ round: 1 }, { turn: 10 })
   const job = scheduler.spawn(execute(host, 3))
   host.run()
@@ -1062,7 +1064,7 @@ accounts('between rounds time passes on no account', () => {
   assert.equal([job.cost, busy, overhead, count, job.finished], [3, 3, 0, 3, 33])
 })
 
-accounts('rounds, slices and yields are counted', () => {
+accounts('stats() counts rounds, slices and yields', () => {
   const { host, scheduler } = setup({ budget: 4, slice: 1, round: 4 })
   scheduler.spawn(execute(host, 3, 0.125), { name: 'a' })
   scheduler.spawn(execute(host, 3, 0.125), { name: 'b' })
@@ -1071,7 +1073,7 @@ accounts('rounds, slices and yields are counted', () => {
   assert.equal([jobs, count, slices, yields], [2, 2, 6, 46])
 })
 
-accounts('a yield counts whatever the budget, and however its generator ends', () => {
+accounts('every yield is counted, with any budget and any end of its generator', () => {
   const yieldsOf = limit => {
     const { host, scheduler } = setup({ budget: limit })
     function* child(end) {
@@ -1089,7 +1091,7 @@ accounts('a yield counts whatever the budget, and however its generator ends', (
   assert.equal([1, 2, 100].map(yieldsOf), [9, 9, 9])
 })
 
-accounts('a clock that runs backwards charges nothing until it is where it was', () => {
+accounts('a clock that runs backwards charges no time until it has caught up', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity })
   const { now } = host
   let back = 0

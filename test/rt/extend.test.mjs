@@ -1,4 +1,7 @@
-/** The interface `extend` of rt.mjs: critical sections, wait queues, the timeline, waitables and events. */
+/**
+ * Tests of `extend`, the extension interface of rt.mjs: sections, wait queues, the timeline, waitables and
+ * events.
+ */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { extend } from '../../rt.mjs'
@@ -11,7 +14,7 @@ import { abortListeners, world as plainWorld, exactWorld as world, rejection } f
 
 const sections = suite('critical sections')
 
-sections('sections must nest', () => {
+sections('close() of an outer section throws while an inner section is open', () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(function* () {
     const outer = extend.section(job, 1)
@@ -27,7 +30,7 @@ sections('sections must nest', () => {
   assert.is(job.state, 'done')
 })
 
-sections('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
+sections('jobs released or woken between the rounds of a section do not block its holder', () => {
   const { host, scheduler, trace } = plainWorld({ except: [], round: 1, slice: Infinity })
   const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
@@ -56,7 +59,7 @@ sections('arrivals and wakes between the rounds of a section do not block its ho
     7 finish holder`)
 })
 
-sections('a job that ends inside, by a leaked gate, sets the others free', () => {
+sections('a section that its job leaves open ends with the job', () => {
   const { host, scheduler, log } = world({ onError: error => log.push(error.message) })
   const holder = scheduler.spawn(function* () {
     extend.section(holder, Infinity)
@@ -68,7 +71,7 @@ sections('a job that ends inside, by a leaked gate, sets the others free', () =>
   assert.equal(log, ['other', 'leaked'])
 })
 
-sections('an async job that goes away inside one fails; nobody else comes to harm', async () => {
+sections('an async job that suspends inside a section fails, and other jobs run', async () => {
   const { host, scheduler } = world()
   const holder = scheduler.spawn(async () => {
     const gate = extend.section(holder, Infinity)
@@ -85,7 +88,7 @@ sections.run()
 
 const queues = suite('queues')
 
-queues('belongs to whoever owns the queue, from when he does until he does no more', () => {
+queues('a queue lends the rank of its waiters to its current owner only', () => {
   const { host, scheduler, log } = world()
   const queue = new extend.WaitQueue()
   class Turn extends extend.Waitable {
@@ -110,7 +113,7 @@ queues('belongs to whoever owns the queue, from when he does until he does no mo
   assert.equal(log, ['other', 'one', 'rival', 'one', 'one', 'other', 'other'])
 })
 
-queues('can have several owners: all inherit', () => {
+queues('all owners of a queue inherit the rank of a waiter', () => {
   const { host, scheduler, log } = world()
   const ended = []
   const queue = new extend.WaitQueue(null, job => { ended.push(job.name) })
@@ -146,7 +149,7 @@ class Turn extends extend.Waitable {
   enter() { this.queue.push(this) }
 }
 
-queues('rank a waitable of several jobs by the best of them', () => {
+queues('a waitable shared by several jobs is queued by the highest of their ranks', () => {
   const { host, scheduler } = world()
   const queue = new extend.WaitQueue()
   const [shared, other] = [new Turn(queue), new Turn(queue)]
@@ -162,7 +165,7 @@ queues('rank a waitable of several jobs by the best of them', () => {
   assert.equal([queue.size, shared.job], [1, null])
 })
 
-queues('are left by a waitable that settles in one', () => {
+queues('a waitable leaves its queue when it settles', () => {
   const { host, scheduler } = world()
   const queue = new extend.WaitQueue()
   const [one, other] = [new Turn(queue), new Turn(queue)]
@@ -175,7 +178,7 @@ queues('are left by a waitable that settles in one', () => {
   assert.equal(jobs.map(({ state }) => state), ['done', 'failed'])
 })
 
-queues('fail the wait of a job that comes to own what would close a cycle', async () => {
+queues('a change of owner that closes a cycle fails the wait of the new owner', async () => {
   const { host, scheduler, log } = world()
   const [one, other] = [new extend.WaitQueue(), new extend.WaitQueue()]
   const [a, b] = [one, other].map((queue, index) => scheduler.spawn(function* () {
@@ -186,14 +189,14 @@ queues('fail the wait of a job that comes to own what would close a cycle', asyn
     }
   }, { name: `job ${index}` }))
   host.run()
-  other.owner = a // which waits in `one`
+  other.owner = a // `a` waits in `one`.
   assert.is(b.state, 'waiting')
   one.owner = b
   host.run()
   assert.equal([log, a.state, b.state], [['1: deadlock: job 1 waits for job 0 waits for job 1'], 'waiting', 'done'])
 })
 
-queues('wake equals first come, first served, and follow a change of rank', () => {
+queues('equal waiters are woken first come, first served, and follow changes of rank', () => {
   const { host, scheduler, log } = world()
   const queue = new extend.WaitQueue()
   const jobs = ['a', 'b', 'c', 'd'].map(name => scheduler.spawn(function* () {
@@ -218,7 +221,7 @@ queues.run()
 
 const timeline = suite('the timeline')
 
-timeline('due entries fire by time, then by creation, whatever their kind', () => {
+timeline('due entries fire by time, then by creation, for all kinds of entries', () => {
   const { host, scheduler, log, trace } = world()
   scheduler.spawn(() => { host.advance(10) }, { name: 'long', deadline: 3 })
   scheduler.spawn(() => {}, { name: 'late', release: 2, priority: 1 })
@@ -235,7 +238,7 @@ timeline('due entries fire by time, then by creation, whatever their kind', () =
     10 start late, finish late, start early, finish early`)
 })
 
-timeline('left for later by a long one, and then cancelled, leave no turn to be taken', () => {
+timeline('an alarm that is left for a later round and then cancelled takes no turn', () => {
   const { host, scheduler } = world({ slice: 1 })
   extend.at(scheduler, 4, () => host.advance(2))
   const left = extend.at(scheduler, 4, () => assert.unreachable())
@@ -245,7 +248,7 @@ timeline('left for later by a long one, and then cancelled, leave no turn to be 
   assert.is(host.turns, 1)
 })
 
-timeline('that set themselves anew in the past keep nobody from firing', () => {
+timeline('an alarm that sets itself again in the past does not delay other alarms', () => {
   const { host, scheduler, log } = world()
   let count = 0
   const again = () => { if (++count < 50) extend.at(scheduler, 0, again) }
@@ -262,7 +265,7 @@ timeline.run()
 
 const waitables = suite('waitables')
 
-/** Notes what is asked of it. */
+/** Logs each call of its methods. */
 class Noted extends extend.Waitable {
   constructor(log, options) {
     super(options)
@@ -281,7 +284,7 @@ function abortable() {
   return { signal: controller.signal, abort: reason => controller.abort(reason) }
 }
 
-waitables('act when they are waited for, once, and then repeat their outcome', async () => {
+waitables('a waitable acts once, at its first wait, and repeats its outcome later', async () => {
   const { host, scheduler, log } = world()
   const nap = sleep(5)
   let begun = 0
@@ -311,7 +314,7 @@ waitables('act when they are waited for, once, and then repeat their outcome', a
   assert.equal(log, [8, 8, 1, 1, 1, 'RangeError at 9', 'RangeError at 9'])
 })
 
-waitables('can be delegated to, which types the outcome', () => {
+waitables('yield* of a waitable returns its outcome with its type', () => {
   const { host, scheduler } = world()
   const channel = new Mailbox()
   const job = scheduler.spawn(function* () {
@@ -326,7 +329,7 @@ waitables('can be delegated to, which types the outcome', () => {
   assert.is(job.state, 'done')
 })
 
-waitables('can be awaited outside jobs and in async jobs', async () => {
+waitables('a waitable can be awaited outside jobs and in async jobs', async () => {
   const { host, scheduler, log } = world()
   const channel = new Mailbox()
   const outside = async () => {
@@ -346,7 +349,7 @@ waitables('can be awaited outside jobs and in async jobs', async () => {
   assert.equal(log, ['outside at 2', 'job at 5', 'message'])
 })
 
-waitables('begin anew after the last who waited has left', () => {
+waitables('a waitable starts again after its last waiter has left', () => {
   const { host, scheduler, log } = world()
   const nap = sleep(10)
   const first = scheduler.spawn(function* () { yield nap }, { name: 'first' })
@@ -361,7 +364,7 @@ waitables('begin anew after the last who waited has left', () => {
   assert.equal(log, [16])
 })
 
-waitables('shared by several who wait: all are told; one may leave', () => {
+waitables('a waitable notifies all its waiters, and one waiter can leave', () => {
   const { host, scheduler, log } = world()
   const nap = sleep(10)
   const { enter } = nap
@@ -378,7 +381,7 @@ waitables('shared by several who wait: all are told; one may leave', () => {
   assert.equal(log, ['entered', 'b', 'c'])
 })
 
-waitables('can be made of jobs and promises, and of nothing else', async () => {
+waitables('Waitable.of accepts jobs and promises and returns null for other values', async () => {
   const { host, scheduler, log } = world()
   const { of } = extend.Waitable
   const nap = sleep(1)
@@ -401,7 +404,7 @@ waitables('can be made of jobs and promises, and of nothing else', async () => {
   ])
 })
 
-waitables('made of a job: its failure is heard by whoever waits, and not reported', () => {
+waitables('the failure of an awaited job reaches its waiters and is not reported', () => {
   const { host, scheduler, log } = world({ onError: error => log.push(`reported ${error.message}`) })
   const failing = message => scheduler.spawn(function* () {
     yield sleep(1)
@@ -421,7 +424,7 @@ waitables('made of a job: its failure is heard by whoever waits, and not reporte
   assert.equal(log, ['first', 'second', 'reported nobody'])
 })
 
-waitables('that hand something over do so although the job is cancelled before it goes on', () => {
+waitables('a waitable that hands over a value delivers it before a cancellation', () => {
   for (const [handsOver, expected] of [[true, ['message', 'AbortError']], [false, ['AbortError']]]) {
     const { host, scheduler, log } = world()
     class Message extends extend.Waitable {
@@ -446,7 +449,7 @@ waitables('that hand something over do so although the job is cancelled before i
   }
 })
 
-for (const method of ['try', 'enter']) waitables(`that fail in ${method} throw at the yield`, () => {
+for (const method of ['try', 'enter']) waitables(`a waitable that fails in ${method} throws at the yield`, () => {
   const { host, scheduler, log } = world()
   class Broken extends extend.Waitable {
     [method]() { throw new Error('broken') }
@@ -462,7 +465,7 @@ for (const method of ['try', 'enter']) waitables(`that fail in ${method} throw a
   assert.equal(log, ['broken'])
 })
 
-waitables('that lose leave their queues', () => {
+waitables('the waitables of a choice that lose leave their queues', () => {
   const { host, scheduler, log } = world()
   const [a, b] = [new Mailbox(), new Mailbox()]
   scheduler.spawn(function* () {
@@ -475,7 +478,7 @@ waitables('that lose leave their queues', () => {
   assert.equal([a.receivers.size, b.senders.size, host.timers], [0, 0, []])
 })
 
-waitables('of those who await outside jobs rank after all jobs', async () => {
+waitables('an await outside jobs ranks after all jobs', async () => {
   const { host, scheduler, log } = world()
   const channel = new Mailbox()
   channel.receive().then(value => log.push(`outside ${value}`))
@@ -483,7 +486,7 @@ waitables('of those who await outside jobs rank after all jobs', async () => {
   const receiver = (name, options) => scheduler.spawn(function* () {
     log.push(`${name} ${yield channel.receive()}`)
   }, options)
-  // Under fp the deadlines decide nothing.
+  // Under fp the deadlines do not affect the rank.
   receiver('low', { priority: -1, deadline: 5 })
   receiver('high', { priority: 1, deadline: 100 })
   receiver('middle', { priority: 0.5, deadline: 10 })
@@ -494,7 +497,7 @@ waitables('of those who await outside jobs rank after all jobs', async () => {
   assert.equal(log.sort(), ['high 1', 'low 3', 'middle 2', 'outside 4'])
 })
 
-waitables('act on the scheduler of the running job, outside on the one given', () => {
+waitables('a waitable acts on the scheduler of the running job, or outside on the given one', () => {
   const first = world()
   const second = world()
   assert.is(extend.here({ scheduler: second.scheduler }), second.scheduler)
@@ -508,7 +511,7 @@ waitables('act on the scheduler of the running job, outside on the one given', (
   assert.equal(first.log, [true, 1, 0])
 })
 
-waitables('have catch and finally', async () => {
+waitables('waitables have catch() and finally()', async () => {
   const { host, scheduler, log } = world()
   const failing = () => either(new extend.Sleep(1, true, { scheduler }), Promise.reject(new Error('no')))
   log.push(await failing().catch(({ message }) => message))
@@ -520,7 +523,7 @@ waitables('have catch and finally', async () => {
   assert.equal(log, ['no', 'finally', 'no', 'over', undefined, undefined])
 })
 
-waitables('end with the reason of their signal, for all who wait', async () => {
+waitables('an aborted signal ends a waitable with its reason for all waiters', async () => {
   const { host, scheduler, log } = world()
   const { signal, abort } = abortable()
   const waitable = new Noted(log, { signal })
@@ -545,7 +548,7 @@ waitables('end with the reason of their signal, for all who wait', async () => {
   assert.is(abortListeners(signal), 0)
 })
 
-waitables('whose signal is aborted before do not act', async () => {
+waitables('a waitable whose signal is already aborted fails without acting', async () => {
   const { host, scheduler, log } = world()
   const waitable = new Noted(log, { signal: AbortSignal.abort('before') })
   const job = scheduler.spawn(function* () { yield waitable })
@@ -554,13 +557,13 @@ waitables('whose signal is aborted before do not act', async () => {
   assert.throws(() => new Noted(log, { signal: 5 }), 'signal must be an AbortSignal, got 5')
 })
 
-waitables('that have settled, or are left, no longer listen to their signal', async () => {
+waitables('a waitable that has settled or been left removes its abort listener', async () => {
   const { host, scheduler, log } = world()
   const { signal, abort } = abortable()
   const [settled, left] = [new Noted(log, { signal }), new Noted(log, { signal })]
   const jobs = [settled, left].map(waitable => scheduler.spawn(function* () { return yield waitable }))
   host.run()
-  assert.is(abortListeners(signal), 1) // one serves all
+  assert.is(abortListeners(signal), 1) // a single listener serves both
   settled.wake('value')
   jobs[1].cancel('cancelled')
   await host.drain()
@@ -573,7 +576,7 @@ waitables('that have settled, or are left, no longer listen to their signal', as
   assert.equal([again.state, await rejection(again), await settled], ['failed', 'late', 'value'])
 })
 
-waitables('and others may write into the trace', () => {
+waitables('extend.emit writes records of extensions into the trace', () => {
   const { host, scheduler, trace } = world()
   const lend = () => extend.emit(scheduler, 'lend', job, { to: 'somebody' })
   const job = scheduler.spawn(lend, { name: 'job' })
@@ -594,7 +597,10 @@ class Message extends extend.Waitable {
   name = 'message'
 }
 
-/** A job that takes `ms` for each message, and what brings one, as a listener does. */
+/**
+ * Starts a job that takes `ms` for each message. Returns a function that delivers one message, as an event
+ * listener does.
+ */
 function listening({ host, scheduler }, name, ms = 1, options = {}) {
   let arrived = 0
   let message = new Message()
@@ -611,7 +617,7 @@ function listening({ host, scheduler }, name, ms = 1, options = {}) {
   }
 }
 
-events('whom an event wakes runs behind its handler, in the same turn and with no post', () => {
+events('a job woken by an event runs right after the handler, without a post', () => {
   const { host, scheduler, trace } = world()
   const wake = listening({ host, scheduler }, 'job')
   const { rounds } = scheduler.stats()
@@ -634,7 +640,7 @@ events('whom an event wakes runs behind its handler, in the same turn and with n
   assert.is(scheduler.stats().rounds, rounds + 1)
 })
 
-events('all of an event is handled before the most eligible runs', () => {
+events('jobs woken by an event start after all its handlers, highest rank first', () => {
   const { host, scheduler, trace } = world()
   const wakers = [1, 3, 2].map(priority => listening({ host, scheduler }, `p${priority}`, 1, { priority }))
   trace.take()
@@ -649,7 +655,7 @@ events('all of an event is handled before the most eligible runs', () => {
   assert.equal(trace.records.slice(0, 3).map(({ type }) => type), ['wake', 'wake', 'wake'])
 })
 
-events('what an event wakes in a round runs in that round, at its next point', () => {
+events('a job woken by an event during a round runs in that round, at the next point', () => {
   const { host, scheduler, trace } = world()
   const wake = listening({ host, scheduler }, 'woken', 1, { priority: 1 })
   trace.take()
@@ -665,7 +671,7 @@ events('what an event wakes in a round runs in that round, at its next point', (
     2 block woken on=message, resume running, finish running`)
 })
 
-events('a round of another scheduler is not interrupted by one', () => {
+events('an event does not interrupt the round of another scheduler', () => {
   const { host, scheduler } = world()
   const other = world({ hostOf: () => host })
   const wake = listening(other, 'other')
@@ -681,7 +687,7 @@ events('a round of another scheduler is not interrupted by one', () => {
     4 block other on=message`)
 })
 
-events('each scheduler that an event has woken runs its round', () => {
+events('each scheduler woken by an event runs its round', () => {
   const { host, scheduler } = world()
   const other = world({ hostOf: () => host })
   const wakers = [listening({ host, scheduler }, 'one'), listening(other, 'other')]
@@ -691,7 +697,7 @@ events('each scheduler that an event has woken runs its round', () => {
   assert.is(host.turns, turns + 1)
 })
 
-events('a paused scheduler stays paused, also when it is paused by the event', () => {
+events('a scheduler paused before or during an event stays paused', () => {
   for (const before of [true, false]) {
     const { host, scheduler, trace } = world()
     const wake = listening({ host, scheduler }, 'job')
@@ -710,7 +716,7 @@ events('a paused scheduler stays paused, also when it is paused by the event', (
   }
 })
 
-events('a turn that is posted already is not overtaken, and the only one', () => {
+events('an event does not run a round while a turn is already posted', () => {
   const { host, scheduler } = world({ host: { turn: 2 } })
   const wake = listening({ host, scheduler }, 'job')
   const { rounds } = scheduler.stats()
@@ -725,12 +731,12 @@ events('a turn that is posted already is not overtaken, and the only one', () =>
   assert.is(scheduler.stats().rounds, rounds + 1)
 })
 
-events('rounds behind events take as long together as one, until the host has been asked for a turn', () => {
+events('rounds after events share the time of one round until the host gives a turn', () => {
   const { host, scheduler, trace } = world({ round: 5 })
   const wake = listening({ host, scheduler }, 'job', 2)
   trace.take()
   const posts = []
-  // All are ready at the same time, as messages are that have piled up.
+  // All messages arrive at the same time, like messages that have queued up.
   for (let n = 0; n < 8; n++) {
     host.after(10, () => {
       extend.event(wake)
@@ -742,7 +748,7 @@ events('rounds behind events take as long together as one, until the host has be
   assert.is(trace.records.filter(({ type }) => type === 'resume').length, 4)
 })
 
-events('a round behind an event ends when those before it have used up its time', () => {
+events('a round after an event ends when earlier rounds have used up the time limit', () => {
   const { host, scheduler } = world({ round: 5 })
   const wake = listening({ host, scheduler }, 'job', 4)
   host.after(10, () => extend.event(wake))
@@ -759,7 +765,7 @@ events('a round behind an event ends when those before it have used up its time'
   assert.is(host.run(), 27)
 })
 
-events('a turn that a timer has brought counts like one that was asked for', () => {
+events('a turn started by a timer resets the time limit like a posted turn', () => {
   const { host, scheduler } = world({ round: 5 })
   const wake = listening({ host, scheduler }, 'job', 4)
   host.after(10, () => extend.event(wake))
@@ -773,7 +779,7 @@ events('a turn that a timer has brought counts like one that was asked for', () 
   assert.is(host.time, 35)
 })
 
-events('an error of the handler is its caller\'s, and whom it has woken runs', () => {
+events('an error of an event handler reaches its caller, and woken jobs still run', () => {
   const { host, scheduler } = world()
   const wake = listening({ host, scheduler }, 'job')
   assert.throws(() => extend.event(() => {
@@ -784,7 +790,7 @@ events('an error of the handler is its caller\'s, and whom it has woken runs', (
   assert.is(host.posts, 0)
 })
 
-events('a scheduler that the handler gives another host runs there', async () => {
+events('a scheduler that gets another host during an event runs its jobs there', async () => {
   const { host, scheduler } = world()
   const next = virtualHost()
   extend.event(() => {
@@ -798,7 +804,7 @@ events('a scheduler that the handler gives another host runs there', async () =>
   assert.is(next.time, 1)
 })
 
-events('what was ready before an event runs right after it where the event is its own, and the most eligible first', () => {
+events('jobs ready before an event run right after it, highest rank first', () => {
   const { host, scheduler, trace } = world({ slice: 5, round: 5 })
   scheduler.spawn(execute(host, 1), { name: 'first' })
   scheduler.spawn(execute(host, 1), { name: 'urgent', priority: 1 })
@@ -808,11 +814,11 @@ events('what was ready before an event runs right after it where the event is it
     0 release first, release urgent, start urgent
     1 finish urgent, start first
     2 finish first`)
-  host.run() // what had been posted before finds nothing to do
+  host.run() // the turn that was posted before finds no ready job
   assert.is(scheduler.stats().rounds, 1)
 })
 
-events('a round right after an event lasts a slice; the rest is posted', () => {
+events('a round right after an event lasts one slice, and the rest is posted', () => {
   const { host, scheduler } = world({ slice: 2, round: 5 })
   extend.event(() => scheduler.spawn(execute(host, 4)), [scheduler])
   assert.equal([host.time, host.posts], [2, 1])
@@ -820,7 +826,7 @@ events('a round right after an event lasts a slice; the rest is posted', () => {
   assert.equal([host.time, scheduler.stats().rounds], [4, 2])
 })
 
-events('a scheduler that has nothing to do takes no turn, and a paused one stays paused', () => {
+events('an event takes no turn for an idle scheduler and runs no job of a paused one', () => {
   const { host, scheduler } = world()
   extend.event(() => {}, [scheduler])
   assert.equal([host.posts, host.timers.length], [0, 0])
@@ -833,7 +839,7 @@ events('a scheduler that has nothing to do takes no turn, and a paused one stays
   assert.is(job.state, 'done')
 })
 
-events('a job that has begun its round in microtasks is not overtaken', async () => {
+events('an event does not overtake an async job whose round runs in microtasks', async () => {
   const { host, scheduler } = world({ slice: 1, round: 5 })
   const log = []
   scheduler.spawn(async () => {

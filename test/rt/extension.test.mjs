@@ -1,4 +1,4 @@
-/** A reader-writer lock and a token-bucket server, written from the documentation of `extend` alone. */
+/** A reader-writer lock and a token-bucket server that use only the documented interface `extend`. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { edf, extend } from '../../rt.mjs'
@@ -9,7 +9,7 @@ import { exactWorld as world, rejection } from '../support/world.mjs'
 
 const locks = suite('a reader-writer lock')
 
-/** A job that holds the lock for some ms. */
+/** Holds the lock for `ms` ms. */
 function* reading(lock, host, ms, enter = lock.read()) {
   yield enter
   try {
@@ -20,7 +20,7 @@ function* reading(lock, host, ms, enter = lock.read()) {
 }
 const writing = (lock, host, ms) => reading(lock, host, ms, lock.write())
 
-locks('admits many readers or one writer, in the order of their ranks', () => {
+locks('a reader-writer lock admits many readers or one writer, highest rank first', () => {
   const { host, scheduler, trace } = world({ except: ['round', 'block', 'wake'] })
   const lock = new RwLock()
   const spawn = (name, work, options) => scheduler.spawn(work(lock, host, 2), { name, ...options })
@@ -41,7 +41,7 @@ locks('admits many readers or one writer, in the order of their ranks', () => {
     10 finish reader 3`)
 })
 
-locks('lends the rank of the first waiter to all readers inside, and takes it back', () => {
+locks('all readers inside a lock inherit the rank of the first waiter, until it leaves', () => {
   const { host, scheduler, log } = world()
   const lock = new RwLock()
   for (const [index, name] of ['a', 'b'].entries()) {
@@ -64,7 +64,7 @@ locks('lends the rank of the first waiter to all readers inside, and takes it ba
   assert.equal(log, ['a leaves at 4', 'b leaves at 6', 'writer ends at 7', 'b ends at 14', 'a ends at 17'])
 })
 
-locks('of a job that ends inside is left, and a cancelled job gets the lock before the reason', async () => {
+locks('a job that ends inside a lock leaves it, and a cancelled waiter gets it first', async () => {
   const { host, scheduler, log } = world()
   const lock = new RwLock()
   scheduler.spawn(function* () {
@@ -88,7 +88,7 @@ locks('of a job that ends inside is left, and a cancelled job gets the lock befo
   assert.equal([log, cancelled.state, lock.inside.size], [['inside', 'read'], 'cancelled', 0])
 })
 
-locks('is no longer waited for after the signal of the wait is aborted', async () => {
+locks('an aborted signal ends the wait for a reader-writer lock', async () => {
   const { host, scheduler } = world()
   const lock = new RwLock()
   const controller = new AbortController()
@@ -102,7 +102,7 @@ locks('is no longer waited for after the signal of the wait is aborted', async (
   assert.throws(() => lock.read({ time: 5 }), /unknown option 'time'; known are signal/)
 })
 
-locks('closes no cycle: the wait that would is refused', async () => {
+locks('a wait for a lock that would close a cycle throws', async () => {
   const { host, scheduler } = world()
   const [one, other] = [new RwLock(), new RwLock()]
   const jobs = [[one, other], [other, one]].map(([first, second], index) => scheduler.spawn(function* () {
@@ -121,13 +121,13 @@ locks.run()
 
 const servers = suite('a token-bucket server')
 
-servers('runs its jobs by its keys while it has tokens', () => {
+servers('a token-bucket server runs its jobs by its keys while it has tokens', () => {
   const { host, scheduler, spawn, trace } = world()
   const reservation = new TokenBucket({ scheduler, size: 2, rate: 0.5, priority: 5 })
   spawn('served', { reservation }, 5)
   spawn('other', { priority: 1 }, 9)
   host.run()
-  // Half a token comes while one is used, unless the bucket is full: 2, 1, 0.5, 0.
+  // Half a token arrives while one is used, unless the bucket is full: 2, 1, 0.5, 0.
   assertTrace(trace, `
     0 release served, release other, start served
     3 deplete served reservation=bucket, start other
@@ -136,7 +136,7 @@ servers('runs its jobs by its keys while it has tokens', () => {
     14 finish other`)
 })
 
-servers('never serves more than its size and its rate allow', () => {
+servers('a token-bucket server never serves more than its size and rate allow', () => {
   const { host, scheduler } = world({ policy: edf, budget: 1 })
   const reservation = new TokenBucket({ scheduler, size: 3, rate: 0.25, deadline: 10 })
   const jobs = Array.from({ length: 10 }, (_, n) => {
@@ -153,7 +153,7 @@ servers('never serves more than its size and its rate allow', () => {
   assert.equal([...jobs, other].filter(({ state }) => state !== 'done'), [])
 })
 
-servers('lets a depleted holder of a lock finish by the rank of the waiter', () => {
+servers('a depleted holder of a lock continues with the rank of its waiter', () => {
   const { host, scheduler, spawn, log } = world()
   const lock = new RwLock()
   const reservation = new TokenBucket({ scheduler, size: 1, rate: 0.1, priority: 2 })
@@ -166,7 +166,7 @@ servers('lets a depleted holder of a lock finish by the rank of the waiter', () 
   assert.equal([holder.finished, urgent.finished], [4, 5])
 })
 
-servers('let a holder that runs out of tokens go on by the rank of a job that waits already', () => {
+servers('a holder that becomes depleted continues with the rank of a current waiter', () => {
   const { host, scheduler, spawn, trace } = world()
   const lock = new RwLock()
   const reservation = new TokenBucket({ scheduler, size: 2, rate: 0.125, priority: 5 })
@@ -185,7 +185,7 @@ servers('let a holder that runs out of tokens go on by the rank of a job that wa
     6 finish waits`)
 })
 
-servers('pay for the jobs to which they lend their rank', () => {
+servers('a server is charged for the jobs to which it lends its rank', () => {
   const { host, scheduler } = world()
   const lock = new RwLock()
   const reservation = new TokenBucket({ scheduler, size: 3, rate: 0.001, priority: 5 })
@@ -200,13 +200,13 @@ servers.run()
 
 const children = suite('extend.code')
 
-/** A started generator of a child: it settles `outcome` with the value of the call inside. */
+/** Starts the generator of a child call, which receives the outcome of the call inside it. */
 function begun(generator) {
   generator.next()
   return generator
 }
 
-children('child starts a job with the rank of its parent, which waits before it continues', () => {
+children('a child job has the rank of its parent and waits for the given waitable first', () => {
   const { host, scheduler, trace } = world({ policy: edf })
   const gate = new extend.Sleep(2, true)
   const log = []
@@ -226,7 +226,7 @@ children('child starts a job with the rank of its parent, which waits before it 
     2 alarm due=2, wake late, resume late, finish late`)
 })
 
-children('a child that is ready runs its calls, and keeps idle waiting', async () => {
+children('a child without a wait runs its calls, and idle() waits for it', async () => {
   const { host, scheduler } = world()
   let child
   scheduler.spawn(function* () {
@@ -250,7 +250,7 @@ children('onRest is called when a job starts to wait and when it ends', () => {
   assert.equal(log, [[1, 'waiting'], [4, 'done']])
 })
 
-children('current is null outside of jobs', () => {
+children('extend.code.current() is null outside of jobs', () => {
   const { host, scheduler } = world()
   assert.is(extend.code.current(), null)
   const seen = []

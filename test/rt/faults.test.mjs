@@ -1,4 +1,5 @@
-// Code of users that the scheduler calls may do anything: observers act, policies throw.
+// Misbehaving user code: observers that cancel and spawn, policies and hosts that throw, and clocks that
+// stop.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { after, every } from '../../alarms.mjs'
@@ -11,7 +12,7 @@ import { execute, virtualHost } from '../support/virtual-host.mjs'
 const JOBS = 12
 
 /**
- * Jobs that run, sleep, share a lock and wait for each other.
+ * Spawns jobs that run, sleep, share a lock and wait for each other.
  *
  * @returns {import('../../rt.mjs').Job[]}
  */
@@ -41,7 +42,7 @@ function spawnSome(scheduler, host, random) {
   return jobs
 }
 
-/** Every job has ended, and said so to those who asked. */
+/** Asserts that every job has ended and that `idle()` has resolved. */
 async function allEnded(host, jobs, scheduler) {
   const idle = scheduler.idle()
   await host.drain()
@@ -53,7 +54,7 @@ async function allEnded(host, jobs, scheduler) {
 const observers = suite('observers')
 
 for (const type of ['release', 'start', 'preempt', 'resume', 'block', 'wake', 'finish', 'cancel', 'miss', 'alarm', 'round']) {
-  observers(`one that cancels, re-keys and spawns at '${type}' makes no job vanish`, () => forSeeds(40, async random => {
+  observers(`an observer that cancels, re-keys and spawns at '${type}' loses no job`, () => forSeeds(40, async random => {
     const host = random.pick(HOSTS).hostOf()
     const scheduler = new Scheduler({ host, budget: random.pick([1, 3]), slice: random.pick([1, Infinity]), onError() {} })
     const jobs = spawnSome(scheduler, host, random)
@@ -76,7 +77,7 @@ for (const type of ['release', 'start', 'preempt', 'resume', 'block', 'wake', 'f
   }))
 }
 
-observers('a job that an observer makes the most eligible, when another is dispatched, runs at once', () => {
+observers('a job that an observer gives the highest rank at a dispatch runs first', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1, slice: Infinity })
   const order = []
@@ -95,7 +96,7 @@ observers('a job that an observer makes the most eligible, when another is dispa
 
 observers.run()
 
-/** Calls that throw: every one of them, in turn, from the n-th on a few times. */
+/** Wraps `fn` so that its calls throw, `times` times from call number `at` on. */
 function failing(fn, { at, times }) {
   let calls = 0
   return function (...args) {
@@ -105,9 +106,9 @@ function failing(fn, { at, times }) {
   }
 }
 
-const faults = suite('faults')
+const faults = suite('hosts and policies that throw')
 
-faults('host.inputPending that throws ends the round, and nothing else', async () => {
+faults('a host.inputPending that throws only ends the round', async () => {
   await forSeeds(20, async random => {
     const host = virtualHost()
     host.inputPending = failing(() => false, { at: random.integer(1, 20), times: 2 })
@@ -116,7 +117,7 @@ faults('host.inputPending that throws ends the round, and nothing else', async (
   })
 })
 
-faults('policy.compare that throws, whenever and once or thrice: every job ends', async () => {
+faults('every job ends if policy.compare throws once or three times', async () => {
   for (let at = 1; at <= 60; at++) {
     for (const times of [1, 3]) {
       await forSeeds(1, async random => {
@@ -129,7 +130,7 @@ faults('policy.compare that throws, whenever and once or thrice: every job ends'
   }
 })
 
-faults('a policy that always throws is told once a round, and jobs run in the order of their release', () => {
+faults('a policy that always throws is reported once a round, and jobs run by release', () => {
   const host = virtualHost()
   const told = []
   const policy = { ...edf, compare() { throw new Error('fault') } }
@@ -148,7 +149,10 @@ faults.run()
 const clocks = suite('clocks')
 const MANY = 1e7
 
-/** Whether the event loop gets a turn before an endless job stops by itself. @returns {Promise<boolean>} */
+/**
+ * Whether the event loop gets a turn before an endless job stops by itself.
+ * @returns {Promise<boolean>}
+ */
 async function leavesEventLoopATurn({ host, scheduler }) {
   let hasTurned = false
   const job = scheduler.spawn(function* () {
@@ -224,9 +228,9 @@ for (const reading of [Infinity, NaN, -Infinity]) {
 
 clocks.run()
 
-// ----------------------------------------------------------------------------------------- names of functions
+// ---------------------------------------------------------------------------------------- names of functions
 
-const names = suite('names')
+const names = suite('names of functions')
 
 const unusual = {
   'a symbol': { value: Symbol('name') },

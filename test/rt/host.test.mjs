@@ -10,12 +10,12 @@ import { world as plainWorld } from '../support/world.mjs'
 
 const LONGEST_DELAY = 2 ** 31 - 1
 
-// --- a browser whose time moves only when its macrotasks move it
+// --- a browser whose time advances only while its macrotasks run
 
 const EPOCH = 1.7e12
 
-// Firefox gives messages precedence over a frame while its queue does not run empty, down to 15 frames per
-// second; Chromium takes them in turn.
+// In Firefox messages run before a frame until their queue is empty or 1/15 s has passed. In Chromium frames
+// and messages alternate.
 const PATIENCE = { firefox: 1000 / 15, chromium: 0 }
 
 /**
@@ -38,7 +38,7 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
     return task
   }
   const remove = task => { tasks = tasks.filter(other => other !== task) }
-  // A frame shows what was drawn at its own time, however late its callback comes.
+  // A frame has the time of its display refresh, however late its callback runs.
   const latestFrame = () => Math.floor(time / interval) * interval
   const outstanding = kind => tasks.filter(task => task.kind === kind).length
   const drawing = () => !here.framesStopped && visibility === 'visible'
@@ -66,7 +66,7 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
   const { document } = window
   Object.defineProperty(document, 'visibilityState', { get: () => visibility })
 
-  // All that was asked for before a frame is called in it.
+  // Each frame calls all callbacks that were requested before it.
   const callbacks = new Map()
   const draw = () => {
     const due = [...callbacks.values()]
@@ -116,12 +116,12 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
       document.dispatchEvent(new window.Event('visibilitychange'))
     },
 
-    /** Something that the page does by itself, at a time. */
+    /** Runs `fn` as a task of the page at a given time. */
     at(when, fn) {
       add('page', when, fn)
     },
 
-    /** Runs what is ready next, if that is before `until`. */
+    /** Runs the next ready task, if its time is before `until`. */
     step(until) {
       const task = next()
       if (!task || Math.max(time, task.time) > until) return false
@@ -137,7 +137,7 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
       time = Math.max(time, until)
     },
 
-    /** The same with the microtasks after every macrotask. */
+    /** Like `run`, with the microtasks after every macrotask. */
     async drain(until) {
       do {
         for (let n = 0; n < 100; n++) await undefined
@@ -166,8 +166,11 @@ function replaceGlobals(globals) {
 }
 
 /**
- * Calls `use`, which may wait for microtasks only, with a copy of the module that has found these globals.
- * @param {object} globals @param {(module: any) => any} use
+ * Calls `use` with a copy of the module that was imported with these globals. `use` may await microtasks
+ * only.
+ *
+ * @param {object} globals
+ * @param {(module: any) => any} use
  */
 async function withGlobals(globals, use) {
   const restore = replaceGlobals(globals)
@@ -178,7 +181,10 @@ async function withGlobals(globals, use) {
   }
 }
 
-/** @param {any} options of the browser @param {(here: any, module: any) => any} use */
+/**
+ * @param {any} options options of `browser`
+ * @param {(here: any, module: any) => any} use
+ */
 async function inBrowser(options, use) {
   const { scheduling, background, ...rest } = options
   const here = browser(rest)
@@ -213,14 +219,14 @@ function* forEver(here, step = 1) {
   }
 }
 
-/** The times at which rounds begin. */
+/** Records the start time of each round. */
 function beginnings(scheduler) {
   const starts = []
   scheduler.observe(({ type, start }) => { if (type === 'round') starts.push(start) })
   return starts
 }
 
-/** The times of all frames, for a page that draws whenever it may. */
+/** The times of all frames of a page that draws in every frame. */
 function animation(here) {
   const drawn = []
   const draw = time => {
@@ -233,7 +239,7 @@ function animation(here) {
 
 const multiples = (interval, count) => Array.from({ length: count }, (_, index) => interval * (index + 1))
 
-/** How many of the rounds begin in each frame. */
+/** The number of rounds that start in each frame. */
 const perFrame = (starts, interval, frames) => Array.from({ length: frames }, (_, frame) => {
   return starts.filter(start => Math.floor(start / interval) === frame).length
 })
@@ -242,8 +248,8 @@ const perFrame = (starts, interval, frames) => Array.from({ length: frames }, (_
 
 const pages = suite('a page')
 
-// The first frame is expected after 16.7 ms, a round ends 2 ms later, and the points are 1 ms apart. In Firefox the
-// message that is posted at 34 comes before the frame.
+// The first frame is expected after 16.7 ms, a round ends 2 ms later, and the points are 1 ms apart. In
+// Firefox the message that is posted at 34 ms runs before the frame.
 const PACED = {
   firefox: [
     '0 message', '5 message', '10 message', '15 message',
@@ -260,7 +266,7 @@ const PACED = {
 for (const engine of Object.keys(PATIENCE)) {
   const messages = PACED[engine].filter(entry => entry.endsWith('message')).map(entry => parseInt(entry))
 
-  pages(`${engine}: rounds follow each other and end when a frame is due; the next waits for it`, () => {
+  pages(`${engine}: a round ends when a frame is due, and the next waits for the frame`, () => {
     return inBrowser({ interval: 16, engine }, (here, { Scheduler }) => {
       const scheduler = new Scheduler({ round: 5, budget: 1 })
       const starts = beginnings(scheduler)
@@ -272,7 +278,7 @@ for (const engine of Object.keys(PATIENCE)) {
     })
   })
 
-  pages(`${engine}: rounds of async jobs wait for the frame too`, () => {
+  pages(`${engine}: rounds of async jobs wait for the frame`, () => {
     return inBrowser({ interval: 16, engine }, async (here, { Scheduler }) => {
       const scheduler = new Scheduler({ round: 5, budget: 1 })
       const starts = beginnings(scheduler)
@@ -302,7 +308,7 @@ for (const engine of Object.keys(PATIENCE)) {
   }
 }
 
-pages('firefox: between two rounds that are longer than a frame there is one', () => {
+pages('firefox: rounds that outlast a frame alternate with frames', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 20, budget: 1 })
     scheduler.spawn(forEver(here))
@@ -314,11 +320,11 @@ pages('firefox: between two rounds that are longer than a frame there is one', (
 })
 
 for (const round of [1, 3, 5]) {
-  pages(`firefox, rounds of ${round} ms: a display of 120 Hz gets all its frames too`, () => {
+  pages(`firefox, rounds of ${round} ms: a 120 Hz display gets all its frames`, () => {
     return inBrowser({ interval: 8 }, (here, { Scheduler }) => {
       const scheduler = new Scheduler({ round, budget: 1 })
       const drawn = animation(here)
-      // Its frames are known from times at which they came unhindered.
+      // Three frames without rounds show the scheduler the display rate.
       for (const time of [1, 9, 17]) here.at(time, () => scheduler.spawn(execute(here, 1)))
       here.at(32, () => scheduler.spawn(forEver(here, 0.5)))
       here.run(8 * 41 - 1)
@@ -328,7 +334,7 @@ for (const round of [1, 3, 5]) {
   })
 }
 
-pages('a display of 30 Hz gets its frames, and rounds come to use the time between them', () => {
+pages('a 30 Hz display gets its frames, and rounds use the time between them', () => {
   return inBrowser({ interval: 32 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const drawn = animation(here)
@@ -341,12 +347,12 @@ pages('a display of 30 Hz gets its frames, and rounds come to use the time betwe
   })
 })
 
-pages('a frame that comes late is no sign of shorter ones', () => {
+pages('a late frame does not change the expected interval of frames', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
     scheduler.spawn(forEver(here))
-    // The page itself keeps the thread past the time of a frame; the next comes when it should.
+    // The page blocks the thread past the time of a frame. The next frame comes on time.
     here.at(63, () => here.advance(12))
     here.run(16 * 12 - 1)
     const counts = perFrame(starts, 16, 12)
@@ -354,7 +360,7 @@ pages('a frame that comes late is no sign of shorter ones', () => {
   })
 })
 
-pages('after frames that the page itself held up all come again', () => {
+pages('after frames that the page itself delayed, all frames come again', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const drawn = animation(here)
@@ -365,7 +371,7 @@ pages('after frames that the page itself held up all come again', () => {
   })
 })
 
-pages('on an idle page a job starts at once, however long ago the last frame was', () => {
+pages('on an idle page a job starts immediately, however old the last frame is', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
@@ -377,7 +383,7 @@ pages('on an idle page a job starts at once, however long ago the last frame was
   })
 })
 
-pages('on a page that is nearly idle, too', () => {
+pages('on a nearly idle page a job starts immediately', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
@@ -388,7 +394,7 @@ pages('on a page that is nearly idle, too', () => {
   })
 })
 
-pages('whoever waits for a job and spawns the next is paced like one that goes on', () => {
+pages('a loop that spawns and awaits short jobs delays no animation frame', () => {
   return inBrowser({ interval: 16 }, async (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const drawn = animation(here)
@@ -401,7 +407,7 @@ pages('whoever waits for a job and spawns the next is paced like one that goes o
   })
 })
 
-pages('where input cannot be asked for, rounds are background tasks, which stand below it', () => {
+pages('without isInputPending rounds run as background tasks', () => {
   const posted = []
   return inBrowser({ interval: 16, background: posted }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
@@ -413,7 +419,7 @@ pages('where input cannot be asked for, rounds are background tasks, which stand
   })
 })
 
-pages('a background round that other tasks hold up is run by a timer, and once only', () => {
+pages('a timer runs a background round that other tasks delay, and runs it once', () => {
   const posted = []
   return inBrowser({ interval: 16, background: posted }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
@@ -428,7 +434,7 @@ pages('a background round that other tasks hold up is run by a timer, and once o
   })
 })
 
-pages('each background round has a signal of its own, and is taken back when its timer overtakes it', () => {
+pages('each background round has its own signal and is aborted when its timer wins', () => {
   const posted = []
   return inBrowser({ interval: 16, background: posted }, async (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
@@ -438,18 +444,18 @@ pages('each background round has a signal of its own, and is taken back when its
     for (const time of [4, 13, 22]) {
       waiting.push(posted.length)
       here.run(time)
-      for (let n = 0; n < 5; n++) await undefined // a rejection that nobody handles would fail the test
+      for (let n = 0; n < 5; n++) await undefined // an unhandled rejection would fail the test
     }
     assert.equal([starts, waiting, posted], [[4, 13, 22], [1, 1, 1], []])
     assert.is(new Set(here.signals).size, 3)
   })
 })
 
-pages('beside tasks that leave no time for background tasks, nor for frames, rounds take turns with them', () => {
+pages('rounds alternate with tasks that leave no time for background tasks or frames', () => {
   return inBrowser({ interval: 16, background: [] }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     scheduler.spawn(forEver(here))
-    // Messages follow each other as long as they are served.
+    // A message handler that posts the next message.
     const { port1, port2 } = new here.globals.MessageChannel()
     let others = 0
     port1.onmessage = () => {
@@ -464,7 +470,7 @@ pages('beside tasks that leave no time for background tasks, nor for frames, rou
   })
 })
 
-pages('rounds are not posted to a scheduler that has become the platform\'s meanwhile', () => {
+pages('rounds are not posted to rt after it has replaced globalThis.scheduler', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler, rt }) => {
     const restore = replaceGlobals({ scheduler: rt })
     try {
@@ -480,7 +486,7 @@ pages('rounds are not posted to a scheduler that has become the platform\'s mean
   })
 })
 
-pages('where input can be asked for, rounds are messages', () => {
+pages('with isInputPending rounds are messages', () => {
   const scheduling = () => ({ isInputPending: () => false })
   const posted = []
   return inBrowser({ interval: 16, engine: 'chromium', scheduling, background: posted }, (here, { Scheduler }) => {
@@ -491,7 +497,7 @@ pages('where input can be asked for, rounds are messages', () => {
   })
 })
 
-pages('where frames and messages take turns, rounds go on until a late frame comes', () => {
+pages('chromium: rounds continue until a late frame comes', () => {
   const scheduling = () => ({ isInputPending: () => false })
   return inBrowser({ interval: 16, engine: 'chromium', scheduling }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
@@ -499,7 +505,7 @@ pages('where frames and messages take turns, rounds go on until a late frame com
     scheduler.spawn(forEver(here, 0.25))
     here.framesStopped = true
     here.run(30)
-    // Due at 16.67, and expected until 18.67.
+    // The frame is due at 16.67 ms and expected until 18.67 ms.
     assert.equal(starts, [0, 5, 10, 15, 18.75, 23.75, 28.75])
     here.framesStopped = false
     here.run(51)
@@ -510,7 +516,7 @@ pages('where frames and messages take turns, rounds go on until a late frame com
   })
 })
 
-pages('an idle scheduler asks for no frame', () => {
+pages('an idle scheduler requests no frame', () => {
   return inBrowser({}, (here, { Scheduler }) => {
     const scheduler = new Scheduler()
     scheduler.spawn(execute(here, 2))
@@ -520,18 +526,18 @@ pages('an idle scheduler asks for no frame', () => {
   })
 })
 
-pages('after a pause a job starts before a frame is asked for, unless one is due soon', () => {
+pages('after a pause a job starts before a frame is requested, unless one is due soon', () => {
   return inBrowser({}, (here, { Scheduler }) => {
     const scheduler = new Scheduler()
     const requests = []
     for (const time of [1, 34, 78]) here.at(time, () => scheduler.spawn(() => { requests.push(here.frameRequests) }))
     here.run(100)
-    assert.equal(requests, [0, 1, 3]) // the third, before the frame at 80
+    assert.equal(requests, [0, 1, 3]) // the third job waits for the frame at 80 ms
     assert.is(here.frameRequests, 3)
   })
 })
 
-pages('when frames stop coming, rounds go on after a while, until frames come again', () => {
+pages('without frames rounds continue after a timeout, until frames come again', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
@@ -551,7 +557,7 @@ pages('when frames stop coming, rounds go on after a while, until frames come ag
   })
 })
 
-pages('rounds of a hidden page are posted directly, and ask for no frames', () => {
+pages('rounds of a hidden page are posted directly and request no frames', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     here.show('hidden')
     const scheduler = new Scheduler({ round: 5, budget: 1 })
@@ -563,7 +569,7 @@ pages('rounds of a hidden page are posted directly, and ask for no frames', () =
   })
 })
 
-pages('a round that waits for a frame is let go when the page is hidden, and paced when it is shown', () => {
+pages('hiding the page releases a round that waits for a frame', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
@@ -582,7 +588,7 @@ pages('a round that waits for a frame is let go when the page is hidden, and pac
   })
 })
 
-pages('one message per round, never two outstanding, all through one channel', () => {
+pages('each round takes one message of a single channel, with at most one outstanding', () => {
   return inBrowser({}, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 2 })
     scheduler.spawn(function* () {
@@ -600,7 +606,7 @@ pages('one message per round, never two outstanding, all through one channel', (
   })
 })
 
-pages('rounds of several schedulers wait for the frame together, and keep their order', () => {
+pages('rounds of several schedulers wait for the same frame and keep their order', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const names = ['one', 'two', 'three']
     const ran = []
@@ -618,7 +624,7 @@ pages('rounds of several schedulers wait for the frame together, and keep their 
   })
 })
 
-pages('importing the module makes no channel and asks for nothing', () => {
+pages('importing the module creates no channel and makes no request', () => {
   return inBrowser({}, (here, { defaultHost, rt }) => {
     defaultHost().hidden()
     assert.is(rt.now(), 0)
@@ -627,7 +633,7 @@ pages('importing the module makes no channel and asks for nothing', () => {
   })
 })
 
-pages('input that is pending ends a round early: the event loop is heard before the next', () => {
+pages('pending input ends a round early, so the event loop runs before the next round', () => {
   const scheduling = here => ({ isInputPending: () => here.time >= 7 && here.time < 8 })
   return inBrowser({ interval: 1000, scheduling }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
@@ -638,11 +644,11 @@ pages('input that is pending ends a round early: the event loop is heard before 
   })
 })
 
-pages('where the platform does not tell of pending input, neither does the host', () => {
+pages('without isInputPending the host has no inputPending', () => {
   return inBrowser({}, (here, { defaultHost }) => assert.is(defaultHost().inputPending, undefined))
 })
 
-pages('the time of an event is on the clock of the host, whether it counts from the epoch or not', () => {
+pages('eventTime converts times since the epoch to the clock of the host', () => {
   return inBrowser({}, (here, { defaultHost, Scheduler }) => {
     const host = defaultHost()
     assert.is(host.eventTime({ timeStamp: 120.5 }), 120.5)
@@ -652,7 +658,7 @@ pages('the time of an event is on the clock of the host, whether it counts from 
   })
 })
 
-pages('frame calls before the next frame, with its time, and can be cancelled', () => {
+pages('frame() calls back before the next frame with its time, and can be cancelled', () => {
   return inBrowser({ interval: 16 }, (here, { defaultHost }) => {
     const { frame } = defaultHost()
     const drawn = []
@@ -663,7 +669,7 @@ pages('frame calls before the next frame, with its time, and can be cancelled', 
   })
 })
 
-pages('hidden says whether somebody sees the page', () => {
+pages('hidden() returns whether the page is hidden', () => {
   return inBrowser({}, (here, { defaultHost }) => {
     const { hidden } = defaultHost()
     const seen = [hidden()]
@@ -675,7 +681,7 @@ pages('hidden says whether somebody sees the page', () => {
   })
 })
 
-pages('what handlers throw goes to reportError', () => {
+pages('errors of handlers go to reportError', () => {
   const failure = new Error('thrown by a handler')
   return inBrowser({}, (here, { Scheduler }) => {
     const reported = []
@@ -697,7 +703,7 @@ pages.run()
 
 const workers = suite('a worker')
 
-workers('rounds are posted directly by a channel of their own', () => {
+workers('rounds of a worker are posted directly, through one channel', () => {
   return inBrowser({ page: false }, (here, { Scheduler, defaultHost }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
@@ -714,11 +720,11 @@ workers.run()
 
 const timers = suite('timers')
 
-// As measured, ms: how late a timer comes, and how long a turn of the event loop takes.
+// Measured values in ms: the delay of a timer, and the duration of a turn of the event loop.
 const LATE = 0.4
 const TURN = 0.02
 
-/** Turns of the event loop take so many ms. */
+/** Makes each turn of the event loop take `ms` ms. */
 function takeTime(here, ms) {
   const { MessageChannel } = here.globals
   globalThis.MessageChannel = class extends MessageChannel {
@@ -733,7 +739,7 @@ function takeTime(here, ms) {
   }
 }
 
-timers('a timer of a page is set half a millisecond early, and never so long that it would fire at once', () => {
+timers('a page sets its timers half a millisecond early, up to the limit of setTimeout', () => {
   return inBrowser({}, (here, { defaultHost }) => {
     const { after } = defaultHost()
     const delays = []
@@ -745,7 +751,7 @@ timers('a timer of a page is set half a millisecond early, and never so long tha
 
 for (const page of [true, false]) {
   const place = page ? 'page' : 'worker'
-  // Browsers lengthen timers that timers set, and let them come late.
+  // Browsers lengthen nested timers and fire timers late.
   const hurdles = here => {
     const { setTimeout } = here.globals
     let depth = 0
@@ -765,7 +771,7 @@ for (const page of [true, false]) {
 
   for (const period of [1, 2, 3, 4.5, 5, 5.6, 10, 16.7, 100]) {
     const exact = period >= 5
-    timers(`a period of ${period} ms is kept in a ${place} where nothing runs, by timers and a quarter of the time in turns`, () => {
+    timers(`timers keep a period of ${period} ms on an idle ${place} with few turns`, () => {
       return inBrowser({ page, engine: 'chromium' }, (here, { Scheduler }) => {
         hurdles(here)
         const scheduler = new Scheduler({ budget: 1 })
@@ -785,7 +791,7 @@ for (const page of [true, false]) {
   }
 }
 
-timers('alarms that follow each other so closely that all waits pass in turns leave Firefox its frames', () => {
+timers('alarms that are closer together than timers allow leave Firefox its frames', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     takeTime(here, 0.005)
     const drawn = animation(here)
@@ -796,7 +802,7 @@ timers('alarms that follow each other so closely that all waits pass in turns le
   })
 })
 
-timers('a hidden page spends no turns on its timers', () => {
+timers('a hidden page sets timers instead of taking turns', () => {
   return inBrowser({}, (here, { defaultHost }) => {
     here.show('hidden')
     const fired = []
@@ -807,7 +813,7 @@ timers('a hidden page spends no turns on its timers', () => {
   })
 })
 
-timers('nor does it call what is due at once before the call that asks for it has returned', () => {
+timers('in a hidden page a timer of 0 ms fires after the call that sets it returns', () => {
   return inBrowser({}, (here, { defaultHost }) => {
     here.show('hidden')
     const log = []
@@ -818,7 +824,7 @@ timers('nor does it call what is due at once before the call that asks for it ha
   })
 })
 
-timers('a release further away than setTimeout reaches comes when it is due', () => {
+timers('a release beyond the range of setTimeout happens on time', () => {
   return inBrowser({}, (here, { Scheduler }) => {
     const scheduler = new Scheduler()
     const job = scheduler.spawn(function* () {}, { release: 5e9 })
@@ -840,7 +846,7 @@ timers('a timer that is cancelled does not fire', () => {
   })
 })
 
-timers('only what ref: false says is unreferenced', () => {
+timers('only timers with ref: false are unreferenced', () => {
   const unreferenced = []
   const setTimeout = (_, ms) => ({ unref: () => unreferenced.push(ms) })
   const host = makeHost({ performance, setImmediate, setTimeout })
@@ -849,7 +855,7 @@ timers('only what ref: false says is unreferenced', () => {
   assert.equal(unreferenced, [2])
 })
 
-timers('on any host: a timer that fires early is armed anew, and nothing happens before its time', () => {
+timers('on any host, a timer that fires early is set again, and no job starts early', () => {
   const host = virtualHost({ early: 0.5 })
   const scheduler = new Scheduler({ host })
   const starts = []
@@ -860,7 +866,7 @@ timers('on any host: a timer that fires early is armed anew, and nothing happens
   assert.equal(starts, [3, 7.25, 7.5, 100])
 })
 
-timers('on any host: input that is pending ends a round early', () => {
+timers('on any host, pending input ends a round early', () => {
   const host = virtualHost({ turn: 1 })
   const scheduler = new Scheduler({ host, budget: 1 })
   const rounds = []
@@ -876,7 +882,7 @@ timers('on any host: input that is pending ends a round early', () => {
   assert.equal(rounds, [[1, 3], [4, 9], [10, 11]])
 })
 
-timers("the platform's host asks its timer for no longer delay than it keeps", () => {
+timers('the default host limits delays to the range of setTimeout', () => {
   const delays = []
   const host = makeHost({ performance, setImmediate, setTimeout: (_, ms) => delays.push(ms) })
   for (const ms of [LONGEST_DELAY, LONGEST_DELAY + 1, 1e15, 2.25, 0, -5]) host.after(ms, () => {}, { ref: true })
@@ -889,18 +895,19 @@ timers.run()
 
 const node = suite('Node')
 
-node('a round lasts its time, also when another has just ended', async () => {
+node('a round lasts its full time, even right after another round', async () => {
   const scheduler = new Scheduler({ round: 16, budget: 100 })
   scheduler.spawn(function* () { for (let n = 0; n < 1e5; n++) yield })
   await scheduler.idle()
-  // A thousand budgets, of a few ms altogether.
+  // The thousand budgets take a few ms in total.
   assert.ok(scheduler.stats().rounds < 200, `${scheduler.stats().rounds} rounds`)
 })
 
 /**
- * Runs a module in a process of its own, which is to end by itself.
+ * Runs a module in its own process, which must exit by itself.
  *
- * @param {string} body @param {string} [before] runs before rt.mjs is loaded
+ * @param {string} body
+ * @param {string} [before] runs before rt.mjs is loaded
  */
 function inProcess(body, before = '') {
   const script = `
@@ -918,7 +925,7 @@ function inProcess(body, before = '') {
 node('rounds are posted by setImmediate, one at a time', () => {
   const posted = []
   const host = makeHost({ performance, setImmediate: fn => { posted.push(fn) } })
-  const scheduler = new Scheduler({ host, round: Infinity }) // a busy machine may take 5 ms between two jobs
+  const scheduler = new Scheduler({ host, round: Infinity }) // a busy machine can take 5 ms between two jobs
   const job = scheduler.spawn(() => 'ran')
   scheduler.spawn(() => 'too')
   assert.is(posted.length, 1)
@@ -954,7 +961,7 @@ node('a page without MessageChannel posts turns and sets alarms by timers', asyn
   assert.equal(delays, [0, 3])
 })
 
-node('timers that tests put in place of the platform for a while keep no round and no alarm', () => {
+node('timers that tests replace for a while delay no round and no alarm', () => {
   const lines = inProcess(`
     const { setImmediate, setTimeout } = globalThis
     globalThis.setImmediate = globalThis.setTimeout = () => {}
@@ -964,7 +971,7 @@ node('timers that tests put in place of the platform for a while keep no round a
   assert.equal(lines, ['a job', 'a release'])
 })
 
-node('a job that yields for ever lets immediates, timers and I/O through, each turn after one round', () => {
+node('a job that yields forever lets immediates, timers and I/O run after each round', () => {
   const lines = inProcess(`
     import { stat } from 'node:fs/promises'
     const scheduler = new Scheduler({ round: 0.1 })
@@ -1001,7 +1008,7 @@ node('a job that yields for ever lets immediates, timers and I/O through, each t
   assert.equal(lines, ['rounds between two immediates: 1'])
 })
 
-node('the process ends by itself when all jobs have', () => {
+node('the process exits by itself after all jobs have ended', () => {
   const lines = inProcess(`
     console.log(await rt.spawn(function* () {
       for (let n = 0; n < 1000; n++) yield
@@ -1010,7 +1017,7 @@ node('the process ends by itself when all jobs have', () => {
   assert.equal(lines, ['done'])
 })
 
-node('neither a job that waits for what cannot come nor its deadline keeps the process alive', () => {
+node('a job that waits forever and its deadline do not keep the process alive', () => {
   const lines = inProcess(`
     rt.spawn(function* () {
       console.log('waits')
@@ -1020,7 +1027,7 @@ node('neither a job that waits for what cannot come nor its deadline keeps the p
   assert.equal(lines, ['waits'])
 })
 
-node('a release in the future, and a deadline that aborts, keep the process alive until then', () => {
+node('a future release or an aborting deadline keeps the process alive until then', () => {
   const lines = inProcess(`
     rt.spawn(() => console.log('released'), { release: rt.now() + 20 })
     rt.spawn(function* () { yield new Promise(() => {}) }, { deadline: 40, miss: 'abort' })
@@ -1037,7 +1044,7 @@ node('a paused scheduler does not keep the process alive', () => {
   assert.equal(lines, ['end'])
 })
 
-node('a release further away than setTimeout reaches neither fires at once nor warns', () => {
+node('a release beyond the range of setTimeout neither fires early nor warns', () => {
   const lines = inProcess(`
     const job = rt.spawn(() => {}, { release: rt.now() + 2 ** 31 + 1000 })
     job.catch(() => {})
@@ -1048,7 +1055,7 @@ node('a release further away than setTimeout reaches neither fires at once nor w
   assert.equal(lines, ['pending 0'])
 })
 
-node('the host of a thread is one, and its clock is that of performance', () => {
+node('each thread has one default host, with the clock of performance', () => {
   const host = defaultHost()
   assert.is(defaultHost(), host)
   const before = performance.now()
@@ -1056,19 +1063,19 @@ node('the host of a thread is one, and its clock is that of performance', () => 
   assert.ok(before <= now && now <= performance.now())
   assert.equal([host.frame, host.inputPending, host.hidden()], [undefined, undefined, false])
   assert.is(host.eventTime({ timeStamp: performance.timeOrigin + 5 }), 5)
-  const window = { performance: { timeOrigin: performance.timeOrigin + 2000 } } // of a frame that was made later
+  const window = { performance: { timeOrigin: performance.timeOrigin + 2000 } } // a frame created later
   const document = { defaultView: window, ownerDocument: null }
   for (const target of [window, document, { ownerDocument: document }]) assert.is(host.eventTime({ timeStamp: 5, target }), 2005)
   for (const target of [null, {}, { ownerDocument: { defaultView: null } }]) assert.is(host.eventTime({ timeStamp: 5, target }), 5)
-  const ofPort = runInNewContext('({ timeStamp: 5, target: {} })') // of some other frame
+  const ofPort = runInNewContext('({ timeStamp: 5, target: {} })') // an event from another frame
   assert.ok(Number.isNaN(host.eventTime(ofPort)))
 })
 
 node.run()
 
-const peers = suite('beside timers and the process')
+const peers = suite('alongside timers and the process')
 
-/** Runs a module in a Node process of its own, on the platform's own host; it must end by itself. */
+/** Runs a module in its own Node process, on the default host. The process must exit by itself. */
 const run = source => new Promise(resolve => {
   const module = new URL('../../rt.mjs', import.meta.url)
   const text = `import { rt, extend } from '${module}'\n${source}`
@@ -1149,7 +1156,7 @@ for (const [title, source] of Object.entries(exits)) {
   })
 }
 
-peers('Node is kept alive until what is pending has happened', async () => {
+peers('Node stays alive until pending releases, alarms and aborting deadlines are due', async () => {
   const { code, output } = await run(`
     const seen = []
     rt.spawn(() => seen.push('released'), { release: rt.now() + 10 })

@@ -10,14 +10,14 @@ import {
 import { virtualHost } from '../support/virtual-host.mjs'
 import { abortListeners, hookOf, world as plainWorld } from '../support/world.mjs'
 
-// What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
+// The requirement in words, the accepted values of the list, and whether other numbers are out of range.
 const WORK = { wants: "a Task, a generator, a function or [object, 'method']", takes: isFunction }
 
-// --- what must be after a refusal as it was before
+// --- the state that must be unchanged after a rejected call
 
 const generate = function* () {}
 
-/** A scheduler with a post outstanding, and everything in which a call could leave traces. */
+/** A scheduler with an outstanding post, and everything in which a rejected call could leave traces. */
 function world() {
   const { host, scheduler } = plainWorld({ budget: 'auto' })
   const ready = scheduler.spawn(generate, { name: 'ready', deadline: 7, priority: 2 })
@@ -52,7 +52,7 @@ function world() {
 /** @type {(name: string, kind: any, act: (here: any, value: any) => void, options?: any) => void} */
 const assertKind = (name, kind, act, { create = world, values } = {}) => assertKindOn(name, kind, act, { create, values })
 
-// Good values for everything else, so that whatever is registered too early shows.
+// Valid values for all other options, so that a registration before the check shows.
 const jobOptions = ({ signal, partner }) => ({
   name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, period: 20, release: 30, miss: 'abort', signal,
   reservation: partner, uses: [partner, partner]
@@ -77,28 +77,28 @@ function assertUnreadable(parameters, act, create = world) {
   }
 }
 
-/** The same tests for the options of every call that takes some. */
+/** Defines the same tests for the options of every call. */
 function options(tests, call, parameters, act, create) {
   for (const [name, kind] of Object.entries(parameters)) {
     tests(`${call}: ${name} must be ${kind.wants}`, () => {
       assertKind(name, kind, (here, value) => act(here, { [name]: value }), { create })
     })
   }
-  tests(`${call}: null is of the wrong kind for every option, not its default`, () => {
+  tests(`${call}: null is rejected for every option`, () => {
     for (const [name, kind] of Object.entries(parameters)) {
       assertKind(name, kind, (here, value) => act(here, { [name]: value }), { create, values: [NULL] })
     }
   })
-  tests(`${call}: a name that is unknown is refused, whatever its value`, () => {
+  tests(`${call}: an unknown option is rejected, whatever its value`, () => {
     for (const value of [5, undefined]) {
       const here = (create ?? world)()
-      if (call === 'release of a changed task') return act(here, { dedline: value }) // a property of its own
+      if (call === 'release of a changed task') return act(here, { dedline: value }) // an own property
       assertRefusal(here, () => act(here, { dedline: value }), TypeError,
         `unknown option 'dedline'; known are ${NAMES_OF[call]}`)
     }
     act((create ?? world)(), { [Symbol('mine')]: 5 })
   })
-  tests(`${call}: a value that cannot be looked at is refused as any other`, () => {
+  tests(`${call}: a value that cannot be inspected is rejected like any other`, () => {
     assertUnreadable(parameters, (here, name, value) => act(here, { [name]: value }), create)
   })
 }
@@ -106,7 +106,10 @@ function options(tests, call, parameters, act, create) {
 const TASK_NAMES = 'name, deadline, priority, period, wcet, budget, miss, onMiss, onOverrun, reservation, uses, ' +
   'sections, scheduler'
 const SCHEDULER_NAMES = 'policy, slice, round, budget, host, paused, onMiss, onOverrun, onStall, onError'
-/** The options that a message about an unknown one lists. @type {Record<string, string>} */
+/**
+ * The options that the error message about an unknown option lists.
+ * @type {Record<string, string>}
+ */
 const NAMES_OF = {
   spawn: `${TASK_NAMES}, release, signal`,
   'new Task': TASK_NAMES,
@@ -132,7 +135,7 @@ options(spawning, 'spawn', JOB_OPTIONS, (here, option) => {
   here.scheduler.spawn(generate, { ...jobOptions(here), ...option })
 })
 
-spawning('spawn: undefined stands for the default of every option', () => {
+spawning('spawn: undefined selects the default of every option', () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(generate, allUndefined(JOB_OPTIONS))
   const { name, deadline, priority, period, release, absoluteDeadline, level, state } = job
@@ -149,31 +152,31 @@ spawning('spawn: work must be a Task, a generator, a function or a pair', () => 
   }
 })
 
-spawning('spawn: names that options inherit are their own affair', () => {
+spawning('spawn: unknown names on the prototype of options are ignored', () => {
   const { scheduler } = world()
   assert.is(scheduler.spawn(generate, Object.create({ mine: 1, deadline: 7 })).deadline, 7)
 })
 
-spawning('spawn: the scheduler of options must be the one that spawns', () => {
+spawning('spawn: options.scheduler must be the scheduler that spawns', () => {
   const here = world()
   here.scheduler.spawn(generate, { scheduler: here.scheduler })
   assertRefusal(here, () => here.scheduler.spawn(generate, { scheduler: new Scheduler() }), TypeError,
     'scheduler must be the one that spawns')
 })
 
-spawning('spawn: a job is no work', () => {
+spawning('spawn: a job is rejected as work', () => {
   const here = world()
   assertRefusal(here, () => here.scheduler.spawn(here.ready), TypeError,
     `work must be ${WORK.wants}, got an object (Job)`)
 })
 
-spawning('spawn: a long text is named by its beginning', () => {
+spawning('spawn: the error message shows only the beginning of a long string', () => {
   const here = world()
   assertRefusal(here, () => here.scheduler.spawn('x'.repeat(1e6)), TypeError,
     `work must be ${WORK.wants}, got "${'x'.repeat(100)}..."`)
 })
 
-spawning('spawn: an async generator is no work, nor is its function, alone or in a task', () => {
+spawning('spawn: async generators and their functions are rejected, alone or in a task', () => {
   const here = world()
   async function* stream() {}
   const message = 'work must be a generator function, not an async one, got '
@@ -203,13 +206,13 @@ for (const [kind, work] of Object.entries(works)) {
   })
 }
 
-spawning('spawn: null is no object of options', () => {
+spawning('spawn: null is rejected as options', () => {
   const here = world()
   const act = () => here.scheduler.spawn(generate, /** @type {any} */ (null))
   assertRefusal(here, act, TypeError, 'options must be an object, got null')
 })
 
-spawning('spawn: uses must hold Resources only, and no holes', () => {
+spawning('spawn: uses accepts only Resources, without holes', () => {
   const elements = [...VALUES, NULL, UNDEFINED].map(([shown, value]) => [shown, [value]])
   assertKind('uses', { ...USES, takes: none }, (here, value) => {
     const uses = [here.partner, ...value]
@@ -218,13 +221,13 @@ spawning('spawn: uses must hold Resources only, and no holes', () => {
   }, { values: [...elements, ['undefined', new Array(1)]] })
 })
 
-spawning('spawn: a budget is a whole number of points', () => {
+spawning('spawn: budget accepts a whole number of points or \'auto\'', () => {
   const { scheduler } = world()
   for (const budget of [1, 4096, 2 ** 53 - 1, 'auto']) scheduler.spawn(generate, { budget })
   assert.is(scheduler.stats().jobs, 6)
 })
 
-spawning('spawn: what is at the edge of a range is taken', () => {
+spawning('spawn: values at the edge of a range are accepted', () => {
   const { scheduler } = world()
   for (const deadline of [Number.MIN_VALUE, 1.5, Number.MAX_VALUE, Infinity]) {
     assert.is(scheduler.spawn(generate, { deadline }).deadline, deadline)
@@ -238,7 +241,7 @@ spawning('spawn: what is at the edge of a range is taken', () => {
   for (const wcet of [0, -0, Infinity]) assert.is(scheduler.spawn(generate, { wcet }).state, 'ready')
 })
 
-spawning('spawn: options need no prototype, and are read once', () => {
+spawning('spawn: options need no prototype and are read once', () => {
   const here = world()
   const bare = Object.assign(Object.create(null), { name: 'bare', deadline: 9 })
   assert.is(here.scheduler.spawn(generate, bare).deadline, 9)
@@ -252,7 +255,7 @@ spawning('spawn: options need no prototype, and are read once', () => {
   assert.equal(Object.keys(jobOptions(here)).filter(name => !reads.includes(name)), [])
 })
 
-spawning('spawn: what a getter of the options throws comes out, and nothing is registered', () => {
+spawning('spawn: an error of an options getter is thrown, and no job is registered', () => {
   for (const name of Object.keys(JOB_OPTIONS)) {
     const here = world()
     const given = Object.defineProperty(jobOptions(here), name, { get: throws })
@@ -260,7 +263,7 @@ spawning('spawn: what a getter of the options throws comes out, and nothing is r
   }
 })
 
-spawning('spawn: what only looks like an AbortSignal is refused', () => {
+spawning('spawn: an object that only resembles an AbortSignal is rejected', () => {
   const addEventListener = () => {}
   const removeEventListener = () => {}
   for (const signal of [
@@ -274,14 +277,14 @@ spawning('spawn: what only looks like an AbortSignal is refused', () => {
   }
 })
 
-spawning('spawn: a signal that cannot be listened to leaves no job behind', () => {
+spawning('spawn: an error in addEventListener of the signal leaves no job behind', () => {
   const signal = { aborted: false, addEventListener: throws, removeEventListener() {} }
   const here = world()
   const act = () => here.scheduler.spawn(generate, { ...jobOptions(here), signal })
   assertRefusal(here, act, Error, 'user code was run')
 })
 
-spawning('spawn: a reservation or a resource that refuses a job leaves no job behind', () => {
+spawning('spawn: a reservation or resource that rejects a job leaves no job behind', () => {
   const detach = () => { throw new Error('it was never attached') }
   const refused = [
     refuses => ({ reservation: refuses }),
@@ -297,7 +300,7 @@ spawning('spawn: a reservation or a resource that refuses a job leaves no job be
   }
 })
 
-spawning('spawn: after any number of refusals all goes on as if there had been none', async () => {
+spawning('spawn: rejected calls do not affect later jobs', async () => {
   const here = world()
   const { host, scheduler } = here
   for (const [, value] of VALUES) {
@@ -318,7 +321,7 @@ spawning('spawn: after any number of refusals all goes on as if there had been n
   assert.is(abortListeners(here.signal), 0)
 })
 
-spawning('a generator whose spawn is refused is free to be spawned again', () => {
+spawning('a generator whose spawn was rejected can be spawned again', () => {
   const scheduler = new Scheduler({ host: virtualHost() })
   for (const options of [{ deadline: -1 }, { priority: NaN }, { budget: 0 }, { name: 5 }, { signal: {} }, { release: 'now' }, { uses: [1] }]) {
     const work = (function* () { return 7 })()
@@ -350,14 +353,14 @@ options(tasks, 'new Derived', TASK_OPTIONS, (here, option) => {
   new Derived({ ...taskOptions(here), ...option })
 })
 
-// A name is only shown.
+// `name` is only displayed, so its value is not checked.
 const { name: _, ...PARAMETERS } = TASK_OPTIONS
 
 options(tasks, 'release of a changed task', PARAMETERS, (here, option) => {
   Object.assign(new Task(generate, taskOptions(here)), option).release()
 })
 
-tasks('new Task: undefined stands for the default of every option', () => {
+tasks('new Task: undefined selects the default of every option', () => {
   const { name, deadline, priority, period, wcet, miss } = new Task(generate, allUndefined(TASK_OPTIONS))
   assert.equal({ name, deadline, priority, period, wcet, miss }, {
     name: 'generate', deadline: Infinity, priority: 0, period: Infinity, wcet: Infinity, miss: 'continue'
@@ -378,13 +381,13 @@ tasks('new Task: work must be a function', () => {
   assertKind('work', FUNCTION, (_, value) => new Task(value, {}), { values })
 })
 
-tasks('new Task: what is neither work nor options is named', () => {
+tasks('new Task: the error names a value that is neither work nor options', () => {
   const values = [...VALUES, NULL]
   assertKind('work', { ...FUNCTION, takes: value => isFunction(value) || isObject(value) },
     (_, value) => new Task(value), { values })
 })
 
-tasks('new Task: without a method run there must be work', () => {
+tasks('new Task: work is required without a run method', () => {
   class Nothing extends Task {}
   class Wrong extends Task {}
   Wrong.prototype.run = /** @type {any} */ (5)
@@ -397,7 +400,7 @@ tasks('new Task: without a method run there must be work', () => {
   assert.is(new Inherited({ deadline: 5 }).deadline, 5)
 })
 
-tasks('release: a task that has lost its work is refused', () => {
+tasks('release: a task whose work was removed is rejected', () => {
   const here = world()
   const task = new Task(generate, { scheduler: here.scheduler })
   task.run = /** @type {any} */ (5)
@@ -419,7 +422,7 @@ options(schedulers, 'new Scheduler', SETTINGS, ({ host }, option) => {
   new Scheduler({ host, ...option })
 })
 
-/** A scheduler whose settings show. */
+/** A scheduler whose settings can be read back. */
 function configurable() {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, slice: 2, round: 20, policy: rm })
@@ -452,7 +455,7 @@ for (const part of ['now', 'post', 'after', 'inputPending', 'frame', 'hidden', '
   })
 }
 
-schedulers('new Scheduler: what a policy or a host must have may not be missing, the rest may', () => {
+schedulers('new Scheduler: the required parts of a policy or host must exist', () => {
   const here = world()
   const { now, post, after } = here.host
   const { compare, level } = edf
@@ -478,7 +481,7 @@ schedulers('configure: options must be an object, and must be given', () => {
   })
 })
 
-schedulers('a policy is not given by its name', () => {
+schedulers('new Scheduler: a policy cannot be given by its name', () => {
   const here = world()
   for (const name of ['edf', 'fp', 'rm']) {
     assertRefusal(here, () => new Scheduler({ host: here.host, policy: /** @type {any} */ (name) }), TypeError,
@@ -494,7 +497,7 @@ schedulers('new Scheduler: slice and round may be Infinity, and undefined is the
   assert.equal({ policy, slice, round, paused }, { policy: edf, slice: 1, round: 5, paused: false })
 })
 
-schedulers('configure: what is not given stays', () => {
+schedulers('configure: omitted options keep their values', () => {
   const { scheduler } = configurable()
   scheduler.configure({})
   scheduler.configure(allUndefined(SETTINGS))
@@ -502,7 +505,7 @@ schedulers('configure: what is not given stays', () => {
   assert.equal({ policy, slice, round, paused }, { policy: rm, slice: 2, round: 20, paused: false })
 })
 
-schedulers('configure: refused while a job lives, whatever its state', () => {
+schedulers('configure: throws while a job is alive, in any state', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const message = 'configure() needs a scheduler without jobs, between rounds; wait for idle()'
@@ -542,12 +545,12 @@ schedulers.run()
 const jobs = suite('Job')
 
 for (const [name, kind] of Object.entries({ deadline: POSITIVE, priority: FINITE })) {
-  jobs(`job.${name} must be ${kind.wants}, and stays as it was`, () => {
+  jobs(`job.${name} must be ${kind.wants} and otherwise keeps its value`, () => {
     const values = [...VALUES, NULL, UNDEFINED]
     assertKind(name, kind, ({ ready }, value) => { ready[name] = value }, { values })
   })
 
-  jobs(`job.${name} is checked even when the job has ended, and then left as it was`, () => {
+  jobs(`job.${name} of an ended job is checked, but keeps its value`, () => {
     const { host, ready } = world()
     host.run()
     assert.is(ready.state, 'done')
@@ -558,7 +561,7 @@ for (const [name, kind] of Object.entries({ deadline: POSITIVE, priority: FINITE
   })
 }
 
-jobs('new Job: refused whatever it is given', () => {
+jobs('new Job: throws with any arguments', () => {
   const { ready } = world()
   const message = 'jobs are made by spawn() and release()'
   class Own extends Job {}
@@ -577,7 +580,7 @@ jobs('new Job: refused whatever it is given', () => {
   }
 })
 
-jobs('what is no job has none of its properties', () => {
+jobs('the accessors of Job throw on other objects', () => {
   const { ready } = world()
   for (const name of ['state', 'deadline', 'level']) {
     const { get } = Object.getOwnPropertyDescriptor(Job.prototype, name)
@@ -609,7 +612,7 @@ jobs('the accessors of a job are read-only, except deadline and priority', () =>
   assert.equal(accessors.map(([name]) => name).sort(), ['deadline', 'priority'])
 })
 
-jobs('what a scheduler tells is read-only, and stats() is a copy', () => {
+jobs('the properties of a scheduler are read-only, and stats() is a copy', () => {
   const { scheduler } = world()
   assertReadOnly(scheduler, ['current', 'paused', 'policy', 'slice', 'round'])
   const stats = scheduler.stats()
@@ -617,7 +620,7 @@ jobs('what a scheduler tells is read-only, and stats() is a copy', () => {
   assert.is(scheduler.stats().jobs, 2)
 })
 
-jobs('the policies and the extend are frozen', () => {
+jobs('the policies and extend are frozen', () => {
   for (const object of [edf, fp, rm, extend]) assertReadOnly(object, Object.keys(object))
 })
 
@@ -645,7 +648,7 @@ shim('yield: options must be an object, or null for none', () => {
   assert.is(scheduler.stats().jobs, jobs + 1)
 })
 
-shim('job.yield: refused in a generator job, which writes yield', () => {
+shim('job.yield: throws in a generator job', () => {
   const { host, scheduler } = world()
   let error
   scheduler.spawn(function* () {

@@ -17,10 +17,10 @@ const TOLD = [
   'cost', 'missed', 'lateness', 'preemptions'
 ]
 
-/** What a job tells of itself. */
+/** The properties of a job that user code can read. */
 const told = job => Object.fromEntries(TOLD.map(name => [name, job[name]]))
 
-/** How a promise stands: pending, or its value or reason. */
+/** The outcome of a promise: 'pending', or an object with its value or reason. */
 async function outcomeOf(promise) {
   let outcome = 'pending'
   promise.then(value => { outcome = { value } }, reason => { outcome = { reason } })
@@ -32,7 +32,7 @@ async function outcomeOf(promise) {
 
 const tasks = suite('Task')
 
-tasks('a derived class: run is called with the arguments of release, on the task', async () => {
+tasks('a derived class: run is called on the task with the arguments of release', async () => {
   const { host, scheduler } = world()
   class Encrypt extends Task {
     * run(text, times) {
@@ -50,7 +50,7 @@ tasks('a derived class: run is called with the arguments of release, on the task
   assert.is(job.task, task)
 })
 
-tasks('a derived class may call the run of the class it derives from', async () => {
+tasks('a derived class can call the run method of its base class', async () => {
   const { host, scheduler } = world()
   class Base extends Task {
     * run(n) {
@@ -66,7 +66,7 @@ tasks('a derived class may call the run of the class it derives from', async () 
   assert.is(await job, 50)
 })
 
-tasks('fields of a derived class are its parameters', () => {
+tasks('fields of a derived class are the parameters of the task', () => {
   const { scheduler } = world()
   class Urgent extends Task {
     * run() {}
@@ -80,7 +80,7 @@ tasks('fields of a derived class are its parameters', () => {
   assert.equal({ name, deadline, priority }, { name: 'urgent', deadline: 3, priority: 2 })
 })
 
-tasks('accessors of a derived class are its parameters', () => {
+tasks('accessors of a derived class are the parameters of the task', () => {
   const { scheduler } = world()
   let limit = 3
   class Asked extends Task {
@@ -96,7 +96,7 @@ tasks('accessors of a derived class are its parameters', () => {
   assert.equal({ name, deadline, priority, limit }, { name: 'asked', deadline: 5, priority: 0, limit: 5 })
 })
 
-tasks('a parameter that is undefined says nothing: declared by a derived class without a value, or taken away', () => {
+tasks('a parameter of a derived class that is undefined has its default', () => {
   const { scheduler } = world()
   class Declared extends Task {
     deadline
@@ -115,7 +115,7 @@ tasks('a parameter that is undefined says nothing: declared by a derived class w
   }
 })
 
-tasks('a function: a generator, a plain or an async one, with the task for this', async () => {
+tasks('a task of a generator, plain or async function calls it on the task', async () => {
   const { host, scheduler } = world()
   const results = []
   const task = new Task(function* (...args) { return [this, ...args] }, { scheduler })
@@ -130,7 +130,7 @@ tasks('a function: a generator, a plain or an async one, with the task for this'
   assert.equal(results.map(result => result.slice(1)), [[1, 2], [1, 2], [1, 2]])
 })
 
-tasks('the parameters are read at each release, and never again', async () => {
+tasks('parameters of a task are read once, at each release', async () => {
   const { host, scheduler } = world({ policy: fp })
   const task = new Task(function* () { return 'old' }, { name: 'first', deadline: 5, priority: 1, scheduler })
   const first = task.release()
@@ -143,7 +143,7 @@ tasks('the parameters are read at each release, and never again', async () => {
   assert.is(await second, 'old')
 })
 
-tasks('the options of spawn come before those of the task, the rest of them stays', () => {
+tasks('options of spawn override the parameters of the task', () => {
   const { host, scheduler } = world()
   const seen = []
   const task = new Task(function* () {}, {
@@ -162,14 +162,14 @@ tasks('the options of spawn come before those of the task, the rest of them stay
   assert.equal([plain.name, plain.deadline, plain.release], ['task', 5, 0])
 })
 
-tasks('spawn hands its arguments to a task too', async () => {
+tasks('spawn passes its arguments to a task', async () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(new Task((...args) => args), {}, 'a', undefined, 'c')
   host.run()
   assert.equal(await job, ['a', undefined, 'c'])
 })
 
-tasks('jobs of one task live side by side', async () => {
+tasks('several jobs of one task run concurrently', async () => {
   const { host, scheduler } = world({ slice: 1 })
   const task = new Task(function* (n) {
     yield* execute(host, n)
@@ -181,7 +181,7 @@ tasks('jobs of one task live side by side', async () => {
   assert.equal(jobs.map(job => [job.id, job.finished]), [[1, 4], [2, 6], [3, 3]])
 })
 
-tasks('a task releases on its own scheduler, else on that of the running job, else on rt', () => {
+tasks('a task releases on its own scheduler, else on the current one, else on rt', () => {
   const one = world()
   const other = world()
   const free = new Task(function* () {})
@@ -206,11 +206,11 @@ tasks('a task releases on its own scheduler, else on that of the running job, el
 
 tasks.run()
 
-// --- a job's own account
+// --- properties of a job
 
-const accounts = suite('Job')
+const accounts = suite('properties of a job')
 
-accounts('from release to finish: what it tells at every step', () => {
+accounts('the properties of a job change at each step from release to finish', () => {
   const { host, scheduler } = world({ policy: fp, round: 1 })
   const seen = []
   const look = () => { seen.push(told(job)) }
@@ -246,7 +246,7 @@ accounts('from release to finish: what it tells at every step', () => {
   ])
 })
 
-accounts('failed and cancelled jobs keep their accounts', () => {
+accounts('failed and cancelled jobs keep their times and costs', () => {
   const { host, scheduler } = world()
   const failed = scheduler.spawn(function* () {
     yield* execute(host, 2)
@@ -272,7 +272,7 @@ accounts('failed and cancelled jobs keep their accounts', () => {
   ])
 })
 
-accounts('the name: its own, else that of the task, else that of the function, else its number', () => {
+accounts('a job is named by its option, else its task, its function or its number', () => {
   const { scheduler } = world()
   const named = function* work() {}
   const task = new Task(named, { name: 'task' })
@@ -289,14 +289,14 @@ accounts('the name: its own, else that of the task, else that of the function, e
   assert.equal(names, ['own', 'own', 'task', 'work', 'work', 'job 6', 'job 7', 'job 8'])
 })
 
-accounts('ids count the jobs of a scheduler', () => {
+accounts('ids number the jobs of each scheduler', () => {
   const one = world()
   const other = world()
   const ids = [one.spawn('A').id, other.spawn('B').id, one.spawn('C').id]
   assert.equal(ids, [1, 1, 2])
 })
 
-accounts('its identity, times and accounts are read-only', async () => {
+accounts('the properties of a job are read-only, except deadline and priority', async () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(() => host.advance(3))
   await host.drain()
@@ -307,7 +307,7 @@ accounts('its identity, times and accounts are read-only', async () => {
   assert.equal(told(job), before)
 })
 
-accounts('a job says that it is one', () => {
+accounts('Object.prototype.toString names a job [object Job]', () => {
   const { spawn } = world()
   const job = spawn('job')
   assert.is(Object.prototype.toString.call(job), '[object Job]')
@@ -316,7 +316,7 @@ accounts('a job says that it is one', () => {
 
 accounts.run()
 
-// --- methods
+// --- work as an object and a method
 
 const methods = suite('a pair of an object and a method')
 
@@ -332,7 +332,7 @@ class Cipher {
   static * [Symbol.iterator](text) { return [this, text, 0] }
 }
 
-methods('is called as a method, with its arguments', async () => {
+methods('a pair of an object and a method is called as a method, with its arguments', async () => {
   const { host, scheduler } = world()
   const cipher = new Cipher()
   const jobs = ['encrypt', 'later', 'plain'].map(name => scheduler.spawn([cipher, name], {}, 'text'))
@@ -348,13 +348,13 @@ methods('is called as a method, with its arguments', async () => {
   assert.is(scheduler.spawn([Cipher, Symbol.iterator]).name, 'Symbol(Symbol.iterator)')
 })
 
-methods('has no task, and the options of any work', () => {
+methods('a job of a pair has no task and accepts all options', () => {
   const { scheduler } = world()
   const job = scheduler.spawn([new Cipher(), 'plain'], { deadline: 5, priority: 2 })
   assert.equal([job.task, job.deadline, job.priority], [null, 5, 2])
 })
 
-methods('is checked at the call', () => {
+methods('spawn checks a pair at the call', () => {
   const { scheduler } = world()
   const cipher = new Cipher()
   const wanted = "work must be a Task, a generator, a function or [object, 'method'], got an array"
@@ -379,7 +379,7 @@ methods.run()
 
 const signals = suite('job.signal')
 
-signals('is made on first use, and stays the same', () => {
+signals('job.signal is created on first use and stays the same', () => {
   const { host, spawn } = world()
   const job = spawn('job')
   const { signal } = job
@@ -389,7 +389,7 @@ signals('is made on first use, and stays the same', () => {
   assert.equal([job.state, job.signal === signal, signal.aborted], ['done', true, false])
 })
 
-signals('is aborted, with the reason, as soon as the job is cancelled, whatever its state', () => {
+signals('cancel() aborts job.signal with its reason immediately, in any state', () => {
   const { host, scheduler, log } = world()
   const spawn = (name, work, options) => {
     const job = scheduler.spawn(work, { name, ...options })
@@ -412,7 +412,7 @@ signals('is aborted, with the reason, as soon as the job is cancelled, whatever 
   ])
 })
 
-signals('that is asked for after the cancellation is aborted', () => {
+signals('job.signal of a cancelled job is already aborted', () => {
   const { host, scheduler, spawn } = world()
   const early = spawn('early')
   early.cancel('early')
@@ -424,7 +424,7 @@ signals('that is asked for after the cancellation is aborted', () => {
   assert.is(late.signal.reason, 'late')
 })
 
-signals('of a job that failed or missed its deadline stays as it was', async () => {
+signals('job.signal of a failed or missed job is not aborted', async () => {
   const { host, scheduler, spawn } = world()
   const failed = scheduler.spawn(() => { throw new Error('failed') })
   const missed = spawn('missed', { deadline: 1 }, 3)
@@ -434,7 +434,7 @@ signals('of a job that failed or missed its deadline stays as it was', async () 
   assert.equal([one.aborted, other.aborted, reason, aborted.signal.reason.name], [false, false, undefined, 'DeadlineError'])
 })
 
-signals('ties the life of a child to that of its parent', () => {
+signals('a child with the signal of its parent is cancelled with the parent', () => {
   const { host, scheduler } = world()
   let child
   const parent = scheduler.spawn(function* () {
@@ -469,7 +469,7 @@ const RESULTS = {
   'a function': () => {}, 'an object': {}, 'an array': [1], 'a bigint': 0n
 }
 
-thenables('any result comes out as it is, of a generator, a function and an async function', async () => {
+thenables('the result of a job is returned unchanged by generators and functions', async () => {
   for (const [name, result] of Object.entries(RESULTS)) {
     const { host, scheduler } = world()
     const jobs = [
@@ -489,7 +489,7 @@ thenables('any result comes out as it is, of a generator, a function and an asyn
   }
 })
 
-thenables('what a function returns decides: an iterator is driven, a thenable awaited', async () => {
+thenables('the result of a function decides: an iterator is driven, a thenable awaited', async () => {
   const { host, scheduler, trace } = world()
   let left = 3
   const iterator = { next: () => ({ done: --left === 0, value: left === 0 ? 'driven' : undefined }) }
@@ -505,7 +505,7 @@ thenables('what a function returns decides: an iterator is driven, a thenable aw
   assert.equal(trace.records.filter(({ type }) => type === 'finish').length, 4)
 })
 
-thenables('an iterator without throw and return is closed by a failure, as by yield*', async () => {
+thenables('a failure closes an iterator without throw and return, like yield*', async () => {
   const { host, scheduler } = world()
   const failure = new Error('rejected')
   const job = scheduler.spawn(() => ({ next: () => ({ done: false, value: Promise.reject(failure) }) }))
@@ -515,7 +515,7 @@ thenables('an iterator without throw and return is closed by a failure, as by yi
   assert.equal(await outcomeOf(job), { reason: failure })
 })
 
-thenables('a job is asked before, while and after it runs, and always answers the same', async () => {
+thenables('a job can be awaited before, while and after it runs, with the same result', async () => {
   const { host, scheduler } = world()
   const answers = []
   const work = scheduler.spawn(function* () {
@@ -530,7 +530,7 @@ thenables('a job is asked before, while and after it runs, and always answers th
   assert.equal(answers, [['before', 'value'], ['while', 'value'], ['after', 'value']])
 })
 
-thenables('then, catch and finally are those of a promise', async () => {
+thenables('then, catch and finally of a job work like those of a promise', async () => {
   const { host, scheduler } = world()
   const failure = new Error('failed')
   const done = scheduler.spawn(() => 'value')
@@ -564,7 +564,7 @@ thenables('then, catch and finally are those of a promise', async () => {
   assert.equal(host.errors, [])
 })
 
-thenables('Promise.all, allSettled, any, race and resolve take jobs', async () => {
+thenables('Promise.all, allSettled, any, race and resolve accept jobs', async () => {
   const { host, scheduler, spawn } = world()
   const returning = (value, ms) => scheduler.spawn(function* () {
     yield* execute(host, ms)
@@ -592,7 +592,7 @@ thenables('Promise.all, allSettled, any, race and resolve take jobs', async () =
   assert.equal(host.errors, [])
 })
 
-thenables('all who await a job hear of it, in the order in which they asked', async () => {
+thenables('waiters of a job receive its result in the order in which they asked', async () => {
   const { host, scheduler } = world()
   const heard = []
   const job = scheduler.spawn(() => 'value')
@@ -603,7 +603,7 @@ thenables('all who await a job hear of it, in the order in which they asked', as
   assert.equal(heard, [['job', 'value'], ['one', 'value'], ['two', 'value'], ['three', 'value']])
 })
 
-thenables('jobs wait for jobs, of another scheduler too', async () => {
+thenables('a job can wait for a job of another scheduler', async () => {
   const one = world()
   const other = new Scheduler({ host: one.host })
   const slow = other.spawn(function* () {
@@ -640,7 +640,7 @@ const andThrow = resolve => {
   throw failure
 }
 
-/** Results that stand for another, and what for. */
+/** Results that resolve to another value, and that value. */
 const RESOLVED = {
   'a promise': [() => Promise.resolve(1), 1],
   'a promise of a thenable': [() => Promise.resolve().then(() => resolving(2)), 2],
@@ -668,7 +668,7 @@ const ADOPTED = [
 ]
 
 for (const [name, make, outcome] of ADOPTED) {
-  thenables(`${name} as a result is adopted`, async () => {
+  thenables(`a job whose result is ${name} resolves to its value`, async () => {
     const works = {
       generator: function* (scheduler) { return make(scheduler) },
       'generator after a point': function* (scheduler) {
@@ -691,7 +691,7 @@ for (const [name, make, outcome] of ADOPTED) {
   })
 }
 
-thenables('a job waits while its result is not there, and ends when it is', async () => {
+thenables('a job waits for the promise that it returns', async () => {
   const { host, scheduler, trace } = world()
   let resolve
   const promise = new Promise(settle => { resolve = settle })
@@ -722,7 +722,7 @@ thenables.run()
 
 const failures = suite('failures')
 
-failures('a job that throws fails alone: the others do not notice', () => {
+failures('a job that throws does not affect other jobs', () => {
   const { host, scheduler, spawn, trace } = world({ slice: 2 })
   spawn('A', {}, 4)
   scheduler.spawn(function* () {
@@ -740,7 +740,7 @@ failures('a job that throws fails alone: the others do not notice', () => {
     8 finish  B`)
 })
 
-failures('a job fails with whatever was thrown, wherever that was', async () => {
+failures('a job fails with any thrown value, wherever it is thrown', async () => {
   const places = {
     'a function': thrown => () => { throw thrown },
     'an async function': thrown => async () => { throw thrown },
@@ -779,7 +779,7 @@ failures('a job fails with whatever was thrown, wherever that was', async () => 
   }
 })
 
-failures('what nobody asks about is reported once, at the end of the round, with its job', () => {
+failures('an unhandled failure is reported once with its job, at the end of the round', () => {
   const host = virtualHost()
   const errors = [new Error('one'), new Error('two')]
   const reported = []
@@ -795,7 +795,7 @@ failures('what nobody asks about is reported once, at the end of the round, with
   assert.equal(host.errors, [])
 })
 
-failures('without onError, what nobody asks about is reported by the host', () => {
+failures('without onError the host reports an unhandled failure', () => {
   const { host, scheduler } = world()
   const errors = [new Error('one'), undefined, 0]
   for (const error of errors) scheduler.spawn(() => { throw error })
@@ -803,7 +803,7 @@ failures('without onError, what nobody asks about is reported by the host', () =
   assert.equal(host.errors, errors)
 })
 
-failures('a failure that somebody asks about before the end of the round is not reported', async () => {
+failures('a failure that is handled before the end of the round is not reported', async () => {
   const asks = {
     then: job => { job.then(undefined, () => {}) },
     catch: job => { job.catch(() => {}) },
@@ -839,7 +839,7 @@ failures('a failure that somebody asks about before the end of the round is not 
   }
 })
 
-failures('a job that waits for a failing one fails in its place, and is reported', () => {
+failures('a job that waits for a failed job fails, and only its failure is reported', () => {
   const { host, scheduler } = world()
   const error = new Error('failed')
   const job = scheduler.spawn(() => { throw error })
@@ -848,7 +848,7 @@ failures('a job that waits for a failing one fails in its place, and is reported
   assert.equal([job.state, waits.state, host.errors], ['failed', 'failed', [error]])
 })
 
-failures('a cancelled job is never reported, asked about or not', async () => {
+failures('a cancelled job is never reported, handled or not', async () => {
   const { host, spawn } = world()
   const reason = new Error('not needed any more')
   spawn('unstarted').cancel(reason)
@@ -862,7 +862,7 @@ failures('a cancelled job is never reported, asked about or not', async () => {
   assert.instance((await outcomeOf(late)).reason, DeadlineError)
 })
 
-failures('what onError throws is reported by the host', async () => {
+failures('an error of onError is reported by the host', async () => {
   const host = virtualHost()
   const thrown = new Error('thrown by onError')
   const scheduler = new Scheduler({ host, onError() { throw thrown } })
@@ -873,7 +873,10 @@ failures('what onError throws is reported by the host', async () => {
   assert.is(await next, 'went on')
 })
 
-/** Runs a module in a process of its own. @param {string} body */
+/**
+ * Runs a module in its own process.
+ * @param {string} body
+ */
 function inProcess(body) {
   const script = `
     import { Scheduler, rt } from ${JSON.stringify(new URL('../../rt.mjs', import.meta.url).href)}
@@ -884,7 +887,7 @@ function inProcess(body) {
   return { status, stderr, lines: stdout.split('\n').filter(Boolean) }
 }
 
-failures('in Node an unhandled failure ends the process, as an unhandled rejection does', () => {
+failures('in Node an unhandled failure ends the process, like an unhandled rejection', () => {
   const { status, stderr, lines } = inProcess(`
     const scheduler = new Scheduler({ round: Infinity })
     scheduler.spawn(function* () { throw new Error('nobody asks') })
@@ -895,7 +898,7 @@ failures('in Node an unhandled failure ends the process, as an unhandled rejecti
   assert.equal(lines, ['the round goes on'])
 })
 
-failures('in Node an unhandled failure is an unhandledRejection, taken back when it is handled late', () => {
+failures('in Node an unhandled failure that is handled late emits rejectionHandled', () => {
   const { status, stderr, lines } = inProcess(`
     process.on('unhandledRejection', (reason, promise) => {
       console.log('unhandled', reason.message, promise instanceof Promise)
@@ -907,7 +910,7 @@ failures('in Node an unhandled failure is an unhandledRejection, taken back when
   assert.equal(lines, ['unhandled failed true', 'caught failed', 'handled'])
 })
 
-failures('in Node a handled failure, and a cancelled job, are no unhandledRejection', () => {
+failures('in Node handled failures and cancelled jobs emit no unhandledRejection', () => {
   const { status, stderr, lines } = inProcess(`
     process.on('unhandledRejection', reason => console.log('unhandled', reason))
     const fails = () => { throw new Error('failed') }
@@ -931,7 +934,7 @@ failures('in Node a handled failure, and a cancelled job, are no unhandledReject
   assert.equal(lines, ['thrown', 'caught', 'idle'])
 })
 
-failures('in Node an error of a handler is an uncaught exception, and the jobs go on', () => {
+failures('in Node an error of a handler is an uncaught exception, and jobs continue', () => {
   const { status, stderr, lines } = inProcess(`
     process.on('uncaughtException', error => console.log('uncaught', error.message))
     const scheduler = new Scheduler({ onMiss() { throw new Error('in onMiss') } })
@@ -950,7 +953,7 @@ failures.run()
 
 const handlers = suite('handlers')
 
-handlers('misses, overruns and stalls are told once each, the job\'s own handler first', () => {
+handlers('misses, overruns and stalls call the handler of the job, then the scheduler\'s', () => {
   const host = virtualHost()
   const told = []
   const tell = name => (...args) => told.push([host.time, name, ...args, scheduler.current])
@@ -976,7 +979,7 @@ handlers('misses, overruns and stalls are told once each, the job\'s own handler
   assert.equal([misses, overruns, stalls, longestBudget], [1, 1, 1, 7])
 })
 
-handlers('what a task\'s handlers are is read at its release', () => {
+handlers('the handlers of a task are read at its release', () => {
   const { host, scheduler } = world()
   const told = []
   const tell = name => job => told.push([host.time, name, job])
@@ -989,7 +992,7 @@ handlers('what a task\'s handlers are is read at its release', () => {
   assert.equal(told, [[2, 'miss', job], [3, 'overrun', job]])
 })
 
-handlers('a handler that throws is reported and changes nothing', () => {
+handlers('a handler that throws is reported and does not change the schedule', () => {
   const program = handlersOf => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host, budget: 1, ...handlersOf(host) })
@@ -1012,7 +1015,7 @@ handlers('a handler that throws is reported and changes nothing', () => {
   assert.is(thrown.length, 7)
 })
 
-handlers('what handlers throw goes to onError, without a job', () => {
+handlers('an error of a handler goes to onError without a job', () => {
   const host = virtualHost()
   const error = new Error('thrown by a handler')
   const reported = []
@@ -1025,7 +1028,7 @@ handlers('what handlers throw goes to onError, without a job', () => {
   assert.equal(host.errors, [])
 })
 
-handlers('a handler that cancels a job at its end cancels it, as the job itself could; its own failure stays one', async () => {
+handlers('a handler may cancel a job at its end, unless the job has failed', async () => {
   const { host, scheduler } = world({ slice: 2, onStall: job => { job.cancel('too long') } })
   const done = scheduler.spawn(execute(host, 3, 3))
   const fails = scheduler.spawn(() => {
@@ -1038,7 +1041,7 @@ handlers('a handler that cancels a job at its end cancels it, as the job itself 
   assert.equal([done.state, fails.state], ['cancelled', 'failed'])
 })
 
-handlers('a handler may spawn, cancel and re-key', () => {
+handlers('a handler may spawn, cancel and re-key jobs', () => {
   const { host, scheduler, spawn, trace } = world()
   spawn('late', {
     deadline: 2,
@@ -1099,7 +1102,7 @@ const EVENTFUL = `
   13 finish reserved
   13 round  start=12`
 
-/** A schedule in which everything happens that there are records of. */
+/** A schedule that produces a record of every type. */
 function eventful(observe = () => {}) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1, slice: 2 })
@@ -1130,7 +1133,7 @@ function eventful(observe = () => {}) {
   return { host, scheduler }
 }
 
-observers('every event of a schedule is told', () => {
+observers('an observer receives every record of a schedule', () => {
   let trace
   eventful(scheduler => { trace = record(scheduler) })
   assertTrace(trace, EVENTFUL)
@@ -1142,7 +1145,7 @@ const KEYS = {
   round: ['start']
 }
 
-observers('records are plain objects of type, time, job and what belongs to their type', () => {
+observers('records are plain objects of type, time, job and the keys of their type', () => {
   const records = []
   eventful(scheduler => scheduler.observe(record => records.push(record)))
   for (const record of records) {
@@ -1156,7 +1159,7 @@ observers('records are plain objects of type, time, job and what belongs to thei
   assert.is(new Set(records).size, records.length)
 })
 
-observers('observing changes nothing in the schedule', () => {
+observers('observing does not change the schedule', () => {
   const seen = []
   const watched = eventful(scheduler => scheduler.observe(record => seen.push(record)))
   const unwatched = eventful()
@@ -1166,7 +1169,7 @@ observers('observing changes nothing in the schedule', () => {
   assert.is(watched.host.turns, unwatched.host.turns)
 })
 
-observers('an observer hears from when it is added until it is taken off, twice taken off or not', () => {
+observers('an observer receives records from observe() until it unsubscribes', () => {
   const { host, scheduler, spawn } = world()
   const heard = []
   spawn('before')
@@ -1183,7 +1186,7 @@ observers('an observer hears from when it is added until it is taken off, twice 
   assert.equal(heard, ['release', 'again release'])
 })
 
-observers('the same function may observe twice, and each is taken off by itself', () => {
+observers('a function that observes twice is called twice and unsubscribes separately', () => {
   const { scheduler, spawn } = world()
   let heard = 0
   const observer = () => { heard++ }
@@ -1199,7 +1202,7 @@ observers('the same function may observe twice, and each is taken off by itself'
   assert.is(heard, 3)
 })
 
-observers('an observer may take off itself and others, and add others, while it is told', () => {
+observers('an observer may unsubscribe itself and others, and add others, while notified', () => {
   const { scheduler, spawn } = world()
   const heard = []
   const stops = {}
@@ -1220,7 +1223,7 @@ observers('an observer may take off itself and others, and add others, while it 
   assert.equal(heard, ['one A', 'two A', 'three B'])
 })
 
-observers('the only observer may take itself off at any record', () => {
+observers('the only observer may unsubscribe at any record', () => {
   const { scheduler: expected, host: { time } } = eventful()
   for (let last = 0; last < EVENTFUL.trim().split('\n').length; last++) {
     let left = last
@@ -1231,7 +1234,7 @@ observers('the only observer may take itself off at any record', () => {
   }
 })
 
-observers('an observer that throws is reported, and neither the schedule nor other observers notice', () => {
+observers('an observer that throws is reported and affects no schedule and no observer', () => {
   const error = new Error('thrown by an observer')
   let trace
   let times = 0
@@ -1247,7 +1250,7 @@ observers('an observer that throws is reported, and neither the schedule nor oth
   assert.is(host.errors.filter(one => one === error).length, times)
 })
 
-observers('observers are told while nothing is current', () => {
+observers('observers are notified while the current job is null', () => {
   const { host, scheduler, spawn } = world()
   const seen = []
   scheduler.observe(({ type }) => seen.push([type, scheduler.current]))
@@ -1262,7 +1265,7 @@ observers.run()
 
 const pausing = suite('pause and resume')
 
-pausing('a scheduler made paused runs nothing until it is resumed, and spawning does not resume it', () => {
+pausing('a scheduler created with paused: true runs no job until resume()', () => {
   const { host, scheduler, spawn, trace } = world({ paused: true })
   spawn('A')
   spawn('pending', { release: 2 })
@@ -1280,7 +1283,7 @@ pausing('a scheduler made paused runs nothing until it is resumed, and spawning 
     7 finish  pending`)
 })
 
-pausing('a job that pauses stops at its next point, whatever its budget, and goes on there', () => {
+pausing('a job that calls pause() stops at its next point and resumes there', () => {
   const { host, scheduler, spawn, trace } = world({ budget: 1000, slice: 10 })
   scheduler.spawn(function* () {
     yield* execute(host, 2)
@@ -1302,7 +1305,7 @@ pausing('a job that pauses stops at its next point, whatever its budget, and goe
     22 finish  pauses`)
 })
 
-pausing('from outside: no round begins, and no timer is left', () => {
+pausing('pause() between rounds prevents further rounds and clears the timer', () => {
   const { host, scheduler, spawn, trace } = world({ round: 2 })
   spawn('long', {}, 6)
   spawn('pending', { release: 4, deadline: 1 })
@@ -1319,7 +1322,7 @@ pausing('from outside: no round begins, and no timer is left', () => {
     15 finish  long`)
 })
 
-pausing('nothing fires once a job has paused, not even at the point at which it stops', () => {
+pausing('after a job calls pause(), no alarm fires, not even at its next point', () => {
   const { host, scheduler } = world()
   const fired = []
   scheduler.spawn(function* () {
@@ -1335,7 +1338,7 @@ pausing('nothing fires once a job has paused, not even at the point at which it 
   assert.equal(fired, [10])
 })
 
-pausing('pausing and resuming again and again posts once', () => {
+pausing('repeated pause() and resume() calls post once', () => {
   const { host, scheduler, spawn } = world()
   spawn('A')
   for (let n = 0; n < 3; n++) {
@@ -1349,7 +1352,7 @@ pausing('pausing and resuming again and again posts once', () => {
   assert.equal([host.maxPosts, scheduler.stats().rounds], [1, 1])
 })
 
-pausing('a round that was posted does nothing when it comes while paused', () => {
+pausing('a round that was posted before pause() does nothing while paused', () => {
   const { host, scheduler, spawn } = world()
   const job = spawn('A')
   scheduler.pause()
@@ -1360,7 +1363,7 @@ pausing('a round that was posted does nothing when it comes while paused', () =>
   assert.is(job.state, 'done')
 })
 
-pausing('while paused, jobs are cancelled, re-keyed and idle waits', async () => {
+pausing('while paused, jobs can be cancelled and re-keyed, and idle() waits', async () => {
   const { host, scheduler, spawn, trace } = world({ policy: fp })
   scheduler.pause()
   const cancelled = spawn('cancelled')
@@ -1389,7 +1392,7 @@ pausing.run()
 
 const configuring = suite('configure')
 
-configuring('policy, slice, round and budget count from then on', () => {
+configuring('configure() changes policy, slice, round and budget for later jobs', () => {
   const { host, scheduler, trace } = world({ policy: edf, slice: 1, round: 5 })
   const run = () => {
     scheduler.spawn(execute(host, 3), { name: 'A', deadline: 100, priority: 1 })
@@ -1424,7 +1427,7 @@ configuring('policy, slice, round and budget count from then on', () => {
   assert.is(scheduler.stats().rounds, 2 + 5)
 })
 
-configuring('a new host is used from then on, the old one is let go', () => {
+configuring('configure() moves a scheduler to a new host and releases the old one', () => {
   const { host, scheduler, spawn } = world()
   extend.at(scheduler, 50, () => {})
   spawn('cancelled').cancel()
@@ -1441,7 +1444,7 @@ configuring('a new host is used from then on, the old one is let go', () => {
   assert.equal([next.posts, next.timers], [0, []])
 })
 
-configuring('handlers are replaced, and what is undefined stays', () => {
+configuring('configure() replaces handlers and keeps those that are undefined', () => {
   const host = virtualHost()
   const told = []
   const scheduler = new Scheduler({ host, budget: 1, onMiss: () => told.push('first') })
@@ -1457,7 +1460,7 @@ configuring('handlers are replaced, and what is undefined stays', () => {
   assert.equal(told, ['first', 'first', 'second'])
 })
 
-configuring('paused may be set, and a paused scheduler stays so', () => {
+configuring('configure() can pause a scheduler and does not resume it', () => {
   const { host, scheduler, spawn } = world()
   scheduler.configure({ paused: true })
   scheduler.configure({ slice: 2 })
@@ -1470,7 +1473,7 @@ configuring('paused may be set, and a paused scheduler stays so', () => {
   assert.is(job.state, 'done')
 })
 
-configuring('counters, observers and job numbers go on', () => {
+configuring('configure() keeps counters, observers and job numbers', () => {
   const { host, scheduler, spawn, trace } = world()
   spawn('A')
   host.run()
@@ -1490,7 +1493,7 @@ configuring.run()
 
 const several = suite('several schedulers on one host')
 
-several('take turns, round by round', () => {
+several('several schedulers on one host alternate round by round', () => {
   const host = virtualHost()
   const ran = []
   const schedulers = [2, 3].map(round => new Scheduler({ host, budget: 1, round }))
@@ -1503,7 +1506,7 @@ several('take turns, round by round', () => {
   assert.is(host.maxPosts, 2)
 })
 
-several('each keeps its own accounts', () => {
+several('each scheduler keeps its own times and costs', () => {
   const host = virtualHost()
   const one = new Scheduler({ host, budget: 1 })
   const other = new Scheduler({ host, budget: 1 })
@@ -1518,7 +1521,7 @@ several('each keeps its own accounts', () => {
   assert.equal(sums, [[1, 7, 0, 2], [1, 4, 0, 1]])
 })
 
-several('what a job does to another scheduler does not cut its budget short', () => {
+several('a job that acts on another scheduler keeps its own budget', () => {
   const host = virtualHost()
   const one = new Scheduler({ host, budget: 100 })
   const other = new Scheduler({ host, budget: 1 })
@@ -1540,7 +1543,7 @@ several('what a job does to another scheduler does not cut its budget short', ()
   assert.equal(left, [99, 99, 0])
 })
 
-several('current is that of each: null on all but the one whose job runs', () => {
+several('current is null on all schedulers except the one whose job runs', () => {
   const host = virtualHost()
   const schedulers = ['one', 'other'].map(() => new Scheduler({ host }))
   const seen = []
@@ -1551,7 +1554,7 @@ several('current is that of each: null on all but the one whose job runs', () =>
   assert.equal(seen, [[jobs[0], null], [null, jobs[1]]])
 })
 
-several('one that is paused, or idle, leaves the thread to the other', () => {
+several('a paused or idle scheduler leaves the thread to the other', () => {
   const host = virtualHost()
   const one = new Scheduler({ host, budget: 1, round: 1, paused: true })
   const other = new Scheduler({ host, budget: 1, round: 1 })
@@ -1570,7 +1573,7 @@ several.run()
 
 const currents = suite('current')
 
-currents('the job whose code runs, in calls too; null in timers, handlers and promises', async () => {
+currents('current is the running job, also in calls, and null in timers and handlers', async () => {
   const host = virtualHost()
   const seen = {}
   const note = name => { seen[name] = scheduler.current }
@@ -1617,7 +1620,7 @@ currents('a function job and an async job are current while their own code runs'
   assert.equal(seen, [job, job, null, job])
 })
 
-currents('after a job that throws, nothing is current', () => {
+currents('after a job that throws, current is null', () => {
   const { host, scheduler } = world()
   scheduler.spawn(() => { throw new Error('failed') })
   host.run()
@@ -1631,13 +1634,13 @@ currents.run()
 
 const idling = suite('idle')
 
-/** What has resolved so far, in order. */
+/** A log of the `idle()` calls that have resolved, in order. */
 function idleLog(scheduler) {
   const log = []
   return { log, ask: name => { scheduler.idle().then(() => log.push(name)) } }
 }
 
-idling('without jobs it resolves at once', async () => {
+idling('without jobs idle() resolves immediately', async () => {
   const { scheduler } = world()
   const { log, ask } = idleLog(scheduler)
   ask('now')
@@ -1649,7 +1652,7 @@ idling('without jobs it resolves at once', async () => {
 for (const [state, given] of Object.entries({
   pending: { release: 10 }, ready: {}, waiting: { waits: true }, running: { runs: true }
 })) {
-  idling(`it waits for a job that is ${state}`, async () => {
+  idling(`idle() waits for a job that is ${state}`, async () => {
     const { host, scheduler } = world()
     const { log, ask } = idleLog(scheduler)
     const waitable = new extend.Waitable()
@@ -1671,7 +1674,7 @@ for (const [state, given] of Object.entries({
   })
 }
 
-idling('it resolves at the end of the round, whoever asked and however often, and again later', async () => {
+idling('idle() resolves at the end of the round for all callers, and again later', async () => {
   const { host, scheduler, spawn } = world()
   const { log, ask } = idleLog(scheduler)
   spawn('A')
@@ -1687,7 +1690,7 @@ idling('it resolves at the end of the round, whoever asked and however often, an
   assert.equal(log, ['one', 'two', 'three'])
 })
 
-idling('it resolves when the last job fails or is cancelled, outside a round too', async () => {
+idling('idle() resolves when the last job fails or is cancelled, also between rounds', async () => {
   const { host, scheduler, spawn } = world()
   const { log, ask } = idleLog(scheduler)
   scheduler.spawn(() => { throw new Error('failed') })
@@ -1705,7 +1708,7 @@ idling('it resolves when the last job fails or is cancelled, outside a round too
   assert.equal(log, ['failed', 'cancelled'])
 })
 
-idling('a job that comes in the same round keeps it waiting', async () => {
+idling('a job spawned in the same round delays idle()', async () => {
   const { host, scheduler } = world()
   const { log, ask } = idleLog(scheduler)
   scheduler.spawn(() => { scheduler.spawn(execute(host, 9)) })
@@ -1716,7 +1719,7 @@ idling('a job that comes in the same round keeps it waiting', async () => {
   assert.equal(log, ['idle'])
 })
 
-idling('nothing is left in the host of a scheduler that is idle', async () => {
+idling('an idle scheduler leaves no post, timer or listener', async () => {
   const { host, scheduler, spawn } = world()
   spawn('A', { deadline: 50 })
   spawn('B', { deadline: 1 }, 2)
@@ -1735,7 +1738,7 @@ idling.run()
 
 const accounting = suite('stats')
 
-accounting('a new scheduler has counted nothing', () => {
+accounting('stats() of a new scheduler are all zero', () => {
   const { scheduler } = world()
   assert.equal(scheduler.stats(), {
     jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0, misses: 0, overruns: 0, stalls: 0,
@@ -1743,7 +1746,7 @@ accounting('a new scheduler has counted nothing', () => {
   })
 })
 
-accounting('of a known schedule', () => {
+accounting('stats() match a known schedule', () => {
   const { host, scheduler, spawn } = world({ slice: 2, round: 4 })
   spawn('A', { deadline: 3, wcet: 2 }, 4)
   spawn('B', {}, 3)
@@ -1755,7 +1758,10 @@ accounting('of a known schedule', () => {
   })
 })
 
-/** What takes 5 ms within a round besides the jobs: how it is named, and how much of it is charged. */
+/**
+ * Callbacks that take 5 ms within a round: the name in the stall report, and the ms that are charged as busy
+ * time.
+ */
 const CALLBACKS = {
   'alarm tick': ({ host, scheduler }) => {
     extend.at(scheduler, 2, function tick() { host.advance(5) })
@@ -1768,7 +1774,7 @@ const CALLBACKS = {
 }
 
 for (const [name, take] of Object.entries(CALLBACKS)) {
-  accounting(`what keeps the thread has a name, and is not charged to the job that goes on: ${name}`, () => {
+  accounting(`a slow callback is reported by name and not charged to the job: ${name}`, () => {
     const told = []
     const here = world({ policy: fp, slice: 4, round: Infinity, onStall: (...stall) => told.push(stall) })
     const charged = take(here)
@@ -1783,7 +1789,7 @@ for (const [name, take] of Object.entries(CALLBACKS)) {
   })
 }
 
-accounting('the time of an observer is overhead, and is not charged to the job that goes on', () => {
+accounting('the time of an observer is overhead and is not charged to the resumed job', () => {
   const { host, scheduler, spawn } = world({ policy: fp, slice: 4, round: Infinity })
   const stop = scheduler.observe(({ type }) => {
     if (type !== 'alarm') return
@@ -1800,7 +1806,7 @@ accounting('the time of an observer is overhead, and is not charged to the job t
   assert.is(host.time, 9)
 })
 
-accounting('what onError keeps the thread with at the end of a round has its name, too', () => {
+accounting('a slow onError at the end of a round is reported by name', () => {
   const told = []
   const { host, scheduler } = world({ slice: 4, onError: () => host.advance(5), onStall: (...stall) => told.push(stall) })
   scheduler.spawn(() => { throw new Error('unhandled') })
@@ -1812,7 +1818,7 @@ const close = (actual, expected, name) => {
   assert.ok(Math.abs(actual - expected) < 1e-9, `${name} is ${actual}, not ${expected}`)
 }
 
-accounting('of random jobs: what they were charged is busy, with overhead all the time of the rounds', () => {
+accounting('random jobs: busy is the sum of their costs, and with overhead all of the rounds', () => {
   return forSeeds(100, async random => {
     const host = random.pick(HOSTS).hostOf({ turn: random.pick([0, 0.25]) })
     const scheduler = new Scheduler({

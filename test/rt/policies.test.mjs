@@ -8,7 +8,7 @@ import { exactWorld, finishOrder, world as plainWorld } from '../support/world.m
 
 const world = (policy, options) => exactWorld({ policy, ...options })
 
-/** Executes, does something, and executes on after a point. */
+/** Executes for `ms` ms, calls `something`, and executes for `rest` ms after a point. */
 function* executeThen(host, ms, something, rest) {
   yield* execute(host, ms)
   something()
@@ -32,7 +32,7 @@ function order(policy, jobs, ms = 1) {
   return started.join(' ')
 }
 
-/** The same order, by a compare that nothing is known of. */
+/** The same policy with its own `compare`, which the scheduler cannot recognize as built-in. */
 const foreign = policy => ({ ...policy, compare: (a, b) => policy.compare(a, b) })
 
 /** @template T @param {T[]} list @returns {T[][]} */
@@ -42,9 +42,9 @@ function permutations(list) {
 }
 
 /**
- * The same order, however the jobs are spawned.
+ * Asserts the same order for every order of spawning.
  * @param {any} policy
- * @param {object} jobs by name
+ * @param {object} jobs the options of the jobs, by their names
  * @param {string} wanted
  */
 function assertOrder(policy, jobs, wanted) {
@@ -57,12 +57,12 @@ function assertOrder(policy, jobs, wanted) {
 
 const policies = suite('policies')
 
-policies('edf: the earlier deadline runs first, whatever the order of spawning', () => {
+policies('edf: the earlier deadline runs first, for any order of spawning', () => {
   const jobs = { late: { deadline: 9 }, early: { deadline: 5 }, latest: { deadline: 9.5 } }
   assertOrder(edf, jobs, 'early late latest')
 })
 
-policies('edf: the absolute deadline counts, so of equal relative ones that of the earlier release', () => {
+policies('edf: among equal relative deadlines the earlier release runs first', () => {
   const jobs = {
     now: { deadline: 20 },
     before: { deadline: 20, release: 94 },
@@ -72,7 +72,7 @@ policies('edf: the absolute deadline counts, so of equal relative ones that of t
   assertOrder(edf, jobs, 'before long short now')
 })
 
-policies('edf: of equal deadlines the larger priority runs first', () => {
+policies('edf: among equal deadlines the larger priority runs first', () => {
   const jobs = {
     low: { deadline: 9, priority: -1 },
     none: { deadline: 9 },
@@ -82,7 +82,7 @@ policies('edf: of equal deadlines the larger priority runs first', () => {
   assertOrder(edf, jobs, 'early some none low')
 })
 
-policies('edf: without a deadline nothing is less urgent, whatever its priority', () => {
+policies('edf: jobs without a deadline rank below all others, for any priority', () => {
   const jobs = {
     far: { deadline: Number.MAX_VALUE, priority: -9 },
     important: { priority: 9 },
@@ -92,12 +92,12 @@ policies('edf: without a deadline nothing is less urgent, whatever its priority'
   assertOrder(edf, jobs, 'far important explicit plain')
 })
 
-policies('edf: a deadline that has passed is the most urgent', () => {
+policies('edf: a deadline that has passed ranks highest', () => {
   const jobs = { passed: { deadline: 1, release: 10 }, next: { deadline: 0.1 }, none: {} }
   assertOrder(edf, jobs, 'passed next none')
 })
 
-policies('edf: an earlier deadline preempts at the next point, a later or an equal one does not', () => {
+policies('edf: an earlier deadline preempts at the next point, a later or equal one waits', () => {
   const { host, spawn, trace } = world(edf)
   spawn('long', { deadline: 20 }, 6)
   spawn('short', { release: 2, deadline: 6 }, 2)
@@ -114,7 +114,7 @@ policies('edf: an earlier deadline preempts at the next point, a later or an equ
     10 finish lax`)
 })
 
-policies('fp: the larger priority runs first, -1 and 1.5 in their places, whatever the deadlines', () => {
+policies('fp: the larger priority runs first, also if negative or fractional', () => {
   const jobs = {
     'minus one': { priority: -1, deadline: 1 },
     'one and a half': { priority: 1.5 },
@@ -125,7 +125,7 @@ policies('fp: the larger priority runs first, -1 and 1.5 in their places, whatev
   assertOrder(fp, jobs, 'two one and a half one zero minus one')
 })
 
-policies('fp: priorities far apart and close together are all told apart', () => {
+policies('fp: priorities that are very large or very close are distinguished', () => {
   const jobs = {
     most: { priority: Number.MAX_VALUE },
     tiny: { priority: Number.MIN_VALUE },
@@ -135,7 +135,7 @@ policies('fp: priorities far apart and close together are all told apart', () =>
   assertOrder(fp, jobs, 'most tiny zero least')
 })
 
-policies('fp: a larger priority preempts at the next point, a smaller or an equal one does not', () => {
+policies('fp: a larger priority preempts at the next point, a smaller or equal one waits', () => {
   const { host, spawn, trace } = world(fp)
   spawn('low', { priority: -1 }, 3)
   spawn('high', { priority: 1.5, release: 1 }, 2)
@@ -152,7 +152,7 @@ policies('fp: a larger priority preempts at the next point, a smaller or an equa
     7 finish  low`)
 })
 
-policies('edf and fp: the smallest difference decides between the running job and one that arrives', () => {
+policies('edf and fp: the smallest difference decides whether an arriving job preempts', () => {
   for (const [policy, long, short] of [
     [edf, { deadline: 9.000001 }, { deadline: 8, release: 1 }],
     [fp, { priority: 1.5 }, { priority: 1.500001, release: 1 }]
@@ -169,7 +169,7 @@ policies('edf and fp: the smallest difference decides between the running job an
   }
 })
 
-policies('rm: the shorter period runs first, whatever the priorities and deadlines given with it', () => {
+policies('rm: the shorter period runs first, for any priority and deadline', () => {
   const jobs = {
     slow: { period: 20, priority: 9, deadline: 1 },
     fast: { period: 5, priority: -9 },
@@ -178,7 +178,7 @@ policies('rm: the shorter period runs first, whatever the priorities and deadlin
   assertOrder(rm, jobs, 'fast medium slow')
 })
 
-policies('rm: without a period the own priority counts: by default below every rate', () => {
+policies('rm: a job without a period ranks by its priority, by default below every rate', () => {
   const jobs = {
     plain: {},
     slow: { period: 1e9 },
@@ -193,7 +193,7 @@ policies('rm: without a period the own priority counts: by default below every r
   assert.is(order(rm, spawned.toReversed()), wanted)
 })
 
-policies('rm: the priority of a job is its rate, until it is set', () => {
+policies('rm: the priority of a job is its rate until it is set', () => {
   const { host, scheduler, trace } = world(rm)
   const work = () => execute(host, 1)
   const task = (name, period) => new Task(work, { name, period, scheduler })
@@ -209,7 +209,7 @@ policies('rm: the priority of a job is its rate, until it is set', () => {
     2 finish  fast`)
 })
 
-policies('FP: no level is scanned: the distance of two priorities costs nothing', () => {
+policies('fp: the distance of two priorities does not affect the number of comparisons', () => {
   const comparisons = distance => {
     let count = 0
     const compare = (a, b) => {
@@ -224,7 +224,7 @@ policies('FP: no level is scanned: the distance of two priorities costs nothing'
   assert.is(comparisons(1), comparisons(1e12))
 })
 
-policies('a deadline counts from the release, not from when the task or the job was made', () => {
+policies('a deadline counts from the release, not from the creation of task or job', () => {
   const { host, scheduler, trace } = plainWorld({ except: [], round: Infinity })
   const task = new Task(function* () { yield* execute(host, 1) }, { name: 'task', deadline: 10, scheduler })
   const pending = scheduler.spawn(execute(host, 1), { name: 'pending', deadline: 10, release: 100 })
@@ -239,7 +239,7 @@ policies('a deadline counts from the release, not from when the task or the job 
   assert.is(scheduler.stats().misses, 0)
 })
 
-policies('time that a round takes without running a job is accounted for', () => {
+policies('time of a round without a running job is busy time or overhead', () => {
   const { host, scheduler } = plainWorld({ except: [] })
   extend.at(scheduler, 3, () => host.advance(2))
   scheduler.spawn(() => {}, { release: 10 }).cancel()
@@ -269,13 +269,13 @@ const TIED = {
   'a policy to which all are equal': [{ compare: () => 0, level: () => 0 }, {}]
 }
 
-// With another release the absolute deadline, where there is one, is to stay the same.
+// With a later release, `more` keeps the absolute deadline unchanged.
 function later(given, release, more) {
   return { ...given, release, deadline: given.deadline && given.deadline + more }
 }
 
 for (const [name, [policy, given]] of Object.entries(TIED)) {
-  ties(`${name}: the job that was spawned first runs first, whatever the releases`, () => {
+  ties(`${name}: the job that was spawned first runs first, for any releases`, () => {
     const at = release => later(given, release, 100 - release)
     for (const releases of permutations([49, 50, 100])) {
       const jobs = releases.map(release => [`${release}`, at(release)])
@@ -288,7 +288,7 @@ for (const [name, [policy, given]] of Object.entries(TIED)) {
     assert.is(order(policy, jobs, 5), 'ready first second')
   })
 
-  ties(`${name}: a job that wakes runs after the equals that were ready before`, () => {
+  ties(`${name}: a woken job runs after the ready jobs of equal rank`, () => {
     const { host, scheduler, spawn, trace } = world(policy)
     const waitable = new extend.Waitable()
     scheduler.spawn(function* () {
@@ -307,7 +307,7 @@ for (const [name, [policy, given]] of Object.entries(TIED)) {
       4 finish one`)
   })
 
-  ties(`${name}: equals rotate at the end of every slice`, () => {
+  ties(`${name}: jobs of equal rank rotate at the end of every slice`, () => {
     const { host, spawn, trace } = world(policy, { slice: 2 })
     spawn('A', given, 5)
     spawn('B', given, 3)
@@ -325,7 +325,7 @@ for (const [name, [policy, given]] of Object.entries(TIED)) {
   })
 }
 
-ties('rotation: a job that has just had its slice goes behind one that was released while it ran', () => {
+ties('a rotating job is queued after a job that was released while it ran', () => {
   const { host, spawn, trace } = world(fp, { slice: 1 })
   spawn('A', {}, 3)
   spawn('B', { release: 1 }, 2)
@@ -339,7 +339,7 @@ ties('rotation: a job that has just had its slice goes behind one that was relea
     5 finish  A`)
 })
 
-ties('rotation: what arrives goes behind the equals that are ready, though these have rotated', () => {
+ties('an arriving job is queued after ready jobs of equal rank that have rotated', () => {
   const { host, spawn, trace } = world(fp, { slice: 1 })
   spawn('A', {}, 3)
   spawn('B', {}, 2)
@@ -355,7 +355,7 @@ ties('rotation: what arrives goes behind the equals that are ready, though these
     6 finish  A`)
 })
 
-ties('rotation: a job that has no equal is not preempted at the end of its slice', () => {
+ties('a job without others of equal rank is not preempted at the end of its slice', () => {
   const { host, spawn, trace } = world(fp, { slice: 1 })
   spawn('alone', { priority: 1 }, 4)
   spawn('lower', {}, 2)
@@ -368,16 +368,16 @@ ties('rotation: a job that has no equal is not preempted at the end of its slice
 
 ties.run()
 
-// --- policies of the user
+// --- custom policies
 
 const custom = suite('custom policies')
 
-custom('compare alone decides: last come, first served', () => {
+custom('compare alone decides the order: last come, first served', () => {
   const lifo = { name: 'lifo', compare: (a, b) => b.id - a.id, level: () => 0 }
   assert.is(order(lifo, [['one', {}], ['two', { priority: 9 }], ['three', { deadline: 1 }]]), 'three two one')
 })
 
-custom('compare is given the keys of two jobs, never those of one job', () => {
+custom('compare receives the keys of two different jobs', () => {
   const seen = []
   const policy = { compare: (a, b) => (seen.push([a, b]), a.priority - b.priority), level: () => 0 }
   assertOrder(policy, { two: { priority: 2 }, one: { priority: 1 }, three: { priority: 3 } }, 'one two three')
@@ -393,7 +393,7 @@ custom('compare is given the keys of two jobs, never those of one job', () => {
   }
 })
 
-custom('a copy of a policy orders by the compare that it is given', () => {
+custom('a copy of a policy orders by its own compare', () => {
   const jobs = [['one', { deadline: 1, priority: 3 }], ['two', { deadline: 2, priority: 2 }], ['three', { deadline: 3, priority: 1 }]]
   for (const policy of [edf, fp, rm]) {
     const reversed = { ...policy, compare: (a, b) => policy.compare(b, a) }
@@ -403,7 +403,7 @@ custom('a copy of a policy orders by the compare that it is given', () => {
   }
 })
 
-custom('a compare of the user gives the order of the one that it calls', () => {
+custom('a custom compare that calls a built-in compare gives the same order', () => {
   const random = seeded(7)
   const jobs = Array.from({ length: 200 }, (_, index) => [`${index}`, {
     deadline: random.pick([1, 2, 3, 50, Infinity]),
@@ -415,7 +415,7 @@ custom('a compare of the user gives the order of the one that it calls', () => {
   }
 })
 
-custom('the clock is read as often by a copy of a policy and by a compare of the user', () => {
+custom('a copy of a policy and a custom compare read the clock equally often', () => {
   const reads = policy => {
     const host = virtualHost()
     const { now } = host
@@ -432,7 +432,7 @@ custom('the clock is read as often by a copy of a policy and by a compare of the
   }
 })
 
-custom('priority is asked at the release, and its answer is the priority of the job', () => {
+custom('policy.priority is called at the release and gives the job its priority', () => {
   const policy = { ...fp, priority: ({ priority, period }) => period < Infinity ? period : 10 * priority }
   const { host, scheduler, spawn } = world(policy)
   const jobs = [spawn('A', { priority: 1 }), spawn('B', { priority: 3, period: 7 })]
@@ -443,7 +443,7 @@ custom('priority is asked at the release, and its answer is the priority of the 
   assert.is(order(policy, [['low', { priority: 1 }], ['high', { priority: 2 }]]), 'high low')
 })
 
-custom('level depends on the deadline, the priority and the period of the job', () => {
+custom('policy.level depends on the deadline, the priority and the period of the job', () => {
   const level = ({ deadline, priority, period }) => 1000 / deadline + 10 / period + priority
   const policy = { ...rm, level }
   const { host, scheduler, spawn } = world(policy)
@@ -460,7 +460,7 @@ custom('level depends on the deadline, the priority and the period of the job', 
   assert.equal(jobs.map(job => job.level), levels)
 })
 
-custom('a job without options has the priority and the level that it would have with options', () => {
+custom('a job without options has the same priority and level as with empty options', () => {
   const policy = { ...fp, priority: ({ priority }) => priority + 7, level: ({ priority }) => priority - 1 }
   for (const [given, priority, level] of [[policy, 7, 6], [fp, 0, 0], [rm, 0, 0], [edf, 0, -Infinity]]) {
     const { scheduler } = world(given)
@@ -471,7 +471,7 @@ custom('a job without options has the priority and the level that it would have 
   }
 })
 
-custom('a policy says who it is', () => {
+custom('the built-in policies have names, and a custom policy needs none', () => {
   assert.equal([edf, fp, rm].map(({ name }) => name), ['edf', 'fp', 'rm'])
   const own = { compare: () => 0, level: () => 0 }
   assert.is(world(own).scheduler.policy, own)
@@ -483,7 +483,7 @@ custom.run()
 
 const levels = suite('preemption levels')
 
-levels('edf: the shorter relative deadline has the higher level, whatever the release', () => {
+levels('edf: the shorter relative deadline has the higher level, for any release', () => {
   const { spawn } = world(edf)
   const level = given => spawn('', given).level
   assert.ok(level({ deadline: 3 }) > level({ deadline: 4, release: -50 }))
@@ -496,7 +496,7 @@ levels('fp and rm: the priority is the level', () => {
   assert.is(world(rm).spawn('', { period: 4, priority: 3 }).level, 0.25)
 })
 
-levels('a level is fixed at release, whatever is set later', () => {
+levels('a level is fixed at release and ignores later changes', () => {
   for (const [policy, level] of [[edf, -8], [fp, 2]]) {
     const { host, scheduler } = world(policy)
     const seen = []
@@ -519,7 +519,7 @@ levels('a level is fixed at release, whatever is set later', () => {
   }
 })
 
-levels('the level of a job whose release is to come follows what is set', () => {
+levels('the level of a pending job follows changes of its keys', () => {
   for (const [policy, level] of [[edf, -5], [fp, 6]]) {
     const { host, spawn } = world(policy)
     const job = spawn('pending', { release: 10, deadline: 8, priority: 2 })
@@ -531,7 +531,7 @@ levels('the level of a job whose release is to come follows what is set', () => 
   }
 })
 
-levels('a period given with spawn is that of the job, and counts for its level', () => {
+levels('a period passed to spawn is the period of the job and affects its level', () => {
   const byPeriod = { ...rm, level: ({ period }) => -period }
   const { scheduler } = world(byPeriod)
   const task = new Task(function* () {}, { period: 8 })
@@ -542,7 +542,7 @@ levels('a period given with spawn is that of the job, and counts for its level',
   assert.equal(told(scheduler.spawn(task)), { period: 8, priority: 0.125, level: -8 })
 })
 
-levels('a job keeps the level and the period of its release when its task is changed', () => {
+levels('a job keeps its level and period when its task changes', () => {
   const { scheduler } = world({ ...rm, level: ({ period }) => -period })
   const task = new Task(function* () {}, { period: 8, scheduler })
   const job = task.release()
@@ -553,9 +553,9 @@ levels('a job keeps the level and the period of its release when its task is cha
 
 levels.run()
 
-// --- keys that are set
+// --- changes of keys
 
-const rekeying = suite('setting deadline or priority')
+const rekeying = suite('changes of deadline or priority')
 
 rekeying('a ready job moves in its queue', () => {
   const { host, spawn, trace } = world(fp)
@@ -571,7 +571,7 @@ rekeying('a ready job moves in its queue', () => {
     4 finish  A`)
 })
 
-rekeying('the running job goes on when it stays the most eligible', () => {
+rekeying('the running job continues if it still ranks highest', () => {
   const { host, scheduler, spawn, trace } = world(fp)
   const lowers = executeThen(host, 2, () => { runs.priority = 1.5 }, 2)
   const runs = scheduler.spawn(lowers, { name: 'runs', priority: 2 })
@@ -583,7 +583,7 @@ rekeying('the running job goes on when it stays the most eligible', () => {
     5 finish  next`)
 })
 
-rekeying('a job whose release is to come is released with what was set', () => {
+rekeying('a pending job is released with its changed keys', () => {
   const { host, spawn, trace } = world(fp)
   const pending = spawn('pending', { release: 2, priority: 0, deadline: 3 })
   spawn('runs', { priority: 1 }, 4)
@@ -598,7 +598,7 @@ rekeying('a job whose release is to come is released with what was set', () => {
     5 finish  runs`)
 })
 
-rekeying('a job keeps its place among equals when what is set is what it was', () => {
+rekeying('a job keeps its position among equals if its keys are set to the same values', () => {
   const { host, scheduler, spawn } = world(fp)
   const started = []
   scheduler.observe(({ type, job }) => { if (type === 'start') started.push(job.name) })
@@ -610,7 +610,7 @@ rekeying('a job keeps its place among equals when what is set is what it was', (
   assert.equal(started, ['A', 'B', 'C'])
 })
 
-rekeying('deadline counts from the release, not from when it is set', () => {
+rekeying('a deadline counts from the release, not from its assignment', () => {
   const { host, scheduler } = world(edf)
   const job = scheduler.spawn(function* () {
     host.advance(30)
@@ -623,7 +623,7 @@ rekeying('deadline counts from the release, not from when it is set', () => {
   assert.equal([release, deadline, absoluteDeadline, finished, lateness], [10, 40, 50, 45, -5])
 })
 
-rekeying('a deadline set to a time that has passed is missed at the next reading of the clock, once', () => {
+rekeying('a deadline set to a past time is missed once, at the next reading of the clock', () => {
   const { host, scheduler, trace } = world(edf)
   const job = scheduler.spawn(function* () {
     yield* execute(host, 4)
@@ -641,7 +641,7 @@ rekeying('a deadline set to a time that has passed is missed at the next reading
   assert.is(scheduler.stats().misses, 1)
 })
 
-rekeying('Infinity takes the deadline away', () => {
+rekeying('deadline = Infinity removes the deadline', () => {
   const { host, spawn, trace } = world(edf)
   const job = spawn('job', { deadline: 2 }, 3)
   job.deadline = Infinity
@@ -654,7 +654,7 @@ rekeying('Infinity takes the deadline away', () => {
   assert.equal([job.absoluteDeadline, job.missed, job.lateness], [Infinity, false, -Infinity])
 })
 
-rekeying('setting a deadline changes no order under fp, setting a priority none between deadlines', () => {
+rekeying('under fp a deadline does not change the order, under edf a priority does not', () => {
   const { host, spawn } = world(fp)
   const jobs = ['A', 'B'].map(name => spawn(name, { priority: 1 }))
   jobs[1].deadline = 1
@@ -667,7 +667,7 @@ rekeying('setting a deadline changes no order under fp, setting a priority none 
   assert.equal(more.map(job => job.started), [0, 1])
 })
 
-rekeying('a deadline that a resource of a pending job refuses leaves the job as it was', () => {
+rekeying('a deadline that a resource of a pending job rejects keeps its old value', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, policy: fp })
   const users = new Set()
@@ -700,7 +700,10 @@ const orders = {
   'edf, compared by code of the user': [foreign(edf), byDeadline]
 }
 
-/** Makes the keys of the job of an index. @type {Record<string, (random: any, count: number) => any>} */
+/**
+ * Returns a function that creates the keys of a job from its index.
+ * @type {Record<string, (random: any, count: number) => any>}
+ */
 const distributions = {
   'random keys': random => () => ({ deadline: random.real(1, 1e6), priority: random.integer(-9, 9) }),
   'few keys': random => () => ({ deadline: random.pick([10, 20, Infinity]), priority: random.integer(0, 1) }),
@@ -726,7 +729,7 @@ function assertSequence(actual, expected) {
   assert.is(at, -1)
 }
 
-/** Jobs become ready, some of them are cancelled or get other keys meanwhile; then they run. */
+/** Releases jobs, cancels some of them or changes their keys, and then runs the rest. */
 function assertSorted([policy, compare], keysOf, random, count) {
   const { host, scheduler } = world(policy, { paused: true })
   host.advance(1000)
@@ -768,13 +771,13 @@ for (const [name, policy] of Object.entries(orders)) {
 }
 
 for (const name of ['edf', 'fp']) {
-  many(`${name}: a hundred thousand run in the order of a sorted array`, () => {
+  many(`${name}: a hundred thousand jobs run in the order of a sorted array`, () => {
     const random = seeded(17)
     assertSorted(orders[name], distributions['keys of every kind, in turns'](random, MANY), random, MANY)
   })
 }
 
-many('equals run in the order of their arrival, whatever left the queue between them', () => {
+many('equal jobs run in the order of their arrival after random cancellations', () => {
   const { host, scheduler } = world(fp, { paused: true })
   const random = seeded(11)
   const ran = []
@@ -786,7 +789,7 @@ many('equals run in the order of their arrival, whatever left the queue between 
   assertSequence(ran, jobs.map((_, index) => index).filter(index => kept[index]))
 })
 
-many('what arrives, goes and moves while others run takes its place at once', () => {
+many('jobs that arrive, leave or move while others run are sorted immediately', () => {
   const random = seeded(13)
   const { host, scheduler } = world(fp, { paused: true })
   const ran = []

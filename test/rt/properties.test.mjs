@@ -11,34 +11,37 @@ import { execute, virtualHost } from '../support/virtual-host.mjs'
 const properties = suite('random programs')
 
 for (const { where, hostOf, part } of HOSTS) {
-  properties(`keep the invariants on ${where}`, () => forSeeds(4000 * part, async random => {
+  properties(`random programs keep the invariants on ${where}`, () => forSeeds(4000 * part, async random => {
     const seen = await program(random, { hostOf }).run()
     seen.assert()
   }))
 
-  properties(`run alike always, watched or not, on ${where}`, () => forSeeds(500 * part, async ({ seed }) => {
+  properties(`random programs always run alike, observed or not, on ${where}`, () => forSeeds(500 * part, async ({ seed }) => {
     const watched = program(seeded(seed), { hostOf })
     const again = program(seeded(seed), { hostOf })
     const unwatched = program(seeded(seed), { hostOf, blind: true })
     for (const { run } of [watched, again, unwatched]) await run()
     assertTrace(again.seen.records, watched.seen.records)
-    // Records carry the time, and here it takes time to look at the clock.
+    // Records contain the time, and on this host each reading of the clock takes time.
     if (watched.host.read > 0) return
     assertTrace(outcomes(unwatched), outcomes(watched), 'being watched changes the schedule')
   }))
 }
 
 for (const { where, hostOf, part } of WORK_CONSERVING) {
-  properties(`that wait, in locks and servers, keep the invariants on ${where}`, () => {
+  properties(`random programs with waits, locks and servers keep the invariants on ${where}`, () => {
     return forSeeds(3000 * part, random => waitingProgram(random, { hostOf }).run())
   })
 }
 
 properties.run()
 
-const allocation = suite('what a resume allocates')
+const allocation = suite('memory allocated by a resume')
 
-/** Bytes per resume of a job that does nothing else: the median of many stretches, of which collections disturb few. */
+/**
+ * Bytes per resume of a job that only yields: the median of many stretches, so that garbage collections do
+ * not count.
+ */
 async function bytesPerResume(budget) {
   const [stretches, resumes] = [61, 4000]
   const bytes = []
@@ -53,11 +56,12 @@ async function bytesPerResume(budget) {
   return bytes.sort((a, b) => a - b)[stretches >> 1]
 }
 
-// V8's iterator result has a map, two empty stores and two fields of 8 bytes each; a time may be a number on the heap.
+// An iterator result in V8 has a map, two empty stores and two fields of 8 bytes each. A time can be a heap
+// number.
 const ITERATOR_RESULT = 40
 const TIMES = 2 * 16
 
-allocation('the engine\'s own iterator result; times, where the clock is read', async () => {
+allocation('a resume allocates one iterator result, and times where the clock is read', async () => {
   const [often, seldom] = [await bytesPerResume(1), await bytesPerResume(1000)]
   assert.ok(often < ITERATOR_RESULT + TIMES + 1, `${often} bytes`)
   assert.ok(seldom < ITERATOR_RESULT + 1, `${seldom} bytes`)
@@ -65,9 +69,9 @@ allocation('the engine\'s own iterator result; times, where the clock is read', 
 
 allocation.run()
 
-const found = suite('what random programs have found')
+const found = suite('faults found by random programs')
 
-found('a deadline set by the running job', async () => {
+found('a job that sets its own deadline while running ends as done', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1 })
   const job = scheduler.spawn(function* () {
@@ -85,7 +89,7 @@ for (const { name, policy, given, change } of [
   { name: 'priority', policy: fp, given: { priority: 3 }, change: job => { job.priority = 0 } },
   { name: 'deadline', policy: undefined, given: { deadline: 10 }, change: job => { job.deadline = 90 } }
 ]) {
-  found(`a pending job given a worse ${name} keeps what those who wait for it lend`, () => {
+  found(`a pending job given a worse ${name} keeps the inherited rank of its waiters`, () => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host, policy, budget: 1 })
     const trace = record(scheduler, { only: ['start'] })
@@ -114,7 +118,7 @@ found('a job cancelled before its release has not missed its deadline', () => {
   assert.is(scheduler.stats().misses, 0)
 })
 
-found('a failure is reported although the job has tried to wait for itself', async () => {
+found('a job that tried to wait for itself and then fails is reported', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const failure = new Error('unhandled')
@@ -133,7 +137,7 @@ for (const [manner, broken] of [
   ['throws', failure => ({ then() { throw failure } })],
   ['cannot be read', failure => ({ get then() { throw failure } })]
 ]) {
-  found(`a thenable that resolves, later, with one whose then ${manner}`, async () => {
+  found(`a thenable that resolves later with a thenable whose then ${manner} rejects`, async () => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host })
     const failure = new Error('broken')

@@ -14,10 +14,11 @@ const finishTimes = read('../data/finish-times.json')
 
 const HORIZON = 10000
 
-// An earlier release is always more eligible, so nothing preempts: first come, first served.
+// An earlier release always ranks higher, so no job preempts: first come, first served.
 const fcfs = { name: 'fcfs', compare: (a, b) => a.release - b.release, level: () => 0 }
 
-// Exact finish times need all of this: no rotation, a clock read at every point, jobs that work in whole ms.
+// Exact finish times need a scheduler without rotation that reads the clock at every point, and jobs that
+// work in whole ms.
 function exact(policy, { hostOf = virtualHost, ...options } = {}) {
   const host = hostOf()
   const scheduler = new Scheduler({ host, policy, slice: Infinity, budget: 1, ...options })
@@ -26,7 +27,7 @@ function exact(policy, { hostOf = virtualHost, ...options } = {}) {
 
 const tasksOf = set => set.tasks.map(([wcet, period]) => ({ wcet, period }))
 
-/** Spawns all jobs up front, each with its release. */
+/** Spawns all jobs in advance, each with its release. */
 function spawnAll({ host, scheduler }, jobs, step = 1) {
   const spawned = jobs.map(({ release, deadline, priority, wcet }) => {
     return scheduler.spawn(execute(host, wcet, step), { release, deadline: deadline - release, priority })
@@ -35,7 +36,7 @@ function spawnAll({ host, scheduler }, jobs, step = 1) {
   return spawned
 }
 
-/** Spawns the jobs of periodic tasks up front: rm finds the period in the task. */
+/** Spawns the jobs of periodic tasks in advance. rm finds the period in the task. */
 function spawnTasks({ host, scheduler }, tasks, jobs) {
   const created = tasks.map(({ wcet, period }) => {
     return new Task(function* () { yield* execute(host, wcet) }, { period, deadline: period, scheduler })
@@ -45,7 +46,7 @@ function spawnTasks({ host, scheduler }, tasks, jobs) {
   return spawned
 }
 
-/** Has the event loop release the tasks when it is time, as a page would. */
+/** Releases the tasks from timers of the event loop, like a page. */
 function releaseTasks({ host, scheduler }, tasks, jobs) {
   const created = tasks.map(({ wcet, period }) => {
     return new Task(function* () { yield* execute(host, wcet) }, { period, deadline: period, scheduler })
@@ -73,7 +74,7 @@ const withPriorities = jobs => jobs.map(job => ({ ...job, priority: -job.period 
 
 const oracle = suite('the oracle')
 
-oracle('agrees with the published schedules of all 250 task sets', () => {
+oracle('the oracle matches the published schedules of all 250 task sets', () => {
   for (const set of taskSets) {
     const jobs = jobsOf(tasksOf(set), HORIZON)
     assert.is(jobs.length, set.ideal.jobs)
@@ -84,7 +85,7 @@ oracle('agrees with the published schedules of all 250 task sets', () => {
   }
 })
 
-oracle('agrees with every published finish time', () => {
+oracle('the oracle matches every published finish time', () => {
   for (const { id, jobs: published, finish } of finishTimes) {
     const jobs = jobsOf(tasksOf(taskSets.find(set => set.id === id)), HORIZON)
     assert.equal(jobs.map(({ task, release }) => [task, release]), published)
@@ -94,7 +95,7 @@ oracle('agrees with every published finish time', () => {
   }
 })
 
-oracle('lets a job of no length wait for its turn', () => {
+oracle('the oracle lets a job of zero length wait until it ranks first', () => {
   const jobs = [
     { release: 0, wcet: 2, priority: 3 },
     { release: 2, wcet: 1, priority: 2 },
@@ -110,7 +111,7 @@ oracle.run()
 
 const textbook = suite('textbook schedules')
 
-/** The columns of a Gantt chart, one per ms, of jobs grouped by task. */
+/** The rows of a Gantt chart, one per task, with one column per ms. */
 function chart(scheduler, host, tasks, until) {
   const trace = record(scheduler)
   for (const { task, release, wcet, deadline, priority } of tasks) {
@@ -132,7 +133,7 @@ const periodicJobs = (tasks, until, priority) => jobsOf(Object.values(tasks), un
 // Buttazzo, Hard Real-Time Computing Systems: U = 2/5 + 4/7 = 0.97 is above the bound of rate monotonic.
 const buttazzo = { A: { wcet: 2, period: 5 }, B: { wcet: 4, period: 7 } }
 
-textbook('rate monotonic misses where earliest deadline first does not (Buttazzo)', () => {
+textbook('rate monotonic misses deadlines that earliest deadline first meets (Buttazzo)', () => {
   const monotonic = exact(fp)
   assert.equal(chart(monotonic.scheduler, monotonic.host, periodicJobs(buttazzo, 35, true), 35), {
     A: '##...##...##...##...##...##...##...',
@@ -148,7 +149,7 @@ textbook('rate monotonic misses where earliest deadline first does not (Buttazzo
   assert.is(earliest.scheduler.stats().misses, 0)
 })
 
-textbook('the example of Liu and Layland: first the shorter period, whatever the other needs', () => {
+textbook('the example of Liu and Layland: the shorter period runs first', () => {
   const { host, scheduler } = exact(fp)
   const tasks = { A: { wcet: 1, period: 2 }, B: { wcet: 1, period: 5 } }
   assert.equal(chart(scheduler, host, periodicJobs(tasks, 10, true), 10), {
@@ -180,7 +181,7 @@ function assertIdeal(spawned, set, policy) {
 }
 
 for (const { where, hostOf, part } of WORK_CONSERVING) {
-  published(`under edf, on ${where}`, () => {
+  published(`all 250 task sets under edf finish as published, on ${where}`, () => {
     for (const set of taskSets.filter((_, index) => index * part % 1 === 0)) {
       const run = exact(edf, { hostOf })
       const jobs = jobsOf(tasksOf(set), HORIZON)
@@ -194,19 +195,19 @@ for (const { where, hostOf, part } of WORK_CONSERVING) {
     }
   })
 
-  published(`under fp with rate monotonic priorities, on ${where}`, () => {
+  published(`all 250 task sets under fp by rate finish as published, on ${where}`, () => {
     for (const set of taskSets.filter((_, index) => index * part % 1 === 0)) {
       assertIdeal(spawnAll(exact(fp, { hostOf }), withPriorities(jobsOf(tasksOf(set), HORIZON))), set, 'fp')
     }
   })
 
-  published(`under rm with the periods of the tasks, on ${where}`, () => {
+  published(`all 250 task sets under rm finish as published, on ${where}`, () => {
     for (const set of taskSets.filter((_, index) => index * part % 1 === 0)) {
       assertIdeal(spawnTasks(exact(rm, { hostOf }), tasksOf(set), jobsOf(tasksOf(set), HORIZON)), set, 'fp')
     }
   })
 
-  published(`under a policy of the user: first come, first served, on ${where}`, () => {
+  published(`all 250 task sets under a custom FCFS policy finish as published, on ${where}`, () => {
     for (const set of taskSets.filter((_, index) => index * part % 1 === 0)) {
       assertIdeal(spawnAll(exact(fcfs, { hostOf }), jobsOf(tasksOf(set), HORIZON)), set, 'fcfs')
     }
@@ -214,8 +215,8 @@ for (const { where, hostOf, part } of WORK_CONSERVING) {
 }
 
 for (const { where, hostOf, part } of WORK_CONSERVING) {
-  published(`with every job released by the event loop, on ${where}`, () => {
-    // Rounds no longer than the grain of the work: the event loop is heard before every decision.
+  published(`task sets released by the event loop finish as published, on ${where}`, () => {
+    // A round is as short as a step of the work, so the event loop runs before every decision.
     for (const set of taskSets.filter((_, index) => index * part % 10 === 0)) {
       const jobs = jobsOf(tasksOf(set), HORIZON)
       assertIdeal(releaseTasks(exact(rm, { hostOf, round: 1 }), tasksOf(set), jobs), set, 'fp')
@@ -223,7 +224,7 @@ for (const { where, hostOf, part } of WORK_CONSERVING) {
     }
   })
 
-  published(`every finish time of 12 of them, on ${where}`, () => {
+  published(`every finish time of 12 task sets is as published, on ${where}`, () => {
     for (const { id, finish } of finishTimes) {
       const tasks = tasksOf(taskSets.find(set => set.id === id))
       const jobs = jobsOf(tasks, HORIZON)
@@ -261,7 +262,7 @@ function randomTasks(random) {
   })
 }
 
-/** Jobs at any time, of any length, some without a deadline, none of the tasks periodic. */
+/** Jobs with any release and any length, some without a deadline, none periodic. */
 function randomJobs(random) {
   const span = random.integer(5, 100)
   return Array.from({ length: random.integer(1, 40) }, () => {
@@ -275,7 +276,7 @@ function randomJobs(random) {
   }).sort((a, b) => a.release - b.release)
 }
 
-/** Compares when every job ran, not only when it finished. */
+/** Compares the times at which each job ran with the oracle, not only its finish time. */
 function assertOracle(random, jobs) {
   const policy = random.pick([edf, fp, fcfs])
   const pointsPerMs = random.pick([1, 1, 2, 4])

@@ -8,7 +8,7 @@ import { deferred, exactWorld as world, rejection } from '../support/world.mjs'
 
 const { DeadlineError, Task, edf, fp } = rt
 
-/** An async job's `execute`. */
+/** The `execute` of async jobs. */
 async function toil(host, job, ms, step = 1) {
   for (; ms > step; ms -= step) {
     host.advance(step)
@@ -17,7 +17,7 @@ async function toil(host, job, ms, step = 1) {
   host.advance(ms)
 }
 
-/** A module of its own, which finds an AsyncContext when it begins its first async job. */
+/** A separate copy of the module that finds an AsyncContext at its first async job. */
 async function contextual() {
   const { Scheduler } = await import('../../rt.mjs?contextual')
   const host = virtualHost()
@@ -35,7 +35,7 @@ const ContextualScheduler = await contextual()
 
 const jobs = suite('async jobs')
 
-jobs('get their arguments; the job is current, and what they return is the result', async () => {
+jobs('an async job gets its arguments, is current, and its return value is its result', async () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(async (a, b) => {
     const { name, state } = scheduler.current
@@ -46,7 +46,7 @@ jobs('get their arguments; the job is current, and what they return is the resul
   assert.is(job.state, 'done')
 })
 
-jobs('start when they are dispatched, not when they are spawned', async () => {
+jobs('an async job starts when it is dispatched, not when it is spawned', async () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(async () => { log.push('job') })
   log.push('spawned')
@@ -54,7 +54,7 @@ jobs('start when they are dispatched, not when they are spawned', async () => {
   assert.equal(log, ['spawned', 'job'])
 })
 
-jobs('adopt a promise, a thenable and a job that they return', async () => {
+jobs('an async job resolves to the promise, thenable or job that it returns', async () => {
   const { host, scheduler, log } = world()
   const jobs = [
     scheduler.spawn(async () => Promise.resolve(1)),
@@ -67,7 +67,7 @@ jobs('adopt a promise, a thenable and a job that they return', async () => {
   assert.equal([log, await Promise.all(jobs)], [[1, 2, 3, 4], [1, 2, 3, 4]])
 })
 
-jobs('fail with what they throw, before and after a point', async () => {
+jobs('an async job fails with its thrown error, before and after a point', async () => {
   const { host, scheduler, trace } = world()
   const early = rejection(scheduler.spawn(async () => { throw new Error('early') }, { name: 'early' }))
   const late = rejection(scheduler.spawn(async () => {
@@ -81,7 +81,7 @@ jobs('fail with what they throw, before and after a point', async () => {
     0 release early, release late, start early, fail early error=Error, start late, fail late error=Error`)
 })
 
-jobs('whose failure nobody has asked for are reported with the job; the others go on', async () => {
+jobs('an unhandled failure of an async job is reported with the job', async () => {
   const onError = (error, job) => log.push(`${job.name} ${error.message}`)
   const { host, scheduler, log } = world({ onError })
   scheduler.spawn(async () => { throw new Error('no') }, { name: 'broken' })
@@ -93,7 +93,7 @@ jobs('whose failure nobody has asked for are reported with the job; the others g
   assert.equal(log, ['whole', 'broken no'])
 })
 
-jobs('may be the work of tasks: functions and classes, with the task as `this`', async () => {
+jobs('tasks can have async functions and methods, with the task as this', async () => {
   const { host, scheduler } = world()
   class Add extends Task {
     offset = 100
@@ -108,7 +108,7 @@ jobs('may be the work of tasks: functions and classes, with the task as `this`',
   assert.equal([await sum, await product, sum.name], [103, 12, 'sum'])
 })
 
-jobs('are charged for all that runs between their points, whatever the budget', async () => {
+jobs('an async job is charged for the time between its points, with any budget', async () => {
   for (const budget of [1, 2, 7, 'auto']) {
     const { host, scheduler, trace } = world({ budget })
     const job = scheduler.spawn(async () => toil(host, scheduler.current, 5), { name: 'job' })
@@ -120,7 +120,7 @@ jobs('are charged for all that runs between their points, whatever the budget', 
   }
 })
 
-jobs('may be plain functions that return a promise', async () => {
+jobs('a plain function that returns a promise is an async job', async () => {
   const { host, scheduler, trace } = world()
   const job = scheduler.spawn((...args) => {
     host.advance(1)
@@ -133,7 +133,7 @@ jobs('may be plain functions that return a promise', async () => {
     1 finish plain`)
 })
 
-jobs('are charged for what nested helpers do, several deep', async () => {
+jobs('an async job is charged for nested helpers, several levels deep', async () => {
   const { host, scheduler, trace } = world()
   const deep = async (job, levels) => {
     if (levels > 0) return 1 + await deep(job, levels - 1)
@@ -154,7 +154,7 @@ jobs('are charged for what nested helpers do, several deep', async () => {
     4 finish job`)
 })
 
-jobs('stay inside the scheduler while their calls return, however deep', async () => {
+jobs('an async job stays dispatched while nested calls return', async () => {
   const { host, scheduler, trace } = world()
   const deep = async (job, levels) => {
     if (levels === 0) return job.yield()
@@ -174,7 +174,7 @@ jobs('stay inside the scheduler while their calls return, however deep', async (
     3 finish job`)
 })
 
-jobs('stay inside the scheduler however many points they pass within a budget', async () => {
+jobs('an async job stays dispatched for any number of points within a budget', async () => {
   const { host, scheduler, trace } = world({ budget: 1000 })
   const job = scheduler.spawn(async () => {
     const self = scheduler.current
@@ -188,7 +188,7 @@ jobs('stay inside the scheduler however many points they pass within a budget', 
     1 finish job`)
 })
 
-jobs('are preempted by a generator job, and preempt one, at the next point', async () => {
+jobs('an async job is preempted by a generator job, and preempts one, at a point', async () => {
   const { host, scheduler, trace } = world()
   scheduler.spawn(async () => toil(host, scheduler.current, 4), { name: 'low', priority: 1 })
   scheduler.spawn(execute(host, 4), { name: 'middle', priority: 2, release: 1 })
@@ -203,7 +203,7 @@ jobs('are preempted by a generator job, and preempt one, at the next point', asy
     10 finish low`)
 })
 
-jobs('hand over at the next point to a more eligible job that they spawn, within their budget', async () => {
+jobs('an async job is preempted within its budget by a higher-ranked child', async () => {
   const { host, scheduler, trace } = world({ budget: 100 })
   scheduler.spawn(async () => {
     const job = scheduler.current
@@ -223,7 +223,7 @@ jobs('hand over at the next point to a more eligible job that they spawn, within
     4 finish parent`)
 })
 
-jobs('are ordered with generator jobs by their deadlines', async () => {
+jobs('async and generator jobs are ordered by their deadlines', async () => {
   const { host, scheduler, trace } = world({ policy: edf })
   scheduler.spawn(async () => toil(host, scheduler.current, 2), { name: 'second', deadline: 20 })
   scheduler.spawn(execute(host, 2), { name: 'third', deadline: 30 })
@@ -241,7 +241,7 @@ jobs('are ordered with generator jobs by their deadlines', async () => {
     9 finish fourth`)
 })
 
-jobs('rotate with their equals at the end of a slice', async () => {
+jobs('async jobs rotate with jobs of equal rank at the end of a slice', async () => {
   const { host, scheduler, trace } = world({ slice: 2 })
   scheduler.spawn(async () => toil(host, scheduler.current, 4), { name: 'a' })
   scheduler.spawn(execute(host, 4), { name: 'g' })
@@ -257,7 +257,7 @@ jobs('rotate with their equals at the end of a slice', async () => {
     11 finish b`)
 })
 
-jobs('count their points as yields, passed or not', async () => {
+jobs('stats() count all points of an async job as yields, taken or not', async () => {
   const { host, scheduler } = world({ budget: 3 })
   scheduler.spawn(async () => {
     const job = scheduler.current
@@ -267,7 +267,7 @@ jobs('count their points as yields, passed or not', async () => {
   assert.is(scheduler.stats().yields, 10)
 })
 
-jobs('let rounds end and timers fire between their points', async () => {
+jobs('between the points of an async job, rounds end and timers fire', async () => {
   const { host, scheduler, log } = world({ round: 3 })
   scheduler.spawn(async () => {
     const job = scheduler.current
@@ -285,7 +285,7 @@ jobs('let rounds end and timers fire between their points', async () => {
   assert.is(host.maxPosts, 1)
 })
 
-jobs('end the round at the next point when input is pending', async () => {
+jobs('pending input ends the round at the next point of an async job', async () => {
   const { host, scheduler, log } = world({ budget: 1 })
   scheduler.spawn(async () => {
     const job = scheduler.current
@@ -303,7 +303,7 @@ jobs('end the round at the next point when input is pending', async () => {
   assert.equal(log, [1, 'input', 2, 3])
 })
 
-jobs('stop at the next point while the scheduler is paused', async () => {
+jobs('an async job stops at its next point while the scheduler is paused', async () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(async () => {
     const job = scheduler.current
@@ -319,7 +319,7 @@ jobs('stop at the next point while the scheduler is paused', async () => {
   assert.equal(log, [1, 2])
 })
 
-jobs('overrun, stall and miss like any other', async () => {
+jobs('overruns, stalls and misses of async jobs are reported', async () => {
   const { host, scheduler, trace } = world({ slice: 3 })
   const job = scheduler.spawn(async () => {
     const self = scheduler.current
@@ -336,7 +336,7 @@ jobs('overrun, stall and miss like any other', async () => {
     6 stall job ms=4, finish job, miss job`)
 })
 
-jobs('asked to abort at their deadline are thrown a DeadlineError at the next point', async () => {
+jobs('miss: \'abort\' throws a DeadlineError into an async job at its next point', async () => {
   const { host, scheduler, log } = world()
   const job = scheduler.spawn(async () => {
     const self = scheduler.current
@@ -353,7 +353,7 @@ jobs('asked to abort at their deadline are thrown a DeadlineError at the next po
   assert.equal(log, ['out at 4'])
 })
 
-jobs('refuse job.yield() in a generator, from outside and after the end', async () => {
+jobs('job.yield() throws in a generator, outside the job and after its end', async () => {
   const { host, scheduler } = world()
   const generator = scheduler.spawn(function* () {
     yield
@@ -367,7 +367,7 @@ jobs('refuse job.yield() in a generator, from outside and after the end', async 
   assert.match((await rejection(ended.yield())).message, 'ended has ended')
 })
 
-jobs('are no async generators', () => {
+jobs('spawn rejects async generator functions', () => {
   const { scheduler } = world()
   assert.throws(() => scheduler.spawn(async function* () {}), /a generator function, not an async one/)
   assert.is(scheduler.stats().jobs, 0)
@@ -379,7 +379,7 @@ jobs.run()
 
 const foreign = suite('foreign awaits')
 
-foreign('take the job out of the scheduler, uncharged, until its next job.yield()', async () => {
+foreign('a foreign await suspends the job without charging it until its next job.yield()', async () => {
   const { host, scheduler, trace, log } = world()
   const { promise, resolve } = deferred()
   const job = scheduler.spawn(async () => {
@@ -403,7 +403,7 @@ foreign('take the job out of the scheduler, uncharged, until its next job.yield(
     17 finish job`)
 })
 
-foreign('let other jobs run meanwhile; the job comes back by its standing', async () => {
+foreign('other jobs run during a foreign await, and the job returns by its rank', async () => {
   const { host, scheduler, trace } = world({ round: 3 })
   const { promise, resolve } = deferred()
   scheduler.spawn(async () => {
@@ -415,7 +415,7 @@ foreign('let other jobs run meanwhile; the job comes back by its standing', asyn
   scheduler.spawn(execute(host, 2), { name: 'low' })
   scheduler.spawn(function* () {
     host.advance(1)
-    resolve() // promises are heard when the stack is empty: here, when the round ends
+    resolve() // promises settle when the stack is empty, here at the end of the round
     yield* execute(host, 4)
   }, { name: 'middle', priority: 1 })
   await host.drain()
@@ -427,7 +427,7 @@ foreign('let other jobs run meanwhile; the job comes back by its standing', asyn
     9 finish low`)
 })
 
-foreign('may be followed by the end at once, which is not dispatched', async () => {
+foreign('a job that ends right after a foreign await is not dispatched again', async () => {
   const { host, scheduler, trace } = world()
   const value = deferred()
   const error = deferred()
@@ -444,7 +444,7 @@ foreign('may be followed by the end at once, which is not dispatched', async () 
     4 fail failing error=Error`)
 })
 
-foreign('of an async job keep idle() waiting', async () => {
+foreign('a foreign await of an async job delays idle()', async () => {
   const { host, scheduler, log } = world()
   const { promise, resolve } = deferred()
   scheduler.spawn(async () => { await promise })
@@ -454,7 +454,7 @@ foreign('of an async job keep idle() waiting', async () => {
   assert.equal(log, ['idle at 7'])
 })
 
-foreign('may end in the same promise for many jobs: the policy orders their return', async () => {
+foreign('jobs that await the same promise return in the order of the policy', async () => {
   const { host, scheduler, log } = world()
   const { promise, resolve } = deferred()
   for (const priority of [1, 3, 2]) {
@@ -470,7 +470,7 @@ foreign('may end in the same promise for many jobs: the policy orders their retu
   assert.equal(log, [3, 2, 1])
 })
 
-foreign('miss deadlines like other waits; a job that asked to abort is told at its next yield', async () => {
+foreign('a job in a foreign await misses its deadline; abort throws at its next yield', async () => {
   const { host, scheduler, trace } = world()
   const { promise, resolve } = deferred()
   const error = rejection(scheduler.spawn(async () => {
@@ -489,11 +489,11 @@ foreign('miss deadlines like other waits; a job that asked to abort is told at i
 
 foreign.run()
 
-// -------------------------------------------------------------------------------- several threads of one job
+// ------------------------------------------------------------------------------ concurrent yields of one job
 
-const concurrent = suite('several job.yield() at once')
+const concurrent = suite('several concurrent job.yield() calls')
 
-concurrent('share one point; all go on when the job is resumed', async () => {
+concurrent('concurrent job.yield() calls share one point and resume together', async () => {
   const { host, scheduler, log, trace } = world()
   const thread = async (job, name) => {
     for (let i = 1; i <= 3; i++) {
@@ -516,7 +516,7 @@ concurrent('share one point; all go on when the job is resumed', async () => {
     6 finish job`)
 })
 
-concurrent('give both sides the reason of a cancellation', async () => {
+concurrent('a cancellation rejects all concurrent job.yield() calls with its reason', async () => {
   const { host, scheduler, log } = world()
   const thread = async (job, name) => {
     try {
@@ -537,7 +537,7 @@ concurrent('give both sides the reason of a cancellation', async () => {
   assert.equal(log, ['a stop', 'b stop'])
 })
 
-concurrent('while one side is away in a foreign await, the other runs on', async () => {
+concurrent('while one part of a job is in a foreign await, the other part runs', async () => {
   const { host, scheduler, log } = world()
   const { promise, resolve } = deferred()
   const job = scheduler.spawn(async () => {
@@ -560,7 +560,7 @@ concurrent.run()
 
 const cancelling = suite('cancelling async jobs')
 
-cancelling('before the start: the function is never called', async () => {
+cancelling('an async job cancelled before its start never calls its function', async () => {
   const { host, scheduler, log } = world()
   const job = scheduler.spawn(async () => { log.push('called') })
   const later = scheduler.spawn(async () => { log.push('called') }, { release: 5 })
@@ -572,7 +572,7 @@ cancelling('before the start: the function is never called', async () => {
   assert.equal(host.timers, [])
 })
 
-cancelling('at a point: the reason is thrown there, once; finally may await', async () => {
+cancelling('an async job cancelled at a point receives the reason once; finally may await', async () => {
   const { host, scheduler, trace, log } = world()
   const job = scheduler.spawn(async () => {
     const self = scheduler.current
@@ -596,7 +596,7 @@ cancelling('at a point: the reason is thrown there, once; finally may await', as
     5 cancel job error=Error`)
 })
 
-cancelling('by itself: at its next point, not before', async () => {
+cancelling('an async job that cancels itself receives the reason at its next point', async () => {
   const { host, scheduler, log } = world({ budget: 100 })
   const job = scheduler.spawn(async () => {
     const self = scheduler.current
@@ -609,7 +609,7 @@ cancelling('by itself: at its next point, not before', async () => {
   assert.equal(log, ['on'])
 })
 
-cancelling('one that catches the reason goes on to its result', async () => {
+cancelling('an async job that catches the reason continues to its result', async () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(async () => {
     const self = scheduler.current
@@ -626,7 +626,7 @@ cancelling('one that catches the reason goes on to its result', async () => {
   assert.equal([job.state, job.cost], ['done', 5])
 })
 
-cancelling('in a foreign await: the reason is thrown at its next yield, once; finally may yield and wait', async () => {
+cancelling('a job cancelled in a foreign await receives the reason once, at its next yield', async () => {
   const own = [rt.Scheduler, (_, job) => job.yield()]
   for (const [Scheduler, pause] of [own, [ContextualScheduler, scheduler => scheduler.yield()]]) {
     const { host, scheduler, trace, log } = world({ Scheduler })
@@ -660,7 +660,7 @@ cancelling('in a foreign await: the reason is thrown at its next yield, once; fi
   }
 })
 
-cancelling('in a foreign await: a job that catches the reason goes on, one that ends without a yield is cancelled', async () => {
+cancelling('a job cancelled in a foreign await may catch the reason and continue', async () => {
   const { host, scheduler } = world()
   const { promise, resolve } = deferred()
   const catches = scheduler.spawn(async () => {
@@ -678,7 +678,7 @@ cancelling('in a foreign await: a job that catches the reason goes on, one that 
   assert.equal([await catches, catches.state, await reason, ends.state], ['result', 'done', 'unheard', 'cancelled'])
 })
 
-cancelling('by a signal: with its reason; nobody is left listening after the end', async () => {
+cancelling('a signal cancels an async job, and its listener is removed', async () => {
   const { host, scheduler } = world()
   const controller = new AbortController()
   const listeners = countListeners(controller.signal)
@@ -692,7 +692,7 @@ cancelling('by a signal: with its reason; nobody is left listening after the end
   assert.is(listeners.count, 0)
 })
 
-cancelling('is never reported as unhandled', async () => {
+cancelling('a cancelled async job is never reported as unhandled', async () => {
   const { host, scheduler, log } = world({ onError: error => log.push(error) })
   const job = scheduler.spawn(async () => toil(host, scheduler.current, 10))
   scheduler.spawn(function* () { job.cancel() }, { priority: 1, release: 3 })
@@ -701,7 +701,7 @@ cancelling('is never reported as unhandled', async () => {
   assert.equal(log, [])
 })
 
-/** @param {EventTarget} target counts the listeners on it from now on */
+/** @param {EventTarget} target counts its listeners from this call on */
 function countListeners(target) {
   const listeners = new Set()
   const { addEventListener, removeEventListener } = target
@@ -722,7 +722,7 @@ cancelling.run()
 
 const yielding = suite('rt.yield() in any async function')
 
-yielding('goes on in the next round, then in the same one, without a job', async () => {
+yielding('rt.yield() outside a job continues in the next round, later in the same round', async () => {
   const { host, scheduler, log } = world()
   const helper = async () => {
     log.push(`0 ${scheduler.current}`)
@@ -743,7 +743,7 @@ yielding('goes on in the next round, then in the same one, without a job', async
   assert.is(scheduler.stats().busy, 2)
 })
 
-yielding('ends the round in time and lets timers fire', async () => {
+yielding('rt.yield() ends the round in time and lets timers fire', async () => {
   const { host, scheduler, log } = world({ round: 2 })
   const helper = async () => {
     for (let i = 1; i <= 4; i++) {
@@ -758,7 +758,7 @@ yielding('ends the round in time and lets timers fire', async () => {
   assert.equal(log, [1, 2, 'timer', 3, 4])
 })
 
-yielding('takes turns with other continuations, first in, first out', async () => {
+yielding('rt.yield() alternates with other continuations, first in, first out', async () => {
   for (const budget of [1, 5, 'auto']) {
     const { host, scheduler, log } = world({ budget })
     const helper = async name => {
@@ -775,7 +775,7 @@ yielding('takes turns with other continuations, first in, first out', async () =
   }
 })
 
-yielding('goes before equal jobs, behind more eligible ones', async () => {
+yielding('rt.yield() continues before jobs of equal rank, after jobs of higher rank', async () => {
   const { host, scheduler, log } = world()
   for (const priority of [0, -1, 1]) scheduler.spawn(() => log.push(`job ${priority}`), { priority })
   const helper = async () => {
@@ -789,7 +789,7 @@ yielding('goes before equal jobs, behind more eligible ones', async () => {
   assert.equal(log, ['job 1', 1, 2, 'job 0', 'job -1'])
 })
 
-yielding('takes a priority and a deadline', async () => {
+yielding('rt.yield() accepts a priority and a deadline', async () => {
   const urgent = world({ policy: edf })
   const byDeadline = async deadline => {
     await urgent.scheduler.yield({ deadline })
@@ -809,7 +809,7 @@ yielding('takes a priority and a deadline', async () => {
   assert.equal(important.log, [7, 1, 0.5, 0, -1])
 })
 
-yielding('in a helper of an async job is that job\'s own point', async () => {
+yielding('rt.yield() in a helper of an async job is a point of that job', async () => {
   const { host, scheduler, trace } = world()
   const helper = async () => {
     host.advance(1)
@@ -820,7 +820,7 @@ yielding('in a helper of an async job is that job\'s own point', async () => {
   const job = scheduler.spawn(async () => {
     const self = scheduler.current
     await helper()
-    await self.yield() // which tells whose code goes on
+    await self.yield() // identifies the job of the code that follows
     await helper()
   }, { name: 'job' })
   await host.drain()
@@ -831,7 +831,7 @@ yielding('in a helper of an async job is that job\'s own point', async () => {
     4 finish job`)
 })
 
-yielding('inherits deadline and priority of the running generator job', async () => {
+yielding('rt.yield() inherits the deadline and priority of the running generator job', async () => {
   for (const policy of [edf, fp]) {
     const { host, scheduler, log } = world({ policy })
     const helper = async name => {
@@ -849,7 +849,7 @@ yielding('inherits deadline and priority of the running generator job', async ()
   }
 })
 
-yielding('with other options in an async job leaves it waiting until its next job.yield()', async () => {
+yielding('rt.yield() with options in an async job suspends the job', async () => {
   const { host, scheduler, trace } = world()
   scheduler.spawn(async () => {
     const job = scheduler.current
@@ -869,7 +869,7 @@ yielding('with other options in an async job leaves it waiting until its next jo
     5 finish job`)
 })
 
-yielding('rejects with the reason of its signal, before or while it waits', async () => {
+yielding('rt.yield() rejects with the reason of its signal, before or during the wait', async () => {
   const { host, scheduler } = world()
   assert.is(await rejection(scheduler.yield({ signal: AbortSignal.abort('before') })), 'before')
   const controller = new AbortController()
@@ -883,7 +883,7 @@ yielding('rejects with the reason of its signal, before or while it waits', asyn
   await scheduler.idle()
 })
 
-yielding('rejects when the job that it belongs to is cancelled', async () => {
+yielding('rt.yield() rejects when its job is cancelled', async () => {
   const { host, scheduler, log } = world()
   const job = scheduler.spawn(async () => {
     try {
@@ -899,7 +899,7 @@ yielding('rejects when the job that it belongs to is cancelled', async () => {
   assert.equal(log, ['out'])
 })
 
-yielding('refuses wrong options at the call', () => {
+yielding('rt.yield() throws for invalid options', () => {
   const { scheduler } = world()
   const refused = (options, pattern) => assert.throws(() => scheduler.yield(options), pattern)
   refused('inherit', /options must be an object, got "inherit"/)
@@ -913,14 +913,15 @@ yielding('refuses wrong options at the call', () => {
 
 yielding.run()
 
-// ------------------------------------------------------------------------------------- whose yield it is
+// ------------------------------------------------------------------------------------- the job of an
+// rt.yield()
 
 for (const [engine, Scheduler] of [['no engine', rt.Scheduler], ['AsyncContext', ContextualScheduler]]) {
-  const whose = suite(`whose rt.yield() it is, by ${engine}`)
+  const whose = suite(`the job of an rt.yield(), with ${engine}`)
   const settings = [1, 3, 100, 'auto'].map(budget => ({ Scheduler, budget }))
   const sleep = (host, ms) => new Promise(resolve => host.after(ms, resolve))
 
-  whose('in an async job: deadline, priority and cancellation, as long as only yields are awaited', async () => {
+  whose('rt.yield() in an async job has its deadline, priority and cancellation', async () => {
     for (const options of settings) {
       const { host, scheduler, log } = world({ ...options, policy: edf })
       const job = scheduler.spawn(async () => {
@@ -938,7 +939,7 @@ for (const [engine, Scheduler] of [['no engine', rt.Scheduler], ['AsyncContext',
     }
   })
 
-  whose('after job.yield() in an async job: that of the job, wherever it was before', async () => {
+  whose('rt.yield() after job.yield() belongs to the job, even after foreign awaits', async () => {
     for (const options of settings) {
       const { host, scheduler, log } = world({ ...options, policy: edf })
       scheduler.spawn(async () => {
@@ -957,7 +958,7 @@ for (const [engine, Scheduler] of [['no engine', rt.Scheduler], ['AsyncContext',
     }
   })
 
-  whose('in a helper that a generator job calls: its deadline and priority, in the whole loop', async () => {
+  whose('rt.yield() in a helper of a generator job keeps the rank of that job in a loop', async () => {
     for (const options of settings) {
       const { host, scheduler, log } = world(options)
       const helper = async name => {

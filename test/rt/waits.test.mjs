@@ -7,7 +7,7 @@ import { deferred, world } from '../support/world.mjs'
 
 const setup = options => world({ except: [], slice: Infinity, ...options })
 
-/** What waiting for something gives a job: ['value', value] or ['error', error]. */
+/** The outcome of a wait in a job: ['value', value] or ['error', error]. */
 function* outcomeOf(waitable) {
   try {
     return ['value', yield waitable]
@@ -16,7 +16,7 @@ function* outcomeOf(waitable) {
   }
 }
 
-/** Runs one job that waits for something, and gives what that gave. */
+/** Runs one job that waits for `waitable`, and returns the outcome. */
 async function wait(waitable) {
   const { host, scheduler } = setup()
   const job = scheduler.spawn(outcomeOf(waitable))
@@ -28,7 +28,7 @@ async function wait(waitable) {
 
 const promises = suite('promises')
 
-promises('the value of a promise comes back, and meanwhile others run', async () => {
+promises('a job that waits for a promise receives its value while other jobs run', async () => {
   const { host, scheduler, trace } = setup()
   const later = deferred()
   let got
@@ -48,7 +48,7 @@ promises('the value of a promise comes back, and meanwhile others run', async ()
     4 finish waits, round start=3`)
 })
 
-promises('every value comes back as it is', async () => {
+promises('every value of a promise is returned unchanged', async () => {
   for (const value of [undefined, null, 0, '', false, NaN, 5n, Symbol.iterator, () => {}, []]) {
     const [kind, got] = await wait(Promise.resolve(value))
     assert.is(kind, 'value')
@@ -56,7 +56,7 @@ promises('every value comes back as it is', async () => {
   }
 })
 
-promises('a rejection is thrown at that yield, and the job may go on', async () => {
+promises('a rejection is thrown at its yield, and the job may continue', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('rejected')
   const job = scheduler.spawn(function* () {
@@ -68,7 +68,7 @@ promises('a rejection is thrown at that yield, and the job may go on', async () 
   assert.equal(await job, [['error', error], 2])
 })
 
-promises('a rejection that the job does not catch fails it, and is reported once', async () => {
+promises('a rejection that the job does not catch fails it and is reported once', async () => {
   const { host, scheduler, trace } = setup()
   const error = new RangeError('rejected')
   scheduler.spawn(function* () { yield Promise.reject(error) }, { name: 'job' })
@@ -79,7 +79,7 @@ promises('a rejection that the job does not catch fails it, and is reported once
     0 fail job error=RangeError, round start=0`)
 })
 
-promises('a wait deep in calls resumes the innermost one', async () => {
+promises('a wait deep in calls resumes the innermost call', async () => {
   const { host, scheduler } = setup()
   const later = deferred()
   function* leaf() { return [yield later.promise] }
@@ -92,7 +92,7 @@ promises('a wait deep in calls resumes the innermost one', async () => {
   assert.equal(await job, ['value', 'delegated', 'called'])
 })
 
-promises('many jobs may wait for one promise; they wake in the order in which they came', async () => {
+promises('several jobs that wait for one promise wake in the order of their waits', async () => {
   const { host, scheduler, trace } = setup()
   const later = deferred()
   for (const name of ['a', 'b', 'c']) scheduler.spawn(function* () { yield later.promise }, { name })
@@ -104,7 +104,7 @@ promises('many jobs may wait for one promise; they wake in the order in which th
     0 wake a, wake b, wake c, resume a, finish a, resume b, finish b, resume c, finish c, round start=0`)
 })
 
-promises('a job that returns a promise ends with its outcome, and waits until then', async () => {
+promises('a job that returns a promise waits for it and settles with its outcome', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('rejected')
   const later = deferred()
@@ -122,7 +122,7 @@ promises('a job that returns a promise ends with its outcome, and waits until th
   assert.is(await caught, error)
 })
 
-promises('a promise that never settles costs nothing, and keeps idle() waiting', async () => {
+promises('a wait for a promise that never settles takes no turns and delays idle()', async () => {
   const { host, scheduler } = setup()
   let idle = false
   const job = scheduler.spawn(function* () { yield new Promise(() => {}) })
@@ -135,7 +135,7 @@ promises.run()
 
 const thenables = suite('thenables')
 
-thenables('one that calls back at once does not even end the budget', async () => {
+thenables('a thenable that settles synchronously does not end the budget', async () => {
   const { host, scheduler, trace } = setup({ budget: 100 })
   scheduler.spawn(function* () {
     const before = host.reads
@@ -148,7 +148,7 @@ thenables('one that calls back at once does not even end the budget', async () =
     0 release job, start job, finish job, round start=0`)
 })
 
-thenables('one that calls back at once is a preemption point all the same', () => {
+thenables('a thenable that settles synchronously is still a preemption point', () => {
   const { host, scheduler, trace } = setup({ budget: 1 })
   scheduler.spawn(function* () {
     host.advance(1)
@@ -164,7 +164,7 @@ thenables('one that calls back at once is a preemption point all the same', () =
     3 finish job, round start=0`)
 })
 
-thenables("a value that came at a budget's end is still there after a preemption", () => {
+thenables('a value that arrives at the end of a budget survives a preemption', () => {
   const { host, scheduler } = setup()
   const job = scheduler.spawn(function* () {
     scheduler.spawn(function* () { yield }, { deadline: 1 })
@@ -216,12 +216,12 @@ for (const [title, make] of Object.entries(endless)) {
   })
 }
 
-thenables('a chain of 900 thenables gives the last value', async () => {
+thenables('a chain of 900 thenables returns the last value', async () => {
   const chain = depth => depth === 0 ? 'last' : { then(resolve) { resolve(chain(depth - 1)) } }
   assert.equal(await wait(chain(900)), ['value', 'last'])
 })
 
-thenables('a function with then is one', async () => {
+thenables('a function with a then method is a thenable', async () => {
   assert.equal(await wait(Object.assign(() => {}, { then(resolve) { resolve(1) } })), ['value', 1])
 })
 
@@ -268,12 +268,12 @@ const twice = {
 }
 
 for (const [title, then] of Object.entries(twice)) {
-  thenables(`the first answer counts: one that ${title}`, async () => {
+  thenables(`the first answer of a thenable counts, if it ${title}`, async () => {
     assert.equal(await wait({ then }), ['value', 1])
   })
 }
 
-thenables('after the first answer, a thenable that comes as another one is not asked', async () => {
+thenables('after the first answer, a thenable passed to resolve is not called', async () => {
   let asked = false
   const spy = { then() { asked = true } }
   assert.equal(await wait({
@@ -286,7 +286,7 @@ thenables('after the first answer, a thenable that comes as another one is not a
   assert.is(asked, false)
 })
 
-thenables('after a rejection nothing else counts', async () => {
+thenables('after a rejection, later answers are ignored', async () => {
   assert.equal(await wait({
     then(resolve, reject) {
       reject(1)
@@ -296,7 +296,7 @@ thenables('after a rejection nothing else counts', async () => {
   }), ['error', 1])
 })
 
-thenables('a late second answer does not disturb the next wait', async () => {
+thenables('a late second answer does not affect the next wait', async () => {
   const { host, scheduler } = setup()
   const answers = []
   const next = deferred()
@@ -315,12 +315,12 @@ thenables('a late second answer does not disturb the next wait', async () => {
   assert.equal(await job, ['first', 'next'])
 })
 
-thenables('one that throws rejects', async () => {
+thenables('a thenable whose then throws rejects', async () => {
   const error = new RangeError('thrown')
   assert.equal(await wait({ then() { throw error } }), ['error', error])
 })
 
-thenables('values that are thenables are followed, reasons are not', async () => {
+thenables('nested thenables are resolved, nested reasons are not', async () => {
   const nest = (value, levels) => levels === 0 ? value : {
     then(resolve) { resolve(nest(value, levels - 1)) }
   }
@@ -343,9 +343,9 @@ const nested = {
 for (const [title, inner] of Object.entries(nested)) {
   for (const later of [false, true]) {
     const when = later ? 'later' : 'at once'
-    thenables(`one that ${title}, as the value of one that resolves ${when}, rejects`, async () => {
+    thenables(`a thenable that ${title} rejects the thenable that resolves with it ${when}`, async () => {
       const error = new RangeError('inner')
-      // What escapes from a callback would end the process.
+      // An error that escapes from a callback would end the process.
       let escaped
       const outer = {
         then(resolve) {
@@ -372,7 +372,7 @@ for (const [title, inner] of Object.entries(nested)) {
   }
 }
 
-thenables('what the thenable of a cancelled wait says is heard by nobody', async () => {
+thenables('the thenable of a cancelled wait has no effect when it settles', async () => {
   const { host, scheduler } = setup()
   let answer
   const job = scheduler.spawn(function* () {
@@ -392,9 +392,9 @@ thenables('what the thenable of a cancelled wait says is heard by nobody', async
 
 thenables.run()
 
-const jobs = suite('other jobs')
+const jobs = suite('waits for jobs')
 
-jobs('a job that has ended gives its outcome at once', async () => {
+jobs('a wait for a job that has ended returns its outcome immediately', async () => {
   const { host, scheduler, trace } = setup()
   const error = new RangeError('failed')
   const done = scheduler.spawn(() => 'result')
@@ -413,7 +413,7 @@ jobs('a job that has ended gives its outcome at once', async () => {
   assert.equal(await job, [['value', 'result'], ['error', error], ['error', 'reason']])
 })
 
-jobs('a job that runs, is ready, waits or is pending is waited for', async () => {
+jobs('a job can wait for a pending, ready, waiting or running job', async () => {
   const { host, scheduler, trace } = setup()
   const child = scheduler.spawn(function* () {
     yield* execute(host, 1)
@@ -430,7 +430,7 @@ jobs('a job that runs, is ready, waits or is pending is waited for', async () =>
   assert.equal(await parent, ['result'])
 })
 
-jobs('the error of a job is thrown at the wait, and is not reported', async () => {
+jobs('the error of a job is thrown at the wait for it and not reported', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('failed')
   const parent = scheduler.spawn(function* () {
@@ -445,7 +445,7 @@ jobs('the error of a job is thrown at the wait, and is not reported', async () =
   assert.equal(host.errors, [])
 })
 
-jobs('the error of a job that nobody waits for is reported at the end of the round, once', async () => {
+jobs('the error of a job without waiters is reported once, at the end of the round', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('failed')
   const child = scheduler.spawn(() => { throw error })
@@ -459,7 +459,7 @@ jobs('the error of a job that nobody waits for is reported at the end of the rou
   assert.equal(host.errors, [error])
 })
 
-jobs('one that is waited for in the round in which it failed is not reported', async () => {
+jobs('a failed job that another job awaits in the same round is not reported', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('failed')
   const child = scheduler.spawn(() => { throw error })
@@ -472,7 +472,7 @@ jobs('one that is waited for in the round in which it failed is not reported', a
   assert.equal(host.errors, [])
 })
 
-jobs('a cancelled job throws its reason at whoever waits for it', async () => {
+jobs('a job that waits for a cancelled job receives the reason of the cancellation', async () => {
   const { host, scheduler } = setup()
   const child = scheduler.spawn(function* () { yield new extend.Waitable() })
   const parent = scheduler.spawn(outcomeOf(child))
@@ -483,7 +483,7 @@ jobs('a cancelled job throws its reason at whoever waits for it', async () => {
   assert.equal(host.errors, [])
 })
 
-jobs('several may wait for one; all get its result, the most eligible first', () => {
+jobs('several jobs can wait for one job and receive its result, highest rank first', () => {
   const { host, scheduler, trace } = setup()
   const child = scheduler.spawn(execute(host, 2), { name: 'child', deadline: 90 })
   for (const [name, deadline] of [['c', 30], ['a', 10], ['b', 20]]) {
@@ -497,7 +497,7 @@ jobs('several may wait for one; all get its result, the most eligible first', ()
     2 finish child, wake a, resume a, finish a, start b, finish b, start c, finish c, round start=0`)
 })
 
-jobs('several that wait for one wake in the order of their standing', () => {
+jobs('several jobs that wait for one job wake in the order of their ranks', () => {
   const { host, scheduler, trace } = setup()
   const gate = new extend.Waitable()
   const child = scheduler.spawn(function* () { yield gate }, { name: 'child' })
@@ -513,7 +513,7 @@ jobs('several that wait for one wake in the order of their standing', () => {
     0 resume c, finish c, round start=0`)
 })
 
-jobs('yield* job gives the result, too', async () => {
+jobs('yield* job returns the result of the job', async () => {
   const { host, scheduler } = setup()
   const child = scheduler.spawn(function* () {
     yield
@@ -524,7 +524,7 @@ jobs('yield* job gives the result, too', async () => {
   assert.is(await parent, 'result')
 })
 
-jobs('a job that returns another one ends with its outcome, after it', async () => {
+jobs('a job that returns another job ends after it, with its outcome', async () => {
   const { host, scheduler, trace } = setup()
   const gate = new extend.Waitable()
   const child = scheduler.spawn(function* () {
@@ -543,7 +543,7 @@ jobs('a job that returns another one ends with its outcome, after it', async () 
   assert.equal(await Promise.all(parents), ['result', 'result'])
 })
 
-jobs('outside, a job is a thenable: then, catch and finally, before its end and after', async () => {
+jobs('outside, then, catch and finally of a job work before and after its end', async () => {
   const { host, scheduler } = setup()
   const error = new RangeError('failed')
   const done = scheduler.spawn(() => 'result')
@@ -561,7 +561,7 @@ jobs('outside, a job is a thenable: then, catch and finally, before its end and 
   assert.equal(host.errors, [])
 })
 
-jobs('jobs of another scheduler are waited for, too', async () => {
+jobs('a job can wait for a job of another scheduler', async () => {
   const { host, scheduler } = setup()
   const other = new Scheduler({ host, budget: 1 })
   const child = other.spawn(function* () {
@@ -575,10 +575,10 @@ jobs('jobs of another scheduler are waited for, too', async () => {
 
 jobs.run()
 
-const inheritance = suite('inheritance')
+const inheritance = suite('priority inheritance')
 
 for (const policy of [edf, fp]) {
-  inheritance(`${policy.name}: the job waited for runs with the standing of the one that waits`, () => {
+  inheritance(`${policy.name}: a job inherits the rank of the job that waits for it`, () => {
     const { host, scheduler, trace } = setup({ policy })
     const low = scheduler.spawn(execute(host, 3), { name: 'low', deadline: 90, priority: 1 })
     scheduler.spawn(execute(host, 3), { name: 'middle', deadline: 50, priority: 2, release: 1 })
@@ -598,7 +598,7 @@ for (const policy of [edf, fp]) {
   })
 }
 
-inheritance('it is transitive', () => {
+inheritance('priority inheritance is transitive', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
   const first = scheduler.spawn(execute(host, 1), { name: 'first', deadline: 99 })
   const second = scheduler.spawn(function* () {
@@ -624,7 +624,7 @@ inheritance('it is transitive', () => {
     4 finish middle, round start=0`)
 })
 
-/** low waits for lowest; then high, if asked, waits for low. */
+/** `low` waits for `lowest`. `high` waits for `low`. */
 function chain(options) {
   const made = setup({ round: Infinity, ...options })
   const { host, scheduler } = made
@@ -635,7 +635,7 @@ function chain(options) {
   return { ...made, lowest, low, middle, high }
 }
 
-inheritance('it ends when the one that waits is cancelled, all along the chain', () => {
+inheritance('inheritance ends along the whole chain when its waiting job is cancelled', () => {
   const { host, scheduler, trace, high } = chain()
   extend.at(scheduler, 2, () => high.cancel())
   host.run()
@@ -648,7 +648,7 @@ inheritance('it ends when the one that waits is cancelled, all along the chain',
     6 finish lowest, wake low, resume low, finish low, round start=0`)
 })
 
-inheritance('it follows a deadline that moves, all along the chain, in both directions', () => {
+inheritance('inheritance follows a deadline along the whole chain, earlier and later', () => {
   const { host, scheduler, trace, high } = chain()
   extend.at(scheduler, 2, () => { high.deadline = 60 })
   extend.at(scheduler, 3, () => { high.deadline = 40 })
@@ -663,7 +663,7 @@ inheritance('it follows a deadline that moves, all along the chain, in both dire
     6 finish middle, round start=0`)
 })
 
-inheritance('a job that becomes more eligible than its waiters runs with its own standing', () => {
+inheritance('a job that ranks above its waiters runs with its own rank', () => {
   const { host, scheduler, trace, lowest } = chain()
   scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 5, release: 2 })
   extend.at(scheduler, 2, () => { lowest.deadline = 3 })
@@ -676,7 +676,7 @@ inheritance('a job that becomes more eligible than its waiters runs with its own
     7 finish middle, round start=0`)
 })
 
-inheritance('of several that wait the best one counts, and when it leaves, the next', () => {
+inheritance('a job inherits the highest rank of its waiters, and the next when one leaves', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
   const gate = new extend.Waitable()
   const low = scheduler.spawn(function* () {
@@ -704,7 +704,7 @@ inheritance('of several that wait the best one counts, and when it leaves, the n
     9 finish low, round start=1`)
 })
 
-inheritance('a pending job that is waited for has the standing from its release on', () => {
+inheritance('a pending job inherits the rank of its waiters from its release on', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
   const child = scheduler.spawn(execute(host, 1), { name: 'child', deadline: 90, release: 2 })
   scheduler.spawn(function* () { yield child }, { name: 'parent', deadline: 10 })
@@ -717,7 +717,7 @@ inheritance('a pending job that is waited for has the standing from its release 
     5 finish middle, round start=0`)
 })
 
-inheritance('a waiting job that lends its standing keeps its own deadline, and its own miss', () => {
+inheritance('a waiting job that lends its rank keeps its own deadline and its own miss', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
   const child = scheduler.spawn(execute(host, 5), { name: 'child', deadline: 90 })
   const parent = scheduler.spawn(function* () { yield child }, { name: 'parent', deadline: 2 })
@@ -729,7 +729,7 @@ inheritance('a waiting job that lends its standing keeps its own deadline, and i
   assert.equal([child.missed, parent.missed, scheduler.stats().misses], [false, true, 1])
 })
 
-inheritance('whoever awaits outside lends nothing', async () => {
+inheritance('code that awaits a job outside lends no rank', async () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
   const low = scheduler.spawn(execute(host, 1), { name: 'low', deadline: 90 })
   low.then(() => {})
@@ -742,7 +742,7 @@ inheritance('whoever awaits outside lends nothing', async () => {
 })
 
 for (const [what, cancelsAt, finished] of [['', Infinity, 5], [', and back when the last leaves', 2, 10]]) {
-  inheritance(`goes along a chain of 20 000 jobs${what}`, async () => {
+  inheritance(`inheritance follows a chain of 20 000 jobs${what}`, async () => {
     const { host, scheduler } = setup({ policy: fp })
     const first = scheduler.spawn(function* () { yield new extend.Sleep(5, true) }, { name: 'first' })
     const jobs = [first]
@@ -759,9 +759,9 @@ for (const [what, cancelsAt, finished] of [['', Infinity, 5], [', and back when 
 
 inheritance.run()
 
-const deadlock = suite('circles')
+const deadlock = suite('deadlock cycles')
 
-/** Spawns jobs each of which waits for the next, the last for the first; gives what each got. */
+/** Spawns jobs that each wait for the next, the last for the first. Returns the outcome of each job. */
 function circle(names) {
   const { host, scheduler } = setup()
   const members = names.map((name, n) => scheduler.spawn(function* () {
@@ -773,7 +773,7 @@ function circle(names) {
   return { host, scheduler, members }
 }
 
-deadlock('two that wait for each other: a DeadlockError where the circle closes, naming them', async () => {
+deadlock('two jobs that wait for each other: the second wait throws a DeadlockError', async () => {
   const { members: [a, b] } = circle(['a', 'b'])
   const [, error] = await b
   assert.instance(error, DeadlockError)
@@ -785,7 +785,7 @@ deadlock('two that wait for each other: a DeadlockError where the circle closes,
   assert.equal([kind, value[0], value[1] === error], ['value', 'error', true])
 })
 
-deadlock('any number of jobs', async () => {
+deadlock('a cycle of four jobs throws a DeadlockError at the wait that closes it', async () => {
   const { members, host } = circle(['a', 'b', 'c', 'd'])
   const [, error] = await members[3]
   assert.is(error.message, 'deadlock: d waits for a waits for b waits for c waits for d')
@@ -793,7 +793,7 @@ deadlock('any number of jobs', async () => {
   assert.equal(host.errors, [])
 })
 
-deadlock('a circle into which others only lead names its members alone', async () => {
+deadlock('a DeadlockError names the jobs of the cycle, not jobs that wait for them', async () => {
   const { host, scheduler } = setup()
   const tail = scheduler.spawn(function* () { yield a }, { name: 'tail' })
   const a = scheduler.spawn(function* () { return yield* outcomeOf(b) }, { name: 'a' })
@@ -803,7 +803,7 @@ deadlock('a circle into which others only lead names its members alone', async (
   assert.is(tail.state, 'done')
 })
 
-deadlock('a job that waits for itself is a TypeError', async () => {
+deadlock('a job that waits for itself throws a TypeError', async () => {
   const { host, scheduler } = setup()
   const seen = []
   const self = scheduler.spawn(function* narcissus() {
@@ -824,7 +824,7 @@ deadlock('a job that waits for itself is a TypeError', async () => {
   ])
 })
 
-deadlock('a job that returns the one that waits for it closes a circle, too', async () => {
+deadlock('a job that returns its own waiter closes a cycle', async () => {
   const { host, scheduler } = setup()
   const a = scheduler.spawn(function* () { return yield* outcomeOf(b) }, { name: 'a' })
   const b = scheduler.spawn(function* () { return a }, { name: 'b' })
@@ -834,7 +834,7 @@ deadlock('a job that returns the one that waits for it closes a circle, too', as
   assert.equal([a.state, b.state], ['done', 'failed'])
 })
 
-deadlock('two that wait for the same job are no circle', async () => {
+deadlock('two jobs that wait for the same job form no cycle', async () => {
   const { host, scheduler } = setup()
   const base = scheduler.spawn(function* () { yield* execute(host, 1) })
   const left = scheduler.spawn(function* () { yield base })
@@ -848,7 +848,7 @@ deadlock('two that wait for the same job are no circle', async () => {
   assert.is(await top, 'top')
 })
 
-deadlock('a wait that was given up closes no circle', async () => {
+deadlock('a wait that has ended closes no cycle', async () => {
   const { host, scheduler } = setup()
   const a = scheduler.spawn(function* () {
     const first = yield* outcomeOf(b)
@@ -866,7 +866,7 @@ deadlock('a wait that was given up closes no circle', async () => {
   assert.equal([await a, await c], [['error', 'given up'], ['value', ['error', 'given up']]])
 })
 
-deadlock('a circle of 20 000 jobs is told, and the text stays short', async () => {
+deadlock('a cycle of 20 000 jobs is detected, and its message stays short', async () => {
   const { host, scheduler } = setup()
   const later = deferred()
   let last
@@ -890,9 +890,9 @@ deadlock('a circle of 20 000 jobs is told, and the text stays short', async () =
 
 deadlock.run()
 
-const economy = suite('while all wait')
+const economy = suite('while all jobs wait')
 
-economy('nothing is posted, no timer runs, and no job is looked at', async () => {
+economy('waiting jobs need no posts, no timers and no clock readings', async () => {
   const { host, scheduler } = setup()
   const waits = deferred()
   const made = Array.from({ length: 100 }, () => scheduler.spawn(function* () { yield waits.promise }))
@@ -909,7 +909,7 @@ economy('nothing is posted, no timer runs, and no job is looked at', async () =>
   assert.equal([host.turns, host.maxPosts, made.every(({ state }) => state === 'done')], [turns + 1, 1, true])
 })
 
-economy('while one job runs, those that wait are not resumed', async () => {
+economy('while one job runs, waiting jobs are not resumed', async () => {
   const { host, scheduler } = setup()
   let resumed = 0
   scheduler.spawn(function* () {
@@ -921,7 +921,7 @@ economy('while one job runs, those that wait are not resumed', async () => {
   assert.equal([resumed, scheduler.stats().yields, host.turns], [0, 50, 10])
 })
 
-economy('a job that is woken between rounds is posted for once, and runs in the next round', async () => {
+economy('jobs woken between rounds cause one post and run in the next round', async () => {
   const { host, scheduler, trace } = setup()
   const waits = [deferred(), deferred(), deferred()]
   for (const [n, { promise }] of waits.entries()) {
@@ -939,7 +939,7 @@ economy('a job that is woken between rounds is posted for once, and runs in the 
   assert.is(host.maxPosts, 1)
 })
 
-economy('a more eligible job that is woken between rounds preempts the one that was running', async () => {
+economy('a job of higher rank that is woken between rounds preempts the running job', async () => {
   const { host, scheduler, trace } = setup({ round: 2 })
   const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
@@ -957,7 +957,7 @@ economy('a more eligible job that is woken between rounds preempts the one that 
     5 finish running, round start=4`)
 })
 
-economy('a job that is woken while the scheduler is paused waits for resume()', async () => {
+economy('a job woken while the scheduler is paused waits for resume()', async () => {
   const { host, scheduler, trace } = setup()
   const waitable = new extend.Waitable()
   scheduler.spawn(function* () { yield waitable }, { name: 'job' })
@@ -975,9 +975,9 @@ economy('a job that is woken while the scheduler is paused waits for resume()', 
 
 economy.run()
 
-const waiting = suite('waiting')
+const waiting = suite('wake-ups')
 
-waiting('waits do not add up to more rounds per turn of the event loop', async () => {
+waiting('many waits cause no additional rounds per turn of the event loop', async () => {
   const { host, scheduler } = world({ except: [] })
   scheduler.spawn(function* () {
     for (let n = 0; n < 50; n++) yield Promise.resolve()
@@ -985,11 +985,11 @@ waiting('waits do not add up to more rounds per turn of the event loop', async (
   })
   for (let n = 0; n < 20; n++) scheduler.spawn(function* () { yield Promise.resolve() })
   await host.drain()
-  // 50 waits end a round each, and 20 ms are four more.
+  // 50 waits end one round each, and 20 ms of work take four more.
   assert.equal([host.turns, host.maxPosts], [54, 1])
 })
 
-waiting("one child's end does not wake a parent that waits for another", () => {
+waiting('a parent that waits for one child is not woken by another child', () => {
   const { host, scheduler, trace } = world({ except: [] })
   const children = [3, 1, 2].map(ms => {
     return scheduler.spawn(execute(host, ms), { name: `child ${ms}`, deadline: 10 * ms })

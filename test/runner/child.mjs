@@ -1,11 +1,11 @@
-// Runs one test file in a process of its own and reports over file descriptor 3, synchronously: the last line
-// written says where the process was when it hung or died.
+// Runs one test file in its own process and reports through file descriptor 3. The writes are synchronous, so
+// the last line shows the test in which the process hung or died.
 import { writeSync } from 'node:fs'
 import * as module from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { resolve } from './resolve.mjs'
 
-// Node 20 has only register(), which later versions give up for registerHooks().
+// Node 20 has only register(). Later versions deprecate it in favour of registerHooks().
 if (module.registerHooks) module.registerHooks({ resolve })
 else module.register('./resolve.mjs', import.meta.url)
 

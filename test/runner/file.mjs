@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 const child = fileURLToPath(new URL('./child.mjs', import.meta.url))
 const living = new Set()
 
-// A child leads a process group, so that what it started ends with it; then a terminal's Ctrl-C misses it.
+// Each child leads its own process group, so that its child processes end with it. Ctrl-C in a terminal
+// therefore does not reach the group.
 const stop = group => {
   try {
     process.kill(-group, 'SIGKILL')
@@ -16,11 +17,11 @@ process.on('exit', () => living.forEach(stop))
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 /**
- * Runs one test file. It passes only if every suite ran, no hook threw, nothing was skipped, no rejection
- * went unhandled, and the process ended by itself with exit code 0.
+ * Runs one test file. It passes only if every suite ran, no hook threw, no test was skipped, no rejection
+ * went unhandled, and the process exited by itself with code 0.
  *
  * @param {string} file absolute path
- * @param {{ timeout?: number, grace?: number }} [options] ms for the tests, and for the process to end after
+ * @param {{ timeout?: number, grace?: number }} [options] the time limits for the tests and for the exit, ms
  * @returns {Promise<{ passed: number, failed: number, skipped: number, problems: string[], output: string,
  *   ms: number }>}
  */
@@ -72,7 +73,7 @@ export function runFile(file, { timeout = 600_000, grace = 30_000 } = {}) {
 
     run.on('exit', () => {
       clearTimeout(timer)
-      // What it started may hold the pipes open.
+      // Child processes of the test can keep the pipes open.
       stop(run.pid)
       living.delete(run.pid)
     })

@@ -13,13 +13,13 @@ const counts = ({ passed, failed, skipped }) => [passed, failed, skipped]
 
 const test = suite('runner')
 
-test('counts what passed', async () => {
+test('the runner counts passed tests', async () => {
   const result = await runFixture('ok')
   assert.equal(counts(result), [3, 0, 0])
   assert.equal(result.problems, [])
 })
 
-test('counts what failed and shows why, goes on after it', async () => {
+test('the runner counts failed tests, shows the errors and continues', async () => {
   const result = await runFixture('fails')
   assert.equal(counts(result), [2, 2, 0])
   assert.match(result.output, 'one is not two')
@@ -45,31 +45,31 @@ const rejected = {
 }
 
 for (const name in rejected) {
-  test(`rejects a file: ${name}`, async () => {
+  test(`the runner rejects a file: ${name}`, async () => {
     const result = await runFixture(name)
     assert.ok(result.failed > 0)
     assert.ok(result.problems.some(problem => problem.includes(rejected[name])), result.problems.join('\n'))
   })
 }
 
-test('names every suite that forgets to run', async () => {
+test('the runner names every suite that is never run', async () => {
   const { problems, passed } = await runFixture('forgets-one-run')
   assert.is(problems.length, 2)
   assert.is(passed, 1)
 })
 
-test('counts what was skipped', async () => {
+test('the runner counts skipped tests', async () => {
   const result = await runFixture('skip')
   assert.equal(counts(result), [1, 1, 1])
 })
 
-test('stops a file that takes too long and says where it was', async () => {
+test('the runner stops a file that takes too long and names the current test', async () => {
   const { failed, problems } = await runFixture('spins', { timeout: 5000 })
   assert.is(failed, 1)
   assert.equal(problems, ['timed out after 5 s in "busy: two"'])
 })
 
-test('stops a file that leaves something open', async () => {
+test('the runner stops a file that leaves a handle open', async () => {
   const { passed, failed, problems } = await runFixture('left-open', { grace: 200 })
   assert.equal([passed, failed], [1, 1])
   assert.match(problems[0], 'did not end within 0.2 s')
@@ -80,20 +80,23 @@ const runAll = (...args) => spawnSync(process.execPath, [path('../run.mjs'), '--
 })
 const lastLine = ({ stdout }) => stdout.trimEnd().split('\n').at(-1)
 
-test('ends with the sum, alone on its line, and exit code 0', () => {
+test('the last line is the sum, and the exit code is 0', () => {
   const run = runAll('examples/server')
   assert.match(lastLine(run), /^[1-9]\d* passed, 0 failed$/)
   assert.is(run.status, 0)
 })
 
-test('does not take nothing for success', () => {
+test('a pattern without test files fails', () => {
   const run = runAll('no-such-file')
   assert.is(lastLine(run), '0 passed, 1 failed')
   assert.match(run.stdout, 'no test file is below no-such-file')
   assert.is(run.status, 1)
 })
 
-/** Runs fixtures/browser in browsers that are none: how often each is started, and what is printed of them. */
+/**
+ * Runs fixtures/browser in fake browsers. Returns the totals, the printed lines and the names of the started
+ * browsers.
+ */
 async function inFakes(fake, { wanted = () => true } = {}) {
   const { log } = console
   const lines = []
@@ -114,7 +117,7 @@ async function inFakes(fake, { wanted = () => true } = {}) {
   }
 }
 
-test('what fails once in a browser is tried again in a new one, and passes loudly; failing twice fails', async () => {
+test('a failed browser test is retried in a new browser and reported as flaky', async () => {
   const log = []
   const { total, lines } = await inFakes(name => ({
     outcome(title) {
@@ -136,18 +139,18 @@ test('what fails once in a browser is tried again in a new one, and passes loudl
   assert.match(lines[1], 'Error: try 1')
 })
 
-test('an error on the console fails the test that had it', async () => {
+test('an error on the console fails the browser test that caused it', async () => {
   let taken = 0
   const { total } = await inFakes(() => ({ outcome() {}, takeProblems: () => ++taken === 1 ? ['said'] : [] }))
   assert.equal(total, { files: 1, passed: 3, failed: 0, skipped: 0, flaky: 1 })
 })
 
-test('what a browser cannot do is skipped, and counted', async () => {
+test('tests that a browser cannot run are skipped and counted', async () => {
   const { total } = await inFakes(() => ({ outcome: title => title === 'passes' ? false : undefined }))
   assert.equal(total, { files: 1, passed: 2, failed: 0, skipped: 1, flaky: 0 })
 })
 
-test('a browser that does not start is started again, once', async () => {
+test('a browser that does not start is started again once', async () => {
   let starts = 0
   const late = () => {
     if (++starts === 1) throw new Error('not today')

@@ -1,29 +1,29 @@
-// uvu loses what a hook throws, stops at a test that throws no Error, and never hears of a suite that forgets
-// run(). This module stands in for it in test files: the same suites, with accounts kept.
+// uvu loses errors of hooks, stops at a test that throws a value other than an Error, and ignores suites
+// without run(). This module replaces uvu in test files: it has the same suites and records these problems.
 import { inspect } from 'node:util'
 
-// Deferred, uvu queues the suites and leaves running them to others.
+// In this mode uvu queues the suites, and `exec` runs them.
 globalThis.UVU_DEFER = true
 globalThis.UVU_QUEUE = [[]]
 const uvu = await import('uvu')
 
-/** What went wrong besides failing tests, as texts. */
+/** Problems other than failed tests, as texts. */
 export const problems = []
 
 const suites = []
 const queue = []
 let onStart = () => {}
 
-/** As in uvu. */
+/** A suite, as in uvu. */
 export const suite = (name = '', state = {}) => watch(uvu.suite(name, state), name)
 
-/** As in uvu. */
+/** The unnamed suite of uvu. */
 export const test = watch(uvu.test, '')
 
 /**
- * Runs the suites that were queued, one after the other.
+ * Runs the queued suites one after the other.
  *
- * @param {(title: string) => void} start hears the title of each test as it starts
+ * @param {(title: string) => void} start is called with the title of each test before it runs
  * @returns {Promise<{ passed: number, failed: number, skipped: number }>}
  */
 export async function exec(start) {
@@ -36,7 +36,7 @@ export async function exec(start) {
       total.passed += passed
       total.failed += tests - passed
     } catch {
-      // A hook after all tests threw, which is noted where it did.
+      // A hook after all tests threw. The hook has recorded the error.
     }
     if (record.only) problems.push(`${of(record)}.only() was left in: other tests did not run`)
   }

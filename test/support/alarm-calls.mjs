@@ -12,7 +12,8 @@ import {
 } from './refusals.mjs'
 import { abortListeners, hookOf, world as plainWorld } from './world.mjs'
 
-// What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
+// The kinds of parameters: the wanted value, the accepted values of VALUES, and whether numbers can be out of
+// range.
 export const INTERVAL = {
   wants: 'a finite number > 0', takes: value => Number.isFinite(value) && value > 0, range: true
 }
@@ -23,7 +24,7 @@ export const oneOf = (...choices) => ({
   wants: choices.map(choice => `'${choice}'`).join(' or '), takes: none
 })
 
-// What a task is released with; rt.mjs says what each wants.
+// The options of released jobs with their kinds.
 export const JOB_OPTIONS = {
   name: STRING,
   deadline: POSITIVE,
@@ -47,11 +48,11 @@ export const ON_OPTIONS = {
   size: COUNT
 }
 
-// --- what must be after a refusal as it was before
+// --- the state that a rejected call must leave unchanged
 
 export const generate = function* () {}
 
-/** A scheduler, and everything in which a call could leave traces. */
+/** A scheduler, and all objects in which a call could leave traces. */
 export function world() {
   const { host, scheduler } = plainWorld({ budget: 'auto' })
   const { signal } = new AbortController()
@@ -72,7 +73,7 @@ export function world() {
     frames: host.frames,
     listeners: abortListeners(signal) + getEventListeners(target, 'ping').length
   })
-  // Of an event that is listened to, or a handler that is left, something would be left.
+  // A listener or a handler that a rejected call left behind would act on these events.
   const stir = () => {
     target.dispatchEvent(new Event('ping'))
     event.fire()
@@ -87,7 +88,7 @@ export const assertKind = (name, kind, act) => {
   assertKindOn(name, kind, act, { create: world, values: OUR_VALUES })
 }
 
-/** Good values for everything, so that whatever is registered too early shows. */
+/** Valid values for all options, so that anything that is registered too early is visible. */
 export const given = ({ scheduler, signal, partner }) => ({
   scheduler, signal, name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, miss: 'abort',
   reservation: partner, uses: [partner]
@@ -96,7 +97,8 @@ export const given = ({ scheduler, signal, partner }) => ({
 export const same = options => options
 
 /**
- * Tests of every call: good arguments are taken, wrong ones are refused, and a refused call leaves nothing.
+ * Tests each call: valid arguments are accepted, invalid arguments are rejected, and a rejected call leaves
+ * no trace.
  *
  * @param {Record<string, { call(here: any, own: any): any, parameters: any, options: any }>} calls
  */
@@ -104,7 +106,7 @@ export function testCalls(calls) {
   for (const [name, { call, parameters, options }] of Object.entries(calls)) {
     const tests = suite(name)
 
-    tests(`${name}: what is right is taken`, () => {
+    tests(`${name}: valid arguments are accepted`, () => {
       call(world(), { options: same })
     })
 
@@ -133,7 +135,7 @@ export function testCalls(calls) {
       call(world(), { options: given => ({ ...given, ...undefineds }) })
     })
 
-    tests(`${name}: an option of an unknown name is refused, whatever its value`, () => {
+    tests(`${name}: an option with an unknown name is rejected, with any value`, () => {
       for (const value of [5, undefined]) {
         const here = world()
         const error = errorOf(() => call(here, { options: given => ({ ...given, dedline: value }) }))
@@ -142,7 +144,7 @@ export function testCalls(calls) {
       }
     })
 
-    tests(`${name}: what a getter of the options throws comes out, and nothing is registered`, () => {
+    tests(`${name}: the error of a getter in the options is thrown, and nothing is registered`, () => {
       for (const option of Object.keys(options)) {
         const here = world()
         assertRefusal(here, () => {
@@ -151,7 +153,7 @@ export function testCalls(calls) {
       }
     })
 
-    tests(`${name}: options need no prototype, or may be inherited`, () => {
+    tests(`${name}: options can lack a prototype, or inherit properties`, () => {
       for (const options of [
         given => Object.assign(Object.create(null), given),
         given => Object.create(given)
@@ -163,7 +165,7 @@ export function testCalls(calls) {
 
   const work = suite('work and signals')
 
-  work('an async generator is no work', () => {
+  work('an async generator function is rejected as work', () => {
     async function* stream() {}
     for (const [name, { call, parameters }] of Object.entries(calls)) {
       const parameter = 'work' in parameters ? 'work' : 'task' in parameters ? 'task' : undefined
@@ -180,7 +182,7 @@ export function testCalls(calls) {
     }
   })
 
-  work('a generator that has begun is no work: it could run once only', () => {
+  work('a generator that has started is rejected as work, because it could run only once', () => {
     for (const { call, parameters } of Object.values(calls)) {
       const parameter = 'work' in parameters ? 'work' : 'task' in parameters ? 'task' : undefined
       if (parameter === undefined) continue
@@ -191,7 +193,7 @@ export function testCalls(calls) {
     }
   })
 
-  work('a task that has become invalid is refused', () => {
+  work('a task that has become invalid is rejected', () => {
     for (const { call, parameters } of Object.values(calls)) {
       const parameter = 'work' in parameters ? 'work' : 'task' in parameters ? 'task' : undefined
       if (parameter === undefined) continue
@@ -207,7 +209,7 @@ export function testCalls(calls) {
     }
   })
 
-  work('what only looks like an AbortSignal is refused', () => {
+  work('an object that only resembles an AbortSignal is rejected', () => {
     const addEventListener = () => {}
     const removeEventListener = () => {}
     for (const [name, { call, options }] of Object.entries(calls)) {

@@ -1,4 +1,6 @@
-/** Modules of the project as one script: a new instance of all of them, in this realm or in another one. */
+/**
+ * Bundles modules of the project into one script, which creates new instances of the modules in any realm.
+ */
 import { readFileSync } from 'node:fs'
 import { runInThisContext } from 'node:vm'
 
@@ -9,14 +11,19 @@ const EXPORT_LIST = /^export \{([^}]*)\}$/gm
 const DECLARED = /^(?:export )?(?:async )?(?:const|let|class|function\*?) ?([\w$]+)/gm
 
 /**
- * The text of a script whose value is an object with the wanted names.
+ * Returns the text of a script whose value is an object with the wanted names.
  *
  * @param {string[]} entries paths from the root of the project
- * @param {string[]} names of top-level declarations, exported or not; a file that is read later wins
+ * @param {string[]} names the names of top-level declarations, exported or not; of two files, the later one
+ *   wins
  * @returns {string}
  */
 export function bundled(entries, names) {
-  /** The number of each module, in the order in which the modules are evaluated. @type {Map<string, number>} */
+  /**
+   * The number of each module, in the order in which the modules are evaluated.
+   *
+   * @type {Map<string, number>}
+   */
   const numbers = new Map()
   const parts = []
   const owners = new Map()
@@ -46,12 +53,12 @@ export function bundled(entries, names) {
 
 const split = list => list.split(',').map(name => name.trim().split(' as ').at(-1)).filter(Boolean)
 const rename = list => list.replaceAll(' as ', ': ')
-/** A variable may change after its module has been evaluated. */
+/** Returns a getter, because a variable can change after its module has been evaluated. */
 const accessor = name => `get ${name}() { return ${name} }`
 
 /**
- * Another instance of the project's modules, in this realm.
+ * Creates another instance of the project's modules in this realm.
  *
- * @param {string[]} entries @param {string[]} names as of `bundled` @returns {any} the named values
+ * @param {string[]} entries @param {string[]} names see `bundled` @returns {any} the named values
  */
 export const instance = (entries, names) => runInThisContext(bundled(entries, names), { filename: 'rt.mjs' })

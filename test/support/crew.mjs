@@ -3,11 +3,13 @@ import { Workers } from '../../addons/workers.mjs'
 import { endpoints } from '../fixtures/channels/fakes.mjs'
 
 /**
- * Workers in this thread, all on the clock of one host, which messages take time on.
+ * Workers in this thread, all on the clock of one host. Each message takes time.
  *
  * @param {any} world @param {Record<string, any>} works
- * @param {any} [options] of Workers; `delay`: ms that a message takes; `heard`: called with every message, before it arrives
- * @returns {{ workers: Workers, sites: { scheduler: Scheduler, kill(isToldAtOnce?: boolean): void, log: any[] }[] }}
+ * @param {any} [options] the options of Workers, and: `delay`: the duration of a message, ms; `heard`: called
+ *   with every message before it arrives
+ * @returns {{ workers: Workers, sites: { scheduler: Scheduler, kill(isToldAtOnce?: boolean): void, log: any[]
+ *   }[] }}
  */
 export function crewOf({ host }, works, { delay = 1, heard = () => {}, ...options } = {}) {
   const sites = []

@@ -1,4 +1,6 @@
-/** Sessions over the WebSockets of `ws`, through a TCP proxy that cuts connections after a number of bytes. */
+/**
+ * Sessions over the WebSockets of `ws`, through a TCP proxy that cuts connections after a number of bytes.
+ */
 import * as assert from 'uvu/assert'
 import net from 'node:net'
 import { accept, connect } from '../../addons/connect.mjs'
@@ -16,9 +18,9 @@ const PATIENCE = 30_000
  * Starts a server that echoes messages over sessions.
  *
  * @param {any} ws the constructor of the npm package
- * @returns {Promise<{ run(bytes: number): Promise<number>, close(): void }>} `run` exchanges messages while the proxy cuts the
- *   first two connections after so many bytes, and checks that each message arrived once and in order. It resolves to the
- *   number of connections
+ * @returns {Promise<{ run(bytes: number): Promise<number>, close(): void }>} `run` exchanges messages while
+ *   the proxy cuts the first two connections after `bytes` bytes, and checks that each message arrives once
+ *   and in order. It resolves to the number of connections
  */
 export async function openCuttingProxy(ws) {
   /** Numbers that the server received, by the number of the case. @type {Map<number, any[]>} */
@@ -78,7 +80,7 @@ export async function openCuttingProxy(ws) {
   }
 }
 
-/** Forwards bytes both ways, and cuts the connection after some. */
+/** Forwards bytes in both directions, and cuts the connection after `limit` bytes. */
 function pipe(client, port, limit) {
   let seen = 0
   const upstream = net.connect(port)

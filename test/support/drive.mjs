@@ -1,24 +1,24 @@
 /**
- * The least that a preemptible function needs of whoever drives it: a call stack, a budget, and someone who
- * waits for promises. No scheduler is involved, so that what goes wrong here is wrong with the function.
+ * A minimal driver of preemptible functions: a call stack, a budget, and a wait for promises. It uses no
+ * scheduler, so that a failure in these tests is a failure of the function.
  */
 import { preemptify as ourPreemptify } from '../../addons/preemptify.mjs'
 import * as rt from '../../rt.mjs'
 
 /**
  * @typedef {object} DriveOptions
- * @property {number} [limit] what `budget.left` is set to before each resume
- * @property {(spent: number) => void} [onPoint] called at each preemption point that yields, with what of the
- *   budget was spent since the one before; the last call is at the end
- * @property {{ left: number }} [budget] that of another instance of rt.mjs
+ * @property {number} [limit] the value of `budget.left` before each resume
+ * @property {(spent: number) => void} [onPoint] called at each preemption point that yields, with the part of
+ *   the budget spent since the previous point, and once more at the end
+ * @property {{ left: number }} [budget] the budget of another instance of rt.mjs
  */
 
 /**
- * Runs a generator to its end. What it yields decides: `undefined` is a preemption point, a generator is a
- * call.
+ * Runs a generator to completion. A yielded `undefined` is a preemption point, a yielded generator is a call.
+ *
  * @param {Generator} generator
  * @param {DriveOptions} [options]
- * @returns {any} what the generator returns; what it throws is thrown
+ * @returns {any} the result of the generator; its error is thrown
  */
 export function drive(generator, options) {
   const { done, value } = run(generator, options).next()
@@ -27,7 +27,7 @@ export function drive(generator, options) {
 }
 
 /**
- * The same for generators that yield promises as well.
+ * Runs a generator that also yields promises.
  * @param {Generator} generator
  * @param {DriveOptions} [options]
  * @returns {Promise<any>}
@@ -44,7 +44,7 @@ export async function driveAsync(generator, options) {
   return step.value
 }
 
-/** Yields the promises that the generator waits for. */
+/** Runs a generator, and yields the promises for which it waits. */
 function* run(generator, { limit = 2 ** 30, onPoint = () => {}, budget = rt.budget } = {}) {
   const callers = []
   let callee = generator
@@ -85,7 +85,7 @@ function* run(generator, { limit = 2 ** 30, onPoint = () => {}, budget = rt.budg
       callers.push(callee)
       callee = value
     } else if (typeof value?.then === 'function') {
-      // Others may have run meanwhile, on a budget of their own.
+      // Other code may have used the budget in the meantime.
       const { left } = budget
       try {
         answer = yield value
@@ -101,10 +101,10 @@ function* run(generator, { limit = 2 ** 30, onPoint = () => {}, budget = rt.budg
 }
 
 /**
- * A function of the corpus and those that it calls, all made preemptible and linked with each other.
+ * Makes a function of the corpus and its callees preemptible, and links them with each other.
  * @param {import('../corpus/index.mjs').Entry} entry
- * @param {object} [options] of preemptify
- * @param {typeof ourPreemptify} [preemptify] that of another instance of rt.mjs
+ * @param {object} [options] the options of preemptify
+ * @param {typeof ourPreemptify} [preemptify] the function of another instance of rt.mjs
  * @returns {(...args: any[]) => Generator}
  */
 export function preemptible({ fn, calls = {}, scope }, options, preemptify = ourPreemptify) {

@@ -132,6 +132,8 @@ function instrumented({ text, tree }, index) {
     while (!around.facts) around = around.parent
     return around
   }
+  /** A default value is evaluated before its function reports that it begins. */
+  const isInHead = ({ start }, { scope: { facts: { node } } }) => node.body?.type !== undefined && start < node.body.start
   const isReference = node => node.type === 'Identifier' && node.isWritten === false
   const functionText = node => {
     const { body, facts } = node
@@ -169,7 +171,7 @@ function instrumented({ text, tree }, index) {
           if (parent.type === 'ImportNamespaceSpecifier') return `$.units['${parent.parent.source.value}']`
           return `$.units['${parent.parent.source.value}'].${parent.imported.name}`
         }
-        return isTracked(variable) ? `$.read(${place(variable)}, ${name})` : name
+        return isTracked(variable) && !isInHead(node, variable) ? `$.read(${place(variable)}, ${name})` : name
       }
       case 'VariableDeclarator':
         if (node.id.type !== 'Identifier' || !node.init || !isTracked(node.id.variable)) return plain(node)

@@ -3,7 +3,7 @@ import { extend } from '../../rt.mjs'
 
 const { Waitable, WaitQueue, check, here, protocol } = extend
 
-/** Entering a reader-writer lock. */
+/** The wait of a job that enters a reader-writer lock. */
 class Entering extends Waitable {
   /** @param {RwLock} lock @param {boolean} isWriter @param {{ signal?: AbortSignal }} [options] */
   constructor(lock, isWriter, options = {}) {
@@ -12,7 +12,7 @@ class Entering extends Waitable {
     this.isWriter = isWriter
   }
 
-  // A cancelled job has to leave the lock that it got.
+  // A job that is cancelled after it got the lock has to leave the lock.
   get handsOver() { return true }
 
   /** @param {import('../../rt.mjs').Job | null} job */
@@ -22,12 +22,12 @@ class Entering extends Waitable {
 
   enter() {
     this.lock.waiters.push(this)
-    this.lock.admitWaiters() // it can be more eligible than the waiting writer
+    this.lock.admitWaiters() // the new waiter can be more eligible than the waiting writer
   }
 
   leave() {
     super.leave()
-    this.lock.admitWaiters() // a writer that leaves makes way for readers
+    this.lock.admitWaiters() // the readers after this writer may enter now
   }
 }
 
@@ -46,7 +46,7 @@ export class RwLock {
   write(options) {
     return new Entering(this, true, options)
   }
-  /** The running job leaves. */
+  /** Lets the running job leave the lock. */
   leave() {
     this.#remove(/** @type {any} */ (here().current))
   }
@@ -78,8 +78,7 @@ export class RwLock {
 }
 
 /**
- * A server whose jobs use tokens: one for each ms. They come at a constant rate, up to the size of the
- * bucket.
+ * A server whose jobs use one token per ms. Tokens arrive at a constant rate, up to the size of the bucket.
  */
 export class TokenBucket {
   /**

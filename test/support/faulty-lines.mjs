@@ -1,4 +1,7 @@
-/** Lines between two ends that lose, double, delay and cut messages, on a virtual clock, and sessions whose ends restart. */
+/**
+ * Lines between two ends that lose, double, delay and cut messages, on a virtual clock, and sessions whose
+ * ends restart.
+ */
 import * as assert from 'uvu/assert'
 import { accept, connect } from '../../addons/connect.mjs'
 import { sleep } from '../../alarms.mjs'
@@ -16,12 +19,12 @@ export function cut({ a, b }, ends = [a, b], ...reason) {
   }
 }
 
-/** Ends without an event. */
+/** Ends a line without an event. */
 export function hang(line) {
   cut(line, [])
 }
 
-/** Calls `send(post, message)` in place of the method by which an end sends. */
+/** Replaces the method by which an end sends with `send(post, message)`. */
 export function onSend(end, send) {
   const way = ['send', 'postMessage', 'emit'].find(way => end[way])
   const post = end[way]
@@ -41,22 +44,24 @@ export function slow(end, rate, host) {
   })
 }
 
-/** Listeners that are left at both ends of all lines. */
+/** The number of listeners at both ends of all lines. */
 export const listenersOf = lines => lines.reduce((sum, { a, b }) => sum + a.listeners.of('message').length + b.listeners.of('message').length, 0)
 
 const SHAPES = ['WebSocket', 'ws', 'RTCDataChannel', 'postMessage, on', 'send, on, JSON', 'emit, on, socket.io']
-/** Until then there are faults and restarts, ms. */
+/** The time until which faults and restarts occur, ms. */
 const FAULTY_UNTIL = 20_000
 
 /**
- * Numbered messages both ways between a side that dials and a side that accepts. Lines are cut, hang, double and lose
- * messages, and both sides restart without a word. A side whose channel fails connects again.
+ * Exchanges numbered messages between an end that dials and an end that accepts. Lines are cut, hang, double
+ * and lose messages, and both ends restart without notice. An end whose channel fails connects again.
  *
- * Each session receives the messages of one session of the peer, without a gap, a duplicate or a change of order. A message
- * that was confirmed has been received. Once there are no faults, all messages are exchanged, and nothing is left.
+ * Each session must receive the messages of one session of the peer without a gap, a duplicate or a change of
+ * order. A message that was confirmed must have been received. After the last fault, all messages must be
+ * exchanged, and no listener or timer may remain.
  *
  * @param {import('./seeded.mjs').Random} random
- * @returns {{ lines: number, cuts: number, lost: number, doubled: number, restarts: number, sessions: number, received: number }}
+ * @returns {{ lines: number, cuts: number, lost: number, doubled: number, restarts: number, sessions: number,
+ *   received: number }}
  */
 export function runWithRestarts(random) {
   const { random: realRandom } = Math
@@ -180,7 +185,9 @@ class Restarts {
     this.watch(side, session)
   }
 
-  /** Ends a session of a side when both of its jobs have ended; the side that dials then begins the next one. */
+  /**
+   * Ends a session of a side when both of its jobs have ended; the side that dials then begins the next one.
+   */
   watch(side, session) {
     const { scheduler, living } = this
     const again = () => this.dial()

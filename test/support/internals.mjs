@@ -1,7 +1,6 @@
 /**
- * The invariants of rt.mjs's header, 1 to 6, looked up in the objects of a scheduler: its Core, its queues,
- * the groups of
- * reservations, the timeline and the ceiling stack.
+ * Checks the invariants 1 to 6 of rt.mjs's header in the objects of a scheduler: its Core, its queues, the
+ * groups of reservations, the timeline and the ceiling stack.
  */
 import { extend } from '../../rt.mjs'
 
@@ -9,14 +8,14 @@ const [PENDING, READY, WAITING, DONE] = [0, 1, 2, 3]
 const WAITED = 2
 const BANDS = { ordinary: 0, background: -1 }
 
-/** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} its Core */
+/** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} the Core of the scheduler */
 export function coreOf(scheduler) {
   const entry = /** @type {any} */ (extend.at(scheduler, Infinity, () => {}, { ref: false }))
   entry.cancel()
   return entry.core
 }
 
-/** Whether a process would stay alive for what its scheduler still has to do. @param {any} core */
+/** Whether the pending work of a scheduler keeps a process alive. @param {any} core */
 export const isAwaited = ({ timeline, loop, running, ready }) => timeline.refs > 0 || loop.isPosted ||
   running !== null || ready.size > 0
 
@@ -39,17 +38,17 @@ const precedes = (a, b) => compare(a.rank, b.rank) < 0 || compare(a.rank, b.rank
 const shown = ({ band, deadline, priority, key, tie }) =>
   `band ${band}, deadline ${deadline}, priority ${priority}, keys ${key} ${tie}`
 
-/** A node of any queue, for messages. @param {any} node @returns {string} */
+/** A node of any queue, as text. @param {any} node @returns {string} */
 const named = node => node === null ? 'nothing' : node.members ? `[${node.members.map(named)}]`
   : node.hooks ? `the group ${node.hooks.name ?? ''} of ${named(node.first)}`
     : node.action ? `an entry at ${node.key}` : node.notify ? `a waiter of ${node.job?.name}` : node.name
 
 /**
- * Walks a queue: links, slots, keys, size and order.
+ * Checks a queue: its links, slots, keys, size and order.
  *
  * @param {any} queue @param {string} title @param {(text: string) => void} note
  * @param {(text: string) => void} misplaced notes a wrong order
- * @returns {Set<any>} its nodes
+ * @returns {Set<any>} the nodes of the queue
  */
 function checkQueue(queue, title, note, misplaced) {
   const { first, heads, keys, last, size } = queue
@@ -86,17 +85,14 @@ function checkQueue(queue, title, note, misplaced) {
 }
 
 /**
- * Notes violations. To be called when the scheduler is in no operation: from the code of jobs, and between
- * the macrotasks of
- * its host.
+ * Notes violations. Call it while no operation of the scheduler runs: from the code of jobs, and between the
+ * macrotasks of its host.
  *
- * @param {any} core @param {Iterable<any>} jobs those that are known, ended or not, of this scheduler or
- *   others
+ * @param {any} core
+ * @param {Iterable<any>} jobs the known jobs, ended or not, of this scheduler and of others
  * @param {{ isOrdered?: boolean, queues?: any[], isOff?: (name: string) => boolean }} options `isOrdered`:
- *   whether the policy
- *   has never thrown; `queues`: further wait queues, in which jobs wait by the branches of choices; `isOff`:
- * whether a
- *   reservation is switched off, so that nothing replenishes it
+ *   whether the policy has never thrown; `queues`: further wait queues, in which jobs wait by the branches of
+ *   choices; `isOff`: whether a reservation has a capacity of 0, so that it has no replenishment
  * @param {(text: string) => void} note
  */
 export function checkInvariants(core, jobs, { isOrdered = true, queues = [], isOff = () => false }, note) {
@@ -146,7 +142,11 @@ export function checkInvariants(core, jobs, { isOrdered = true, queues = [], isO
   checkSections(core, own, note)
 }
 
-/** 4: the ceiling stack. @param {any} core @param {any[]} jobs @param {(text: string) => void} note */
+/**
+ * Invariant 4: the ceiling stack.
+ *
+ * @param {any} core @param {any[]} jobs @param {(text: string) => void} note
+ */
 function checkSections(core, jobs, note) {
   let ceiling = -Infinity
   for (const section of core.sections) {
@@ -166,7 +166,7 @@ function checkSections(core, jobs, note) {
 }
 
 /**
- * The waitable knows the job that waits for it.
+ * Checks that the waitable knows the job that waits for it.
  *
  * @param {any} job @param {any} wait @param {(text: string) => void} note
  */
@@ -181,7 +181,7 @@ function checkWait(job, wait, note) {
 }
 
 /**
- * A job with a deadline is on the timeline until it has missed.
+ * Checks that a job with a deadline is on the timeline until it has missed.
  *
  * @param {any} job @param {Set<any>} entries @param {any} note
  */
@@ -195,7 +195,11 @@ function checkMiss(job, entries, note) {
   }
 }
 
-/** The timeline: order, references and what is due. @param {any} core @param {(text: string) => void} note */
+/**
+ * Checks the timeline: its order, references and due entries.
+ *
+ * @param {any} core @param {(text: string) => void} note
+ */
 function checkTimeline(core, note) {
   const { timeline, loop } = core
   const entries = checkQueue(timeline, 'the timeline', note, note)
@@ -204,7 +208,7 @@ function checkTimeline(core, note) {
     if (entry.ref) refs++
     if (entry.core !== core) note('an entry is on the timeline of another scheduler')
     if (entry.key < entry.time) note(`an entry for ${entry.time} fires at ${entry.key}`) // 8
-    // Due entries are not overlooked, except those that were put off to the next round.
+    // No due entry may be overlooked, unless it was postponed to the next round.
     if (entry.key < timeline.due && !loop.isPosted && !timeline.isLate) {
       note(`an entry at ${entry.key} is due before ${timeline.due}`)
     }
@@ -214,7 +218,7 @@ function checkTimeline(core, note) {
 }
 
 /**
- * The groups of the reservations of known jobs.
+ * Checks the groups of the reservations of known jobs.
  *
  * @param {any[]} jobs @param {Set<any>} ready @param {Set<any>} entries @param {(name: string) => boolean}
  *   isOff
@@ -259,7 +263,7 @@ function rankOfReservation(group, job) {
   return group.isBackground ? { ...ownRank(job), band: BANDS.background } : group.shared
 }
 
-/** The rank of a job's own keys, computed from them. @param {any} job */
+/** The rank of a job's own keys, computed here. @param {any} job */
 function ownRank(job) {
   const { core, release, deadline, priority, extras, rank } = job
   const { keys, comparison } = extras.own ?? rank
@@ -277,15 +281,15 @@ export function presentRank(node) {
 }
 
 /**
- * A job has the best of its own rank, or its reservation's, and the ranks of the first waiters of the queues
- * that it owns.
+ * Checks the rank of a job. The rank is the best among its base rank and the ranks of the first waiters of its
+ * queues. The base rank is the rank of its reservation, if it has one, or its own rank.
  *
  * @param {any} job @param {(text: string) => void} note
  */
 function checkRank(job, note) {
   const { extras: { group, owned, wait, sections }, status } = job
-  if (status === PENDING) return // its rank is computed at its release
-  // A group updates only the jobs whose rank can matter while they are outside of it.
+  if (status === PENDING) return // a pending job gets its rank at the release
+  // A group updates only jobs whose rank can matter while they are outside the group.
   if (group !== null && status !== READY && !wait?.isRanked) return
   let right = group === null ? ownRank(job) : rankOfReservation(group, job)
   for (const { first } of owned) {
@@ -293,7 +297,7 @@ function checkRank(job, note) {
     if (isOfJob && compare(first.rank, right) < 0) right = first.rank
   }
   const present = presentRank(job)
-  if (sections > 0 && group !== null && right.band < present.band) return // it finishes its section
+  if (sections > 0 && group !== null && right.band < present.band) return // the job finishes its section
   if (compare(present, right) !== 0) {
     note(`${named(job)}, ${job.state}, ranks by ${shown(present)}, not ${shown(right)}`)
   }
@@ -302,7 +306,7 @@ function checkRank(job, note) {
 const hasJob = node => node.extras !== undefined || node.job !== null
 
 /**
- * The wait queues in which known jobs wait, and those that they own.
+ * Checks the wait queues in which known jobs wait, and the queues that they own.
  *
  * @param {any[]} jobs @param {any[]} others further queues @param {(text: string) => void} note
  * @param {(text: string) => void} misplaced

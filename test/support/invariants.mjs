@@ -1,7 +1,7 @@
 /**
- * Watches a scheduler from outside, through its records and its public properties only, and notes whatever
- * its invariants forbid. Violations are collected, not thrown: what a job throws would be taken for its own
- * failure.
+ * Watches a scheduler from outside, by its records and public properties only, and notes violations of its
+ * invariants. Violations are collected instead of thrown, because an error thrown in a job would count as a
+ * failure of that job.
  */
 import { format, nameOf } from './trace.mjs'
 
@@ -11,7 +11,7 @@ const EPSILON = 1e-9
 const ENDED = ['done', 'failed', 'cancelled']
 const ENDINGS = ['finish', 'fail', 'cancel']
 
-/** What a record says of its job: the states it may come from and the state it goes to. */
+/** The possible states of a job before each type of record, and the state after it. */
 const STEPS = {
   release: { from: ['new', 'pending'], to: 'ready' },
   start: { from: ['ready'], to: 'running' },
@@ -26,12 +26,13 @@ const STEPS = {
 }
 
 /**
- * On a clock that is coarse, or that takes time to read, only what does not depend on exact times is checked.
+ * Watches a scheduler. On a clock that is coarse or takes time to read, only properties without exact times
+ * count.
  *
  * @param {import('../../rt.mjs').Scheduler} scheduler
  * @param {ReturnType<import('./virtual-host.mjs').virtualHost>} host
- * @param {{ compare(a: any, b: any): number }} policy the scheduler's
- * @param {{ blind?: boolean }} [options] blind: only counts, to tell whether being watched changes a schedule
+ * @param {{ compare(a: any, b: any): number }} policy the policy of the scheduler
+ * @param {{ blind?: boolean }} [options] `blind`: only counts, to test whether watching changes a schedule
  */
 export function watch(scheduler, host, policy, { blind = false } = {}) {
   const exact = host.resolution === 0 && host.read === 0
@@ -46,11 +47,11 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
   const released = new Set()
   const started = new Set()
   let alert = false
-  /** Jobs that were woken, by no change of keys, while the running job ran. */
+  /** Jobs that were woken, other than by a change of keys, while the running job ran. */
   const woken = new Set()
   /** @type {any} */
   let running = null
-  // In ms of execution, since time that the event loop takes is no job's.
+  // In ms of execution, because the time of the event loop belongs to no job.
   let runningSince = 0
   let keysSince = 0
   /** @type {Map<any, number>} */
@@ -68,7 +69,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
   /** @param {string} state */
   const inState = state => [...states].filter(([, value]) => value === state).map(([job]) => job)
 
-  /** The best of a job's own standing and that of whoever waits for it, transitively. @param {any} job */
+  /** The best rank of a job and of all jobs that wait for it, transitively. @param {any} job */
   function standing(job, seen = new Set()) {
     seen.add(job)
     let best = job
@@ -92,7 +93,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
     }
   }
 
-  // Time that passed without a job executing is idle time: nothing may have been ready then.
+  // Time without an executing job is idle time. No job may have been ready then.
   /** @param {number} time */
   function noIdling(time) {
     const idle = time - latest - (executed - executedThen)
@@ -104,7 +105,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
     executedThen = executed
   }
 
-  // The last budget of a round may outlast it.
+  // The last budget of a round may exceed the round.
   /** @param {number} ms */
   function endRound(ms) {
     if (exact && ms > scheduler.round + scheduler.stats().longestBudget) note(`a round took ${ms} ms`)
@@ -164,7 +165,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
       return runningSince
     },
 
-    /** When any job's standing changed last. */
+    /** The time at which the rank of any job last changed. */
     get keysSince() {
       return keysSince
     },
@@ -175,14 +176,14 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
       woken.clear()
     },
 
-    /** Whether the running job itself changed who is ready, or how eligible, since the last call. */
+    /** Whether the running job changed the ready jobs or their ranks since the last call. */
     takeAlert() {
       const was = alert
       alert = false
       return was
     },
 
-    /** Jobs that the running job is to hand over to at its next point, if they are its equals. */
+    /** Jobs of equal rank to which the running job must switch at its next point. */
     get woken() {
       return [...woken]
     },
@@ -190,7 +191,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
     /** @param {any} job */
     readySince: job => readySince.get(job) ?? 0,
 
-    /** @param {number} ms that the running job executes */
+    /** @param {number} ms execution time of the running job */
     executes(ms) {
       host.advance(ms)
       executed += ms
@@ -210,13 +211,13 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
     compare,
     inState,
 
-    /** Whether waiting for `target` would close a circle. @param {any} job @param {any} target */
+    /** Whether a wait for `target` would close a cycle. @param {any} job @param {any} target */
     closes(job, target) {
       for (let next = target; next; next = waitsFor.get(next)) if (next === job) return true
       return false
     },
 
-    /** Called at the end, with all jobs ever spawned. @param {any[]} jobs */
+    /** Checks all jobs ever spawned, at the end. @param {any[]} jobs */
     end(jobs) {
       noIdling(host.time)
       for (const job of jobs) {
@@ -233,7 +234,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
       const missed = jobs.filter(job => job.missed).length
       const recorded = records.filter(({ type }) => type === 'miss').length
       if (count !== jobs.length) note(`stats().jobs is ${count} after ${jobs.length} jobs`)
-      // Where a reading takes time, callbacks do.
+      // If a reading of the clock takes time, so do callbacks.
       if (charged - busy > EPSILON || exact && busy - charged > EPSILON) note(`jobs were charged ${charged} ms, stats().busy is ${busy}`)
       if (exact && Math.abs(busy - executed) > EPSILON) note(`stats().busy is ${busy} after ${executed} ms`)
       if (misses !== missed || misses !== recorded) {
@@ -244,7 +245,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
       if (host.maxPosts > (host.mostPosts ?? 1)) note(`${host.maxPosts} posts were outstanding at once`)
     },
 
-    /** Throws the violations, with the trace. */
+    /** Throws an error with the violations and the trace, if there are violations. */
     assert() {
       if (!violations.length) return
       throw new Error(`${violations.slice(0, 5).join('\n')}\n\n${format(records)}`)

@@ -1,4 +1,6 @@
-/** Jobs of `Workers` while real threads are terminated at random: each job settles once, with the right outcome. */
+/**
+ * Jobs of `Workers` while real threads are terminated at random times: each job must settle once, correctly.
+ */
 import * as assert from 'uvu/assert'
 import { Worker } from 'node:worker_threads'
 import { Scheduler } from '../../rt.mjs'
@@ -11,8 +13,8 @@ const thread = new URL('../fixtures/workers/thread.mjs', import.meta.url)
 /**
  * The kinds of jobs: the work, its arguments, and a check of its result.
  *
- * @type {Record<string, (random: import('./seeded.mjs').Random) => { name: string, args: any[], verify(result: any): void,
- *   mustFail?: boolean, isUnique?: boolean }>}
+ * @type {Record<string, (random: import('./seeded.mjs').Random) => { name: string, args: any[],
+ *   verify(result: any): void, mustFail?: boolean, isUnique?: boolean }>}
  */
 const KINDS = {
   sum(random) {
@@ -46,7 +48,7 @@ const KINDS = {
     const { port1, port2 } = new MessageChannel()
     const line = connect(port1, 'progress')
     let last = 0
-    // A prefix of 1, 2, 3, ... arrives, also from a thread that is terminated.
+    // A prefix of 1, 2, 3, ... arrives, even from a thread that is terminated.
     const heard = (async () => {
       try {
         for await (const step of line) assert.is(step, ++last)
@@ -70,7 +72,8 @@ const KINDS = {
  * Runs jobs of one seed, and terminates threads at random numbers of settled jobs.
  *
  * @param {import('./seeded.mjs').Random} random
- * @returns {Promise<{ jobs: number, done: number, failed: number, lost: number, cancelled: number, kills: number }>}
+ * @returns {Promise<{ jobs: number, done: number, failed: number, lost: number, cancelled: number, kills:
+ *   number }>}
  */
 export async function runKilled(random) {
   const total = { jobs: 0, done: 0, failed: 0, lost: 0, cancelled: 0, kills: 0 }
@@ -115,7 +118,7 @@ export async function runKilled(random) {
       if (outcome?.name === 'AbortError') return void total.cancelled++
       assert.instance(outcome, ChannelError, `${kind}: ${outcome}`)
       assert.ok(total.kills > 0, `${kind} was lost, and no thread was terminated: ${outcome.message}`)
-      // Each kill costs a job one start. A transferred port goes with its thread.
+      // Each kill costs a job one start. A transferred port is lost with its thread.
       assert.ok(isUnique || total.kills > restart, `${kind} was lost after ${total.kills} kills and ${restart} restarts`)
       total.lost++
     }
@@ -127,7 +130,7 @@ export async function runKilled(random) {
   await Promise.all(outcomes)
   assert.is(workers.unfinished, 0)
   assert.is(total.done + total.failed + total.lost + total.cancelled, total.jobs)
-  // The pool works on; a termination that is on its way can take the next job, too.
+  // The pool must continue. A pending termination can also end the next job.
   let sum
   for (let attempt = 0; sum === undefined; attempt++) {
     sum = await workers.spawn('add', { scheduler, restart: 0 }, 2, 3).catch(error => {

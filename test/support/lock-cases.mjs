@@ -34,8 +34,8 @@ function casesOf(title) {
 /**
  * Runs all cases.
  *
- * @param {{ Mutex: any, Semaphore: any }} classes under test
- * @param {string} [prefix] begins the name of each case
+ * @param {{ Mutex: any, Semaphore: any }} classes the classes under test
+ * @param {string} [prefix] a prefix for the name of each case
  */
 export function runLockCases(classes, prefix = '') {
   ({ Mutex, Semaphore } = classes)
@@ -46,14 +46,17 @@ export function runLockCases(classes, prefix = '') {
   }
 }
 
-/** The first of several things to wait for. */
+/** Waits for the first of several waitables. */
 const either = (...ways) => choice(ways.map(wait => ({ wait })))
 
 // ---------------------------------------------------------------------------------------------- inheritance
 
 const inheritance = casesOf('mutexes: priority inheritance')
 
-/** The bus of the Mars Pathfinder: a short user of low priority, one of high, a long job between. */
+/**
+ * The bus of the Mars Pathfinder: a short user of low priority, a user of high priority, and a long job
+ * between.
+ */
 function pathfinder(bus) {
   const { host, scheduler, trace } = world()
   scheduler.spawn(function* () {
@@ -69,7 +72,7 @@ function pathfinder(bus) {
   return trace
 }
 
-inheritance('priority inversion without it: the middle job keeps the high one waiting, which misses', () => {
+inheritance('without inheritance, a middle job delays the high one, which misses its deadline', () => {
   assertTrace(pathfinder(new Semaphore(1, { name: 'bus' })), `
     0 release weather, start weather
     1 release manager, preempt weather by=manager, start manager
@@ -80,7 +83,7 @@ inheritance('priority inversion without it: the middle job keeps the high one wa
     11 finish weather`)
 })
 
-inheritance('no priority inversion with it: the holder runs on the standing of its waiter', () => {
+inheritance('with inheritance, the holder runs by the rank of its waiter', () => {
   assertTrace(pathfinder(new Mutex({ name: 'bus' })), `
     0 release weather, start weather
     1 release manager, preempt weather by=manager, start manager
@@ -114,7 +117,7 @@ function chain({ host, scheduler }, more = () => {}) {
   host.run()
 }
 
-inheritance('is transitive', () => {
+inheritance('inheritance is transitive', () => {
   const run = world()
   chain(run)
   assertTrace(run.trace, `
@@ -131,7 +134,7 @@ inheritance('is transitive', () => {
     13 finish c`)
 })
 
-inheritance('is undone along the chain when the waiter at its end is cancelled', () => {
+inheritance('inheritance ends along the chain when the waiter at its end is cancelled', () => {
   const run = world()
   chain(run, ({ a }) => {
     run.scheduler.spawn(() => { a.cancel('no more') }, { name: 'canceller', priority: 5, release: 5 })
@@ -150,7 +153,7 @@ inheritance('is undone along the chain when the waiter at its end is cancelled',
     12 finish c`)
 })
 
-inheritance('follows a waiter whose priority is changed, up and down, along the chain', () => {
+inheritance('inheritance follows a change of the waiter\'s priority along the chain', () => {
   const run = world()
   const { host, scheduler } = run
   chain(run, ({ a }) => {
@@ -168,7 +171,7 @@ inheritance('follows a waiter whose priority is changed, up and down, along the 
   assert.is(host.time, 13)
 })
 
-inheritance('follows a waiter whose deadline is changed; under edf the holder runs by it', () => {
+inheritance('under edf, inheritance follows a change of the waiter\'s deadline', () => {
   const { host, scheduler, trace } = world({ policy: edf })
   const mutex = new Mutex({ name: 'mutex' })
   scheduler.spawn(() => mutex.use(() => work(host, 4)), { name: 'holder', deadline: 100 })
@@ -187,7 +190,7 @@ inheritance('follows a waiter whose deadline is changed; under edf the holder ru
     8 finish rival`)
 })
 
-inheritance('under edf the owner runs by the deadline of its waiter; its own misses stay its own', () => {
+inheritance('under edf, an owner inherits the deadline of its waiter, but not its misses', () => {
   const { host, scheduler, trace } = world({ policy: edf })
   const mutex = new Mutex({ name: 'm' })
   const owner = scheduler.spawn(() => mutex.use(() => work(host, 4)), { name: 'owner', deadline: 50 })
@@ -204,7 +207,7 @@ inheritance('under edf the owner runs by the deadline of its waiter; its own mis
     8 finish between`)
 })
 
-inheritance('a lock taken outside jobs inherits nothing; those who wait outside lend nothing', async () => {
+inheritance('a lock held outside jobs inherits nothing, and a wait outside jobs lends nothing', async () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   const held = await mutex.lock()
@@ -221,7 +224,7 @@ inheritance('a lock taken outside jobs inherits nothing; those who wait outside 
   assert.equal([log, mutex.locked], [['job', 'outsider'], false])
 })
 
-inheritance('ends with the wait: a waiter that times out takes back what it lent', () => {
+inheritance('inheritance ends when the waiter times out', () => {
   const { host, scheduler, log, trace } = world()
   const mutex = new Mutex({ name: 'mutex' })
   scheduler.spawn(() => mutex.use(() => work(host, 6)), { name: 'owner', priority: 1 })
@@ -245,7 +248,7 @@ inheritance('ends with the wait: a waiter that times out takes back what it lent
     7 finish owner`)
 })
 
-inheritance('a holder raised by the running job, through its waiter, goes on at the next point', () => {
+inheritance('a holder raised by the running job through its waiter runs at the next point', () => {
   const { host, scheduler, log } = world({ budget: 100 })
   const mutex = new Mutex({ name: 'mutex' })
   scheduler.spawn(() => mutex.use(function* () {
@@ -256,7 +259,7 @@ inheritance('a holder raised by the running job, through its waiter, goes on at 
   scheduler.spawn(function* () {
     yield sleep(0.5)
     host.advance(1)
-    for (let i = 0; i < 100; i++) yield // meanwhile the holder wakes, and is ready
+    for (let i = 0; i < 100; i++) yield // during this loop the holder wakes and becomes ready
     waiter.priority = 5
     log.push('running')
     yield
@@ -266,7 +269,7 @@ inheritance('a holder raised by the running job, through its waiter, goes on at 
   assert.equal(log, ['running', 'holder', 'running'])
 })
 
-inheritance('hands the lock over by eligibility, among equals in order of arrival; re-keying counts', () => {
+inheritance('waiters get the lock by rank, then by arrival; changes of rank count', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex({ name: 'mutex' })
   const user = (name, priority, release) => scheduler.spawn(() => mutex.use(function* () {
@@ -279,13 +282,13 @@ inheritance('hands the lock over by eligibility, among equals in order of arriva
   const raised = user('raised', 0, 0.3)
   user('equal 2', 2, 0.4)
   user('high', 3, 0.5)
-  // Each of them is released, and blocks, while the holder's section lasts.
+  // Each job is released, and blocks, while the holder's section lasts.
   scheduler.spawn(() => { raised.priority = 2.5 }, { priority: 10, release: 1 })
   host.run()
   assert.equal(log, ['holder', 'high', 'raised', 'equal 1', 'equal 2', 'low'])
 })
 
-inheritance('under edf waiters of equal deadlines are served by priority', () => {
+inheritance('under edf, waiters with equal deadlines get the lock by priority', () => {
   const { host, scheduler, log } = world({ policy: edf })
   const mutex = new Mutex({ name: 'mutex' })
   scheduler.spawn(() => mutex.use(() => sleep(1)), { deadline: 5 })
@@ -315,13 +318,13 @@ inheritance('every owner inherits from a job that waits for one of several locks
   }, { name: 'waiter', priority: 3, release: 0.5 })
   scheduler.spawn(() => work(host, 4), { name: 'rival', priority: 2, release: 0.5 })
   host.run()
-  // b loses what it inherited when the choice has committed.
+  // b loses the inherited rank when the choice has committed.
   assert.equal(log, ['a at 2.5', 'waiter has 0 at 2.5', 'b at 6.5'])
   assert.equal([first.locked, second.locked], [false, false])
   assert.is(waiter.state, 'done')
 })
 
-inheritance('what several jobs wait for inherits from the best of them, whoever came first, as long as it waits', () => {
+inheritance('a shared waitable inherits from the best of the jobs that wait for it', () => {
   for (const within of [waitable => waitable, waitable => timeout(100, waitable), waitable => choice([{ wait: waitable }, { timeout: 100 }])]) {
     const { host, scheduler, log } = world()
     const section = new Mutex().use(() => work(host, 6))
@@ -337,7 +340,7 @@ inheritance('what several jobs wait for inherits from the best of them, whoever 
   }
 })
 
-inheritance('raising a job that waits for one of several locks raises all of their owners', () => {
+inheritance('raising a job that waits for one of several locks raises all their owners', () => {
   const { host, scheduler, log } = world()
   const one = new Mutex({ name: 'one' })
   const other = new Mutex({ name: 'other' })
@@ -367,7 +370,7 @@ inheritance('raising a job that waits for one of several locks raises all of the
   assert.equal(log, ['owner of one', 'owner of the other', 5, 4, 3, 2])
 })
 
-inheritance('a job that is raised raises the owner of a lock past those that it passes itself, where all of them wait', () => {
+inheritance('raising a waiter raises the owner of its lock past other jobs', () => {
   const { host, scheduler } = world()
   const lock = new Mutex()
   const permits = new Semaphore(0)
@@ -399,7 +402,7 @@ inheritance('a job that is raised raises the owner of a lock past those that it 
   assert.equal(served, ['owner', 'raised', 'other'])
 })
 
-inheritance('the next owner inherits from those who still wait', () => {
+inheritance('the next owner inherits from the remaining waiters', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   const user = (name, ms, options) => scheduler.spawn(() => mutex.use(function* () {
@@ -415,7 +418,7 @@ inheritance('the next owner inherits from those who still wait', () => {
   assert.equal(log, ['first', 'next', 'last', 'rival'])
 })
 
-inheritance('goes on through jobs that wait for jobs', () => {
+inheritance('inheritance passes through jobs that wait for jobs', () => {
   const { host, scheduler, trace } = world()
   const mutex = new Mutex({ name: 'mutex' })
   const use = ms => mutex.use(() => work(host, ms))
@@ -437,7 +440,7 @@ inheritance('goes on through jobs that wait for jobs', () => {
 
 const ownership = casesOf('mutexes: ownership')
 
-ownership('unlocking by a stranger is an OwnershipError with a remedy, and changes nothing', async () => {
+ownership('unlock by another job throws an OwnershipError, and changes nothing', async () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex({ name: 'm' })
   const refused = (who, unlock = () => mutex.unlock()) => {
@@ -478,7 +481,7 @@ ownership('unlocking by a stranger is an OwnershipError with a remedy, and chang
   ])
 })
 
-ownership('a held lock is unlocked by itself, in a job and outside, and by its disposal at most once', async () => {
+ownership('a held lock unlocks itself in and outside jobs, and its disposal once at most', async () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   scheduler.spawn(function* () {
@@ -503,7 +506,7 @@ ownership('a held lock is unlocked by itself, in a job and outside, and by its d
   next.unlock()
 })
 
-ownership('a signal ends the wait for a lock or a permit, and nothing else', async () => {
+ownership('a signal ends only the wait for a lock or a permit', async () => {
   const { host, scheduler, log } = world()
   const [mutex, semaphore] = [new Mutex(), new Semaphore(0)]
   const controller = new AbortController()
@@ -533,7 +536,7 @@ ownership('a signal ends the wait for a lock or a permit, and nothing else', asy
   assert.equal([mutex.locked, abortListeners(signal)], [true, 0])
 })
 
-ownership('use unlocks however the section ends, and gives its result', async () => {
+ownership('`use` returns the result of the section, and always unlocks', async () => {
   const { host, scheduler } = world()
   const mutex = new Mutex()
   const seen = []
@@ -556,7 +559,7 @@ ownership('use unlocks however the section ends, and gives its result', async ()
   assert.equal([job.state, mutex.locked], ['cancelled', false])
 })
 
-ownership('use that is cancelled while it waits for the lock does not unlock it', () => {
+ownership('`use` does not unlock if it is cancelled while it waits for the lock', () => {
   const { host, scheduler } = world()
   const mutex = new Mutex()
   scheduler.spawn(() => mutex.use(() => sleep(9)), { name: 'owner' })
@@ -570,7 +573,7 @@ ownership('use that is cancelled while it waits for the lock does not unlock it'
   assert.is(mutex.locked, false)
 })
 
-ownership('use that is cancelled after it was given the lock, waiting or not, lets go of it', () => {
+ownership('`use` unlocks if it is cancelled after it got the lock', () => {
   for (const waits of [true, false]) {
     const { host, scheduler, log } = world()
     const mutex = new Mutex()
@@ -591,7 +594,7 @@ ownership('use that is cancelled after it was given the lock, waiting or not, le
   }
 })
 
-ownership('an owner that ends without unlocking releases it, and the next one can tell', () => {
+ownership('a lock is released when its owner ends, and the next owner sees `abandoned`', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   const take = function* () {
@@ -616,7 +619,7 @@ ownership('an owner that ends without unlocking releases it, and the next one ca
   assert.equal(log, [true, false, true, false, false, false])
 })
 
-ownership('a waiter that times out, or chooses otherwise, leaves the queue', () => {
+ownership('a waiter that times out or chooses another branch leaves the queue', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   scheduler.spawn(() => mutex.use(() => sleep(9)))
@@ -632,7 +635,7 @@ ownership('a waiter that times out, or chooses otherwise, leaves the queue', () 
   assert.equal([log, mutex.locked], [[1, 'TimeoutError'], false])
 })
 
-ownership('a job that is cancelled between the grant and its section leaves the lock as it found it', async () => {
+ownership('a job cancelled between the grant and its section leaves the lock unchanged', async () => {
   for (const section of [() => { throw new Error('begun') }, function* () { throw new Error('begun') }]) {
     const { host, scheduler, log } = world()
     const [mutex, semaphore] = [new Mutex(), new Semaphore(1)]
@@ -655,7 +658,7 @@ ownership('a job that is cancelled between the grant and its section leaves the 
   }
 })
 
-ownership('cycles are found when they close, and named', async () => {
+ownership('cycles are detected when they close, and the error names them', async () => {
   const { host, scheduler } = world()
   const [a, b] = [new Mutex(), new Mutex()]
   const take = (first, second) => function* () {
@@ -675,7 +678,7 @@ ownership('cycles are found when they close, and named', async () => {
   assert.is((await again).message, 'deadlock: again waits for again')
 })
 
-/** Jobs that lock `first`, wait, lock `second`. */
+/** Jobs that lock `first`, wait, and lock `second`. */
 function crossing({ host, scheduler }, pairs) {
   return pairs.map(([name, first, second], i) => scheduler.spawn(() => first.use(function* () {
     yield sleep(1)
@@ -683,18 +686,18 @@ function crossing({ host, scheduler }, pairs) {
   }), { name, priority: i }))
 }
 
-ownership('a cycle of three locks is found when it closes', async () => {
+ownership('a cycle of three locks is detected when it closes', async () => {
   const run = world()
   const [a, b, c] = ['a', 'b', 'c'].map(name => new Mutex({ name }))
   const [one, two, three] = crossing(run, [['one', a, b], ['two', b, c], ['three', c, a]])
-  // Three waits for one, which inherits and so waits for two, which inherits and closes the circle.
+  // When three waits for one, one inherits. It waits for two, which inherits as well and closes the cycle.
   const error = rejection(two)
   run.host.run()
   assert.is((await error).message, 'deadlock: two waits for three waits for one waits for two')
   assert.equal([one.state, three.state], ['done', 'done'])
 })
 
-ownership('a cycle of a lock and a job that waits for a job is found', async () => {
+ownership('a cycle of a lock and a job that waits for a job is detected', async () => {
   const { host, scheduler } = world()
   const mutex = new Mutex({ name: 'mutex' })
   const owner = scheduler.spawn(() => mutex.use(function* () {
@@ -705,7 +708,7 @@ ownership('a cycle of a lock and a job that waits for a job is found', async () 
   assert.is((await error).message, 'deadlock: child waits for owner waits for child')
 })
 
-ownership('a cycle that closes when a job is given one of several locks is found', async () => {
+ownership('a cycle that closes when a job gets one of several locks is detected', async () => {
   const { host, scheduler } = world()
   const [a, b] = ['a', 'b'].map(name => new Mutex({ name }))
   scheduler.spawn(() => b.use(() => sleep(3)))
@@ -722,7 +725,7 @@ ownership('a cycle that closes when a job is given one of several locks is found
   assert.equal([left.state, left.finished, a.locked, b.locked, b.abandoned], ['done', 3, false, false, false])
 })
 
-ownership('a cycle is found through a choice or a race that cannot end otherwise', async () => {
+ownership('a cycle through a choice or a race without another end is detected', async () => {
   for (const only of [lock => choice([{ wait: lock }, { skip: true, when: false }]), lock => race(lock)]) {
     const { host, scheduler } = world()
     const lock = new Mutex()
@@ -733,7 +736,7 @@ ownership('a cycle is found through a choice or a race that cannot end otherwise
   }
 })
 
-ownership('who catches the DeadlockError may go on', async () => {
+ownership('a job that catches the DeadlockError continues', async () => {
   const { host, scheduler, log } = world()
   const a = new Mutex({ name: 'a' })
   const b = new Mutex({ name: 'b' })
@@ -759,7 +762,7 @@ ownership('who catches the DeadlockError may go on', async () => {
   assert.equal([a.owner, b.owner], [null, null])
 })
 
-ownership('a waiter cancelled twice over, and its owner too, leave no trace in the queue', () => {
+ownership('waiters cancelled twice, and their owner, leave no trace in the queue', () => {
   const { host, scheduler } = world()
   const mutex = new Mutex({ name: 'mutex' })
   const use = () => mutex.use(() => work(host, 5))
@@ -794,7 +797,7 @@ ownership('cycles of inheritance that a choice leaves open do not loop', () => {
   assert.equal([log, host.errors], [['left gives up at 6', 'right has both at 6'], []])
 })
 
-// A wait that has an alternative may end although the lock never comes.
+// A wait with an alternative can end even if the lock is never granted.
 const WAITS = {
   lock: mutex => mutex.lock(),
   use: mutex => mutex.use(() => {}),
@@ -829,7 +832,7 @@ for (const [first, waits] of Object.entries({ ...WAITS, ...ALTERNATIVES })) {
   })
 }
 
-ownership('locking waits, so that it is forbidden in critical sections', () => {
+ownership('a lock inside a critical section throws, because it can wait', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   scheduler.spawn(() => nonPreemptive(function* () {
@@ -843,7 +846,7 @@ ownership('locking waits, so that it is forbidden in critical sections', () => {
   assert.equal([log, mutex.locked], [['TypeError'], false])
 })
 
-ownership('in 300 random sets one job at a time is inside, and all leave', () => forSeeds(300, random => {
+ownership('in 300 random sets one job at a time is inside, and all jobs leave', () => forSeeds(300, random => {
   const { host, scheduler } = world({ budget: random.pick([1, 4, 'auto']), slice: 1 })
   const locks = [new Mutex(), new Mutex(), new Mutex()]
   const inside = [0, 0, 0]
@@ -857,7 +860,7 @@ ownership('in 300 random sets one job at a time is inside, and all leave', () =>
   for (const { priority, release, cancelled, visits } of plan) {
     const job = scheduler.spawn(function* () {
       for (const [first, ms, nests] of visits) {
-        // Nested ones are taken in order, so that there is no deadlock.
+        // Nested locks are taken in order, which prevents deadlocks.
         const path = nests && first < 2 ? [first, first + 1] : [first]
         yield visit(path, ms)
       }
@@ -884,7 +887,7 @@ ownership('in 300 random sets one job at a time is inside, and all leave', () =>
   assert.is(host.errors.length, 0)
 }))
 
-ownership('wrong arguments are refused at the call', () => {
+ownership('invalid arguments of locks throw at the call', () => {
   const refuses = (make, name) =>
     assert.throws(make, error => error instanceof TypeError && error.message.includes(name))
   refuses(() => new Mutex({ name: 5 }), 'name')
@@ -896,7 +899,7 @@ ownership('wrong arguments are refused at the call', () => {
 
 const semaphores = casesOf('semaphores')
 
-semaphores('let in as many as there are permits, the others by eligibility', () => {
+semaphores('a semaphore admits as many jobs as it has permits, the others by rank', () => {
   const { host, scheduler, log } = world()
   const semaphore = new Semaphore(2)
   let inside = 0
@@ -913,7 +916,7 @@ semaphores('let in as many as there are permits, the others by eligibility', () 
   assert.equal([log, most, semaphore.available, host.time], [[0, 1, 3, 4, 2], 2, 2, 9])
 })
 
-semaphores('a permit may be released by anybody, and goes to who waits before who comes later', () => {
+semaphores('any job can release a permit, and a waiter gets it before a later job', () => {
   const { host, scheduler, log } = world()
   const semaphore = new Semaphore(0)
   scheduler.spawn(function* () {
@@ -932,7 +935,7 @@ semaphores('a permit may be released by anybody, and goes to who waits before wh
   assert.is(semaphore.available, 1)
 })
 
-semaphores('use gives the permit back however the section ends', async () => {
+semaphores('`use` releases the permit however the section ends', async () => {
   const { host, scheduler, log } = world()
   const semaphore = new Semaphore(1)
   const job = scheduler.spawn(function* () {
@@ -950,7 +953,7 @@ semaphores('use gives the permit back however the section ends', async () => {
   assert.equal([log, semaphore.available], [['result', 'inside', 1], 1])
 })
 
-semaphores('who is cancelled or times out leaves the queue; a permit just given is not lost', () => {
+semaphores('a cancelled or timed-out job leaves the queue, and a granted permit is not lost', () => {
   const { host, scheduler } = world()
   const semaphore = new Semaphore(0)
   const [a, b, c] = [1, 2, 3].map(() => scheduler.spawn(() => semaphore.use(() => {})))
@@ -963,7 +966,7 @@ semaphores('who is cancelled or times out leaves the queue; a permit just given 
   assert.equal([a.state, c.state, semaphore.available], ['cancelled', 'done', 1])
 })
 
-semaphores('can be acquired outside jobs', async () => {
+semaphores('a permit can be acquired outside jobs', async () => {
   const semaphore = new Semaphore(1)
   await semaphore.acquire()
   const second = semaphore.acquire().then(() => 'second')
@@ -971,7 +974,7 @@ semaphores('can be acquired outside jobs', async () => {
   assert.equal([await second, semaphore.available], ['second', 0])
 })
 
-semaphores('wrong numbers are refused at the call', () => {
+semaphores('invalid numbers of permits throw at the call', () => {
   const refuses = (permits, kind) => assert.throws(() => new Semaphore(permits),
     error => error instanceof kind && error.message.includes('permits'))
   for (const permits of [-1, 1.5, NaN, Infinity]) refuses(permits, RangeError)

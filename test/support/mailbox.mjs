@@ -3,7 +3,7 @@ import { extend } from '../../rt.mjs'
 
 const { Sleep, Waitable, Waiter, WaitQueue } = extend
 
-/** One end of a rendezvous. */
+/** The wait for a rendezvous, by a sender or a receiver. */
 class End extends Waitable {
   constructor(own, partners, isSender, message) {
     super()
@@ -61,7 +61,7 @@ class Locking extends Waitable {
   }
 }
 
-/** A lock of jobs with priority inheritance; it is passed on when its holder ends. */
+/** A lock of jobs with priority inheritance. When its holder ends, the next waiter gets the lock. */
 export class Lock {
   waiters = new WaitQueue(null, () => this.unlock())
 
@@ -79,7 +79,7 @@ export class Lock {
 /** @param {number} ms @param {object} [options] */
 export const sleep = (ms, options) => new Sleep(ms, true, options)
 
-/** The first of several waitables, jobs or promises. */
+/** Waits for the first of several waitables, jobs or promises. */
 class Either extends Waitable {
   /** @param {any[]} ways */
   constructor(ways) {

@@ -1,19 +1,20 @@
 /**
- * Random programs as plain objects, in which everything meets that jobs can do: what fails is made smaller by leaving
- * parts out, and printed. `mixed-run.mjs` performs them. All times are whole ms, so that sums are exact.
+ * Random programs as plain objects, which mix everything that jobs can do. `mixed-run.mjs` performs them. A
+ * program that fails is shrunk by leaving parts out, and printed. All times are integers, so that sums are
+ * exact.
  */
 
 /**
- * @typedef {{ op: string, [parameter: string]: any }} Step `body`, `otherwise`, `bodies`: steps inside it
+ * @typedef {{ op: string, [parameter: string]: any }} Step `body`, `otherwise`, `bodies`: the steps inside it
  * @typedef {object} JobPlan
  * @property {'generator' | 'async'} kind
- * @property {number} release after it is spawned, ms
+ * @property {number} release ms after the spawn
  * @property {number} deadline
  * @property {number} priority
  * @property {number} period
  * @property {number | null} reservation
- * @property {boolean} io whether it works for that reservation on the I/O reservation
- * @property {number[]} uses resources
+ * @property {boolean} io whether the job runs in the I/O reservation, for that reservation
+ * @property {number[]} uses indices of resources
  * @property {'continue' | 'abort'} miss
  * @property {boolean} isHandled
  * @property {Step[]} body
@@ -29,8 +30,8 @@
  * @property {boolean} closed
  * @property {boolean} isWatched
  * @property {number} mutexes
- * @property {number[]} semaphores permits
- * @property {(number | null)[]} resources given ceilings
+ * @property {number[]} semaphores the permits of each semaphore
+ * @property {(number | null)[]} resources the explicit ceiling of each resource
  * @property {{ size: number, overflow: string }[]} channels
  * @property {{ kind: string, capacity: number, period: number, depleted: string }[]} reservations
  * @property {JobPlan[]} jobs
@@ -40,10 +41,10 @@
  */
 
 /**
- * What programs may contain. strikes: a cancellation just when something is handed over, and keys that are refused.
+ * The features of programs. `strikes`: a cancellation at the moment of a hand-over, and rejected keys.
  *
- * @typedef {'reservations' | 'locks' | 'resources' | 'channels' | 'families' | 'cancels' | 'rekeys' | 'resizes' |
- *   'observers' | 'faults' | 'async' | 'pauses' | 'calls' | 'own' | 'strikes'} Feature
+ * @typedef {'reservations' | 'locks' | 'resources' | 'channels' | 'families' | 'cancels' | 'rekeys' |
+ *   'resizes' | 'observers' | 'faults' | 'async' | 'pauses' | 'calls' | 'own' | 'strikes'} Feature
  */
 
 /** @type {Feature[]} */
@@ -60,14 +61,14 @@ const RECORDS = ['release', 'start', 'preempt', 'resume', 'block', 'wake', 'fini
   'deplete', 'replenish', 'stall', 'alarm', 'round']
 
 /**
- * Programs grow with their seeds, so that the first failure is a small one.
+ * Generates a program. Programs grow with their seeds, so that the first failure is a small one.
  *
  * @param {import('./seeded.mjs').Random} random
  * @param {{ without?: Feature[] }} [options]
  * @returns {Program}
  */
 export function generate(random, { without = [] } = {}) {
-  // Each program mixes some of the features: one that has all of them seldom comes to the point.
+  // Each program mixes some of the features. A program with all of them seldom tests a single one well.
   const has = Object.fromEntries(FEATURES.map(feature => {
     const chance = { faults: 0.1, own: 0.2, observers: 0.25, pauses: 0.2 }[/** @type {any} */ (feature)] ?? 0.6
     return [feature, random.chance(chance) && !without.includes(feature)]
@@ -96,14 +97,14 @@ export function generate(random, { without = [] } = {}) {
     reservations.push({ kind: 'io', depleted: 'wait', capacity: 1, period: 10 })
   }
 
-  /** Calls one of the makers, each as often as its weight says. @param {any} makers @param {any} weights */
+  /** Calls one of the makers, with a probability by weight. @param {any} makers @param {any} weights */
   const oneOf = (makers, weights) => makers[random.weighted(weights)]()
   const ms = (most = 8) => random.integer(0, most)
   const deadline = () => random.chance(0.3) ? Infinity : random.integer(1, 60)
   const priority = () => random.pick(has.strikes ? [0, 0, 1, 2, 3, 4] : [0, 1, 2, 3])
   const which = () => random.integer(0, 99)
 
-  /** What takes no time and waits for nothing: jobs, events and observers may do it. @returns {Step} */
+  /** A step that takes no time and never waits: jobs, events and observers can do it. @returns {Step} */
   function action(inCallback = false) {
     return oneOf({
       spawn: () => ({ op: 'spawn', plan: plan(1) }),
@@ -134,7 +135,7 @@ export function generate(random, { without = [] } = {}) {
 
   /** @param {number} depth @param {number} [most] @returns {Step[]} */
   const steps = (depth, most = 4) => many(depth === 0 ? 1 : 0, depth > 2 ? 1 : most, () => step(depth))
-  /** Those of a critical section, which must not wait. @returns {Step[]} */
+  /** The steps of a critical section, which must not wait. @returns {Step[]} */
   const section = () => many(0, 3, () => random.chance(0.7)
     ? random.pick([{ op: 'compute', ms: ms(4) }, { op: 'point' }, { op: 'points', count: random.integer(1, 6) }])
     : action())
@@ -236,9 +237,9 @@ export function generate(random, { without = [] } = {}) {
   }
 }
 
-// --- making it smaller
+// --- shrinking
 
-/** The same program without one of its parts, for each part, the largest first. @param {Program} program */
+/** Yields the program without one of its parts, for each part, the largest first. @param {Program} program */
 function* smaller(program) {
   for (const list of /** @type {const} */ (['faults', 'observers', 'events', 'jobs'])) {
     for (let index = 0; index < program[list].length; index++) {
@@ -287,7 +288,7 @@ function* smallerSteps(list) {
   }
 }
 
-/** A step with less inside. @param {Step} step @returns {Generator<Step>} */
+/** Yields a step with less inside. @param {Step} step @returns {Generator<Step>} */
 function* insideOf(step) {
   for (const name of ['body', 'otherwise']) {
     if (step[name] !== undefined) for (const less of smallerSteps(step[name])) yield { ...step, [name]: less }
@@ -318,10 +319,10 @@ function* insideOf(step) {
 }
 
 /**
- * Leaves out what is not needed to fail.
+ * Leaves out all parts that the failure does not need.
  *
  * @param {Program} program @param {(program: Program) => Promise<boolean>} fails
- * @param {number} [most] attempts
+ * @param {number} [most] the maximum number of attempts
  */
 export async function shrink(program, fails, most = 3000) {
   for (let changed = true; changed && most > 0;) {
@@ -337,7 +338,7 @@ export async function shrink(program, fails, most = 3000) {
   return program
 }
 
-// --- as text
+// --- printing
 
 /** @param {Program} program */
 export function show(program) {

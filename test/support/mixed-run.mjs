@@ -1,4 +1,4 @@
-/** Performs the programs of `mixed-program.mjs`, and keeps an account of everything that the scheduler owes them. */
+/** Performs the programs of `mixed-program.mjs`, and checks every promise of the scheduler. */
 import { DeadlineError, DeadlockError, Scheduler, edf, extend, fp, rm } from '../../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
 import { reportDeadlocks } from '../../addons/deadlock.mjs'
@@ -11,16 +11,16 @@ import { record } from './trace.mjs'
 import { microtasks } from './virtual-host.mjs'
 
 const ENDED = ['done', 'failed', 'cancelled']
-/** What misuse throws, and what programs provoke on purpose: none of them ends a job. */
+/** Errors of misuse, and errors that programs provoke on purpose: none of them ends a job. */
 const EXPECTED = [TimeoutError, DeadlockError, ChannelError, OwnershipError, AdmissionError, RangeError]
-/** Macrotasks, and steps of jobs, after which a program counts as endless. */
+/** Maximum number of macrotasks, and of steps of jobs, before a program counts as endless. */
 const MOST_TURNS = 20_000
 const MOST_STEPS = 20_000
 
 class Thrown extends Error { name = 'Thrown' }
 class Fault extends Error { name = 'Fault' }
 
-/** As `fp`, but by the release where priorities are equal, and without a key. */
+/** Like `fp`, but jobs of equal priority rank by release, and the policy has no key. */
 const own = fault => ({
   name: 'own',
   compare(a, b) {
@@ -30,7 +30,7 @@ const own = fault => ({
   level: task => task.priority
 })
 
-/** @typedef {ReturnType<typeof newActor>} Actor a job, and what it has seen */
+/** @typedef {ReturnType<typeof newActor>} Actor a job, and the events of its life */
 
 const newActor = name => ({
   name,
@@ -42,23 +42,23 @@ const newActor = name => ({
   started: false,
   ended: false,
   spent: 0,
-  /** Where it waits, outermost first. @type {{ kind: string, [more: string]: any }[]} */
+  /** The waits of the job, outermost first. @type {{ kind: string, [more: string]: any }[]} */
   waits: [],
   /** The reasons that were thrown into it. @type {unknown[]} */
   delivered: [],
-  /** Points that it has passed since it was cancelled, untold. @type {number | null} */
+  /** Points passed since a cancellation that was not delivered yet. @type {number | null} */
   untold: null,
-  /** What its code ended with. @type {{ value?: unknown, error?: unknown } | null} */
+  /** The outcome of the code. @type {{ value?: unknown, error?: unknown } | null} */
   outcome: null,
-  /** What its promise said. @type {{ value?: unknown, error?: unknown }[]} */
+  /** The outcomes of the promise. @type {{ value?: unknown, error?: unknown }[]} */
   settled: []
 })
 
 /**
  * @param {import('./mixed-program.mjs').Program} program
  * @param {{ hostOf: import('./platform-host.mjs').HostOf, leastTurn?: number }} options
- * @returns {Promise<{ problems: string[], trace: string, log: string }>} the log has what the jobs did and when; it is
- *   the same whether the scheduler is watched or not
+ * @returns {Promise<{ problems: string[], trace: string, log: string }>} `log`: the steps of the jobs with
+ *   their times; it must not depend on whether the scheduler is watched
  */
 export async function perform(program, options) {
   /** @type {string[]} */
@@ -87,9 +87,9 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   const enter = text => { log.push(`${host.time} ${text}`) }
   const isFaulty = program.faults.length > 0
 
-  // Faults, by the place where they throw.
+  // The faults, by the function in which they throw.
   let isArmed = false
-  /** Where they have. @type {Set<string>} */
+  /** The functions that have thrown. @type {Set<string>} */
   const struck = new Set()
   const fault = where => {
     const plans = program.faults.filter(plan => plan.where === where).map(({ skip }) => ({ left: skip }))
@@ -149,7 +149,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   /** @type {Actor | null} */
   let executing = null
 
-  /** What the program has the host do later, and what it has not done yet. */
+  /** Number of callbacks that the program has scheduled on the host, and that have not run yet. */
   let expected = 0
   const later = (ms, fn) => {
     expected++
@@ -173,14 +173,14 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   const invariants = () => {
     const wasArmed = isArmed
     isArmed = false
-    // What a policy that throws compares counts as equal, for as long as it stays where it is.
+    // If comparisons threw, their jobs counted as equal, and stay where they are.
     checkInvariants(core, byJob.keys(), { isOrdered: !struck.has('compare'), isOff }, note)
     isArmed = wasArmed
   }
 
   // --- jobs
 
-  /** The code of a job goes on. @param {Actor} actor */
+  /** Notes that the code of a job continues. @param {Actor} actor */
   function resumes(actor, atPoint = true) {
     const { job, name } = actor
     if (executing !== null) note(`${name} runs inside ${executing.name}`)
@@ -193,9 +193,13 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     if (atPoint && program.budget === 1 && !actor.isAsync && !isFaulty) mostEligible(actor)
   }
 
-  /** With a budget of 1 the clock is read at every point, and the most eligible job goes on. @param {Actor} actor */
+  /**
+   * Checks that the most eligible job runs: with a budget of 1, each point reads the clock.
+   *
+   * @param {Actor} actor
+   */
   function mostEligible(actor) {
-    // What an observer does at a dispatch is heeded at the next point.
+    // Changes by an observer of a dispatch take effect at the next point.
     if (core.sections.length > 0 || program.observers.length > 0) return
     const own = presentRank(actor.job)
     for (const other of byJob.keys()) {
@@ -213,7 +217,11 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     actor.spent += ms
   }
 
-  /** One yield. @param {Actor} actor @param {any} value @param {{ kind: string, [more: string]: any }} [wait] */
+  /**
+   * Yields once, as a wait or a call.
+   *
+   * @param {Actor} actor @param {any} value @param {{ kind: string, [more: string]: any }} [wait]
+   */
   function* pass(actor, value, wait) {
     if (wait !== undefined) actor.waits.push(wait)
     leaves()
@@ -224,7 +232,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       if (!isCall) goesOn(actor)
       return result
     } catch (error) {
-      // On its way out of a call an error may have given back a lock, to somebody who runs at the next point.
+      // An error that leaves a call may have released a lock to another job, which runs at the next point.
       isAtPoint = !isCall
       delivery(actor, error, !isCall)
       throw error
@@ -234,7 +242,11 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     }
   }
 
-  /** A cancellation arrives once; calls pass it on. @param {Actor} actor @param {any} error @param {boolean} isLeaf */
+  /**
+   * Notes the delivery of a cancellation, which must happen once; calls pass it on.
+   *
+   * @param {Actor} actor @param {any} error @param {boolean} isLeaf
+   */
   function delivery(actor, error, isLeaf) {
     if (error?.cancels !== actor.job) return
     actor.untold = null
@@ -246,7 +258,11 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     if (actor.delivered.length > 1) note(`${actor.name} was told of two cancellations`)
   }
 
-  /** It arrives at the first point, or at the second where the first hands something over. @param {Actor} actor */
+  /**
+   * Checks that a cancellation arrives at the first point, or at the second after a hand-over.
+   *
+   * @param {Actor} actor
+   */
   function goesOn(actor) {
     if (actor.untold === null || core.sections.some(({ job }) => job === actor.job)) return
     if (++actor.untold > 1) note(`${actor.name} was cancelled and passes point after point`)
@@ -298,7 +314,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     *sleep(actor, { ms }) {
       const until = host.time + ms
       yield* pass(actor, sleep(ms), { kind: 'sleep', until })
-      // A clock that throws has stood still.
+      // A clock that threw did not advance.
       if (host.time < until) note(`${actor.name} slept until ${host.time}, not ${until}`)
     },
     *promise(actor, { ms, isRejected }) {
@@ -387,7 +403,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
           }
         }), { kind: 'call' })
       } catch (error) {
-        // Not declared.
+        // The resource was not declared.
         if (isInside || !(error instanceof TypeError)) throw error
       }
     },
@@ -407,7 +423,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       const wait = { kind: ms == null ? 'receive' : 'timeout', link }
       received(actor.name, link, yield* pass(actor, ms == null ? receive : timeout(ms, receive), wait))
     },
-    /** The message goes through the ends of many calls before anybody looks at it. */
+    /** Receives a message inside nested calls, which pass it on. */
     *receiveDeep(actor, { channel: index, depth }) {
       const link = at(channels, index)
       const nested = function* (n) { return n > 0 ? yield nested(n - 1) : yield link.channel.receive() }
@@ -434,7 +450,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     *par(actor, { bodies }) { yield* family(actor, par, bodies) },
     *race(actor, { bodies }) { yield* family(actor, race, bodies) },
 
-    // What needs no wait.
+    // Steps without a wait.
     *spawn(_, { plan }) { create(plan) },
     *cancel(_, { job }) { cancel(at(actors, job)) },
     *deadline(_, { job, to }) { rekey(at(actors, job), 'deadline', to) },
@@ -451,7 +467,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       const message = newMessage(link)
       message.isSent = link.channel.offer(message)
     },
-    /** Whoever gets the message is cancelled between being woken and going on. */
+    /** Cancels the receiver of a message between its wake-up and its next step. */
     *offerAndCancel(_, { channel: index }) {
       const link = at(channels, index)
       const message = newMessage(link)
@@ -530,7 +546,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       yield* pass(actor, combine(...children.map((child, index) => () => main(child, bodies[index]))),
         { kind: 'family', children })
     } catch (error) {
-      // A child that cleans up waits for what its parent holds: the parent has to let go.
+      // A child may need a lock of its parent to clean up, so the parent has to unlock.
       isStuck = [error, ...error.errors ?? []].some(one => one instanceof DeadlockError)
       throw error
     } finally {
@@ -567,7 +583,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       await actor.job.yield()
     } catch (error) {
       delivery(actor, error, true)
-      // It has ended meanwhile, or it is told outside the scheduler.
+      // The job has ended in the meantime, or receives its cancellation outside the scheduler.
       if (scheduler.current !== actor.job) throw error
       resumes(actor, false)
       throw error
@@ -603,7 +619,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     }
   }
 
-  // --- what jobs, events and observers do
+  // --- steps of jobs, events and observers
 
   function newMessage(link) {
     const { channel, size } = link
@@ -685,11 +701,11 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       error => { actor.settled.push({ error }) })
   }
 
-  /** In a callback: alarms, events, observers. @param {any} step */
+  /** Performs a step in a callback of an alarm, an event or an observer. @param {any} step */
   function act(step) {
     if (step.op === 'compute') {
       host.advance(step.ms)
-      // What a job causes is charged to it; what comes from outside is no round's.
+      // Time caused by a job is charged to the job. Time of an outside event belongs to no round.
       const actor = byJob.get(scheduler.current)
       if (actor !== undefined) {
         charged += step.ms
@@ -714,7 +730,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     scheduler.observe(record => {
       if (record.type !== type || left-- !== 0 || isOver) return
       enter(`observer ${step.op}`)
-      // A round is over when it is told of.
+      // The record of a round arrives after the round.
       if (type === 'round' && step.op === 'compute') host.advance(step.ms)
       else act(step)
     })
@@ -731,7 +747,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   }
   isArmed = true
 
-  // --- running it, and then winding it up
+  // --- running and winding up
 
   async function drain() {
     for (let turns = 0; turns < MOST_TURNS; turns++) {
@@ -740,7 +756,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
       try {
         host.run({ turns: 1 })
       } catch (error) {
-        // A host's timer that cannot be set throws where a promise or an event of the test has it set.
+        // A host whose timer throws also throws when the test itself sets a timer.
         if (!(error instanceof Fault)) throw error
       }
       await microtasks()
@@ -748,7 +764,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
         executing = null
         invariants()
       }
-      // Timers of browsers do not tell whether anybody waits for them.
+      // Timers of browsers do not reveal whether a job waits for them.
       if (host.turns === before || expected === 0 && !isAwaited(core)) return
     }
     note('the program never rests')
@@ -769,14 +785,14 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   isArmed = false
   if (scheduler.paused) scheduler.resume()
   await drain()
-  // Nothing keeps a process alive for what a reservation gets back while nobody needs it.
+  // A replenishment that no job needs does not keep a process alive.
   if (program.closed) await host.drain({ until: host.time + 100 })
   checkWaiting()
   isOver = true
   for (const reservation of mains) attempt(() => reservation.resize({ capacity: reservation.period * 0.01 || 1 }))
   for (let n = 0; n < 30 && actors.some(isLive); n++) {
     for (const actor of actors) if (isLive(actor)) actor.job.cancel(reasonFor(actor))
-    // Who was cancelled before may wait again, for somebody outside.
+    // A job that was cancelled before may wait again, for an event from outside.
     if (n > 5) for (const { channel } of channels) channel.close()
     if (n > 5) for (const of of semaphores) lend(of)
     await drain()
@@ -794,9 +810,9 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     of.semaphore.release()
   }
 
-  // --- what must hold in the end
+  // --- final checks
 
-  /** Who has not ended waits for what cannot come. */
+  /** Checks that each unfinished job waits for an event that cannot occur. */
   function checkWaiting() {
     const waiting = actors.filter(isLive)
     const isTold = deadlocks > 0 || errors.some(error => error?.message?.includes('nothing can wake'))
@@ -880,7 +896,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
   /** @param {Actor} actor */
   function checkOutcome(actor) {
     const { name, job, started, ended, outcome, settled, isHandled, isChild } = actor
-    if (job === null) return // a child that was cancelled before it began
+    if (job === null) return // a child that was cancelled before its start
     const { state } = job
     if (!ENDED.includes(state)) return note(`${name} never ended: ${state}, ${actor.waits.map(({ kind }) => kind)}`)
     if (started && !ended) note(`${name} is ${state}, its code has not ended`)
@@ -897,7 +913,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     if (state === 'failed' && said.error !== outcome?.error) note(`the promise of ${name} has another error`)
   }
 
-  /** Every message that was accepted is received once, kept, or lost by the contract. */
+  /** Checks that each accepted message was received once, is kept, or was dropped by the overflow rule. */
   function checkMessages() {
     for (const link of channels) {
       const kept = new Set()

@@ -1,8 +1,8 @@
 /**
  * Runs a program natively, rewritten and called plainly, and rewritten as a job that suspends at every point.
  *
- * A program is the text of a script, a module or a CommonJS file that declares or exports `main`. A script must declare
- * everything by `var` or `function`, because it is evaluated several times.
+ * A program is the text of a script, a module or a CommonJS file that declares or exports `main`. A script
+ * must declare everything by `var` or `function`, because it is evaluated several times.
  */
 import { createRequire } from 'node:module'
 import { runInThisContext } from 'node:vm'
@@ -13,7 +13,9 @@ import { preemptify } from '../../addons/preemptify.mjs'
 
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 
-/** A long comment: the growth of a text is limited, and with this comment the limit allows every kind of twin. */
+/**
+ * A long comment: the growth of a text is limited, and with this comment the limit allows every kind of twin.
+ */
 const PADDING = `\n/*${' padding'.repeat(2000)} */`
 
 /** How each kind of program is loaded. Each resolves to its `main`. */

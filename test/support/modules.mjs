@@ -60,7 +60,7 @@ const JOBS = { 'a point suspends each time': { budget: 1 }, 'no point suspends':
 /**
  * Asserts that a program has the same outcome and effects natively, called plainly, and as a job.
  *
- * @param {string} text of a module that exports `main`
+ * @param {string} text the text of a module that exports `main`
  */
 export async function assertLikeNative(text) {
   const expected = await outcomeOf(await nativeModule(HEAD + text), main => main())
@@ -68,7 +68,7 @@ export async function assertLikeNative(text) {
     const namespace = await rewrittenModule(HEAD + text, { padding })
     assert.equal(await outcomeOf(namespace, main => main()), expected, 'called plainly')
     for (const [mode, options] of Object.entries(JOBS)) {
-      // A round that ends puts continuations off, while microtasks of the engine go on.
+      // The end of a round would delay continuations, while microtasks of the engine continue.
       const scheduler = new Scheduler({ round: Infinity, slice: Infinity })
       assert.equal(await outcomeOf(namespace, main => scheduler.spawn(main, options)), expected, mode)
       await scheduler.idle()
@@ -81,7 +81,7 @@ export async function assertLikeNative(text) {
  * Resolves to the number of times that the scheduler could preempt a job of `main`: it reads its clock at
  * each point.
  *
- * @param {string} text of a module that exports `main`
+ * @param {string} text the text of a module that exports `main`
  */
 export async function pointsOf(text) {
   let reads = 0

@@ -1,16 +1,16 @@
 /**
- * The exact schedules of one CPU without overhead, to compare a scheduler with.
+ * Computes the exact schedules of one CPU without overhead, with which a scheduler can be compared.
  *
- * No scheduler is simulated here. Under a policy whose keys stay as they are, no job ever delays a more
- * eligible one. So the jobs are placed one after the other, the most eligible first, each into the earliest
- * time that those before it left free after its release: what comes out is the only work-conserving
- * preemptive schedule of that order. First come, first served needs no more than Lindley's recursion (1952).
+ * No scheduler is simulated. Under a policy with fixed keys, no job ever delays a more eligible job. The
+ * oracle therefore places the jobs one after the other, the most eligible first, each into the earliest time
+ * after its release that earlier jobs left free. The result is the only work-conserving preemptive schedule
+ * of that order. First come, first served needs only Lindley's recursion (1952).
  */
 
 /**
  * @typedef {object} OracleJob
  * @property {number} release
- * @property {number} wcet its exact execution time
+ * @property {number} wcet the exact execution time
  * @property {number} [deadline] absolute
  * @property {number} [priority] larger is more important
  */
@@ -19,21 +19,21 @@
 
 /**
  * @typedef {object} Schedule
- * @property {number[]} finish of each job, in the order given
- * @property {Interval[][]} intervals in which each job runs, in the order given
- * @property {number} misses jobs that finish after their deadline
+ * @property {number[]} finish the finish of each job, in the given order
+ * @property {Interval[][]} intervals the intervals in which each job runs, in the given order
+ * @property {number} misses number of jobs that finish after their deadline
  * @property {number} finishSum
- * @property {number} maxLateness the latest finish after a deadline; 0 where all are early
+ * @property {number} maxLateness the maximum time from a deadline to a later finish; 0 if no job is late
  */
 
 /** @typedef {OracleJob & { index: number, deadline: number, priority: number }} Placed */
 
 /** @typedef {(a: Placed, b: Placed) => number} Order */
 
-// Infinity - Infinity is NaN, hence no subtraction.
+// This avoids a subtraction, because Infinity - Infinity is NaN.
 const ascending = (/** @type {number} */ a, /** @type {number} */ b) => (a < b ? -1 : a > b ? 1 : 0)
 
-// Ties: release, then place in the list.
+// Ties are broken by release, then by position in the list.
 /** @type {Order} */
 const byRelease = (a, b) => a.release - b.release || a.index - b.index
 
@@ -80,7 +80,7 @@ function inSequence(jobs) {
 function inGaps(jobs, order) {
   /** @type {Interval[][]} */
   const intervals = []
-  // Taken time: disjoint, not even touching, ascending.
+  // The taken intervals: disjoint, not adjacent, in ascending order.
   /** @type {Interval[]} */
   const taken = []
   for (const job of [...jobs].sort(order)) {
@@ -91,7 +91,7 @@ function inGaps(jobs, order) {
     let rest = job.wcet
     let next = from
     for (;;) {
-      // Half-open: what begins where the time is free but taken from then on is not free time.
+      // Intervals are half-open: an interval that starts at `time` leaves no free time there.
       if (next < taken.length && taken[next][0] <= time) {
         time = Math.max(time, taken[next++][1])
         continue
@@ -109,7 +109,7 @@ function inGaps(jobs, order) {
 }
 
 /**
- * Replaces taken[from..next) by start..end, together with a neighbour that touches.
+ * Replaces taken[from..next) by start..end, merged with an adjacent interval.
  * @param {Interval[]} taken
  * @param {number} from
  * @param {number} next
@@ -134,9 +134,9 @@ function firstEndingAtOrAfter(taken, time) {
 }
 
 /**
- * The jobs that periodic tasks release before `until`, ordered by release, then by task. Without priorities:
- * for fp the caller gives them, for edf they would decide ties that the published schedules decide by
- * release.
+ * The jobs that periodic tasks release before `until`, ordered by release, then by task. The jobs have no
+ * priorities. For fp the caller adds them. Under edf they would decide ties, which the published schedules
+ * decide by release.
  * @param {readonly { wcet: number, period: number, deadline?: number, phase?: number }[]} tasks
  * @param {number} until
  */

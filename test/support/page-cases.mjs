@@ -1,7 +1,8 @@
 /**
- * Programs of a page, each with the log that it writes on every platform: by itself, adopted, rewritten, and suspended at every
- * point. `window` is the global object, `log` notes a text, `source()` makes `{ target, type, fire }`: something whose listeners the
- * platform calls, in a task of its own, after `fire()`. `steps` is work with points.
+ * Programs of a page, each with the log that it writes on every platform: unmodified, adopted, rewritten, and
+ * suspended at every point. `window` is the global object. `log` notes a text. `source()` makes `{ target,
+ * type, fire }`, an object whose listeners the platform calls in a separate task after `fire()`. `steps` is
+ * work with points.
  */
 
 /** @param {(text: string) => void} log @param {string} name */
@@ -9,7 +10,10 @@ function steps(log, name) {
   for (const part of ['', "'"]) log(name + part)
 }
 
-/** @typedef {{ window: any, log: (text: string) => void, source: () => { target: any, type: string, fire: () => void } }} Page */
+/**
+ * @typedef {{ window: any, log: (text: string) => void, source: () => { target: any, type: string, fire: ()
+ *   => void } }} Page
+ */
 
 /** @type {Record<string, { log: string, errors?: string, run: (page: Page) => void }>} */
 export const pageCases = {
@@ -299,7 +303,7 @@ export const pageCases = {
         const fn = event => {
           event.preventDefault()
           steps(log, name)
-          return false // which is for nobody
+          return false // a return value that is ignored
         }
         target.addEventListener('note', fn, options)
         return () => target.removeEventListener('note', fn)
@@ -393,7 +397,9 @@ export const pageCases = {
   }
 }
 
-/** @type {typeof pageCases} those of windows; in its workers, WebKit calls timers on something else */
+/**
+ * @type {typeof pageCases} cases that need a window; in its workers, WebKit calls timers with another `this`
+ */
 export const windowCases = {
   'timers are called on the global object, what they return is for nobody, and each ends what the other function has set': {
     log: "a a' true b b' true",
@@ -449,7 +455,7 @@ export const windowCases = {
   }
 }
 
-/** @type {typeof pageCases} those of browsers */
+/** @type {typeof pageCases} cases that need a browser */
 export const browserCases = {
   'who hears of an abort may add anew what it has removed': {
     log: "a a' b b' end",

@@ -1,4 +1,6 @@
-/** Random programs of a page: callbacks that register, remove, fire and clear each other, and note what they do. */
+/**
+ * Random programs of a page: callbacks that register, remove, fire and clear each other, and log their steps.
+ */
 
 /**
  * @typedef {{ name: string, acts: Act[] }} Callback
@@ -11,14 +13,15 @@ const KINDS = {
 }
 
 /**
- * What a suspended callback registers, an event that is on its way does not reach, and what it sets for the same time as others
- * comes after them: so with `suspends`, only the main program does that.
+ * Acts that a suspended callback would perform too late: an event under way does not reach its new listeners,
+ * and its timers follow others that are due at the same time. With `suspends`, only the main program performs
+ * them.
  */
 const EARLY = ['add', 'handler', 'dispatch', 'interval']
 
 /** @param {import('./seeded.mjs').Random} random @param {{ suspends?: boolean }} [options] */
 export function randomPage(random, { suspends = false } = {}) {
-  // Those before an event that can be cancelled go on inside of it, and their microtasks come after it.
+  // Callbacks of a cancelable event finish inside the event, and their microtasks run after it.
   const cancelable = random.chance(0.3)
   const count = random.integer(3, 10)
   const act = isMain => {
@@ -36,7 +39,7 @@ export function randomPage(random, { suspends = false } = {}) {
   return { cancelable, main: acts(12, true), callbacks: Array.from({ length: count }, (_, n) => ({ name: `c${n}`, acts: acts(random.integer(1, 6)) })) }
 }
 
-/** How many calls a program makes at most. */
+/** Maximum number of calls of a program. */
 const MOST_CALLS = 60
 
 /**
@@ -68,7 +71,8 @@ export function play(window, { main, callbacks, cancelable }, log) {
     let microtasks = 0
     for (const { kind, of, callback, ms, once } of acts) {
       const target = targets[of % 3]
-      // Always or never: Node also removes what was added anew without the signal.
+      // A callback always or never has the signal, because Node also removes listeners added again without
+      // it.
       const signal = callback % 3 === 1 ? controller.signal : undefined
       const settings = { capture: callback % 2 === 1, once, passive: of > 4, signal }
       if (kind === 'note') log(`${name} goes on`)
@@ -87,7 +91,7 @@ export function play(window, { main, callbacks, cancelable }, log) {
         const id = window.setInterval(() => {
           if (--left === 0) window.clearInterval(id)
           log('interval')
-        }, ms + 1.37) // set anew before its callback, it is not to tie with what others set
+        }, ms + 1.37) // not due together with other callbacks, even after it is set again
         intervals.push(id)
       } else if (kind === 'abort') {
         controller.abort()
@@ -96,7 +100,7 @@ export function play(window, { main, callbacks, cancelable }, log) {
         break
       }
     }
-    // Where a callback is suspended, its microtasks run: so these come last.
+    // The microtasks of a suspended callback run when it suspends. They are therefore queued last.
     for (let n = 0; n < microtasks; n++) window.queueMicrotask(() => log(`microtask of ${name}`))
     if (acts.some(({ kind }) => kind === 'throw')) throw new Error(name)
   }

@@ -1,4 +1,4 @@
-/** The libraries of test/peers, which are no dependencies of the project. */
+/** The libraries of test/peers, which are not dependencies of the project. */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,13 +12,16 @@ const lock = new URL('.installing/', folder)
 /** Maximum duration of an installation, ms. */
 const PATIENCE = 120_000
 
-/** Whether the exact versions are there. */
+/** Whether the exact versions are installed. */
 const isInstalled = () => Object.entries(dependencies).every(([name, version]) => {
   const manifest = new URL(`node_modules/${name}/package.json`, folder)
   return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version === version
 })
 
-/** Installs the libraries, in one process at a time. A lock that is older than an installation can be was left behind. */
+/**
+ * Installs the libraries, in one process at a time. A lock that is older than the longest installation is
+ * stale.
+ */
 async function install() {
   for (;;) {
     try {
@@ -44,7 +47,8 @@ async function install() {
  * Imports libraries of test/peers, and installs them first if they are missing.
  *
  * @param {...string} names
- * @returns {Promise<any[] | null>} the namespaces; null if the libraries cannot be installed, unless REQUIRE_PEERS is 1
+ * @returns {Promise<any[] | null>} the namespaces; null if the libraries cannot be installed, unless
+ *   REQUIRE_PEERS is 1
  */
 export async function importPeers(...names) {
   try {

@@ -1,11 +1,11 @@
 /**
- * The module's own host, `makeHost` of rt.mjs, over a platform whose time moves only when a test moves it: what pages
- * and Node run, pacing included, with the interface of the virtual host.
+ * The default host of rt.mjs, `makeHost`, over a platform whose time moves only when a test moves it. It runs
+ * the code of pages and of Node, including the pacing, and has the interface of the virtual host.
  */
 import { readFileSync } from 'node:fs'
 import { virtualHost } from './virtual-host.mjs'
 
-// `defaultHost` makes one for each thread; a test wants one for each program.
+// `defaultHost` makes one host for each thread, but a test needs one for each program.
 const text = readFileSync(new URL('../../rt.mjs', import.meta.url), 'utf8')
 const copy = `data:text/javascript,${encodeURIComponent(`${text}\nexport { makeHost }`)}`
 /** @type {{ makeHost: (platform: object) => import('../../rt.mjs').Host }} */
@@ -19,8 +19,8 @@ export const { makeHost } = await import(copy)
 export const PLATFORMS = ['node', 'worker', 'chromium', 'firefox']
 
 /**
- * @param {Options & { platform?: Platform }} [options] `frame`: by default that of a display with 60 Hz; timers are in
- *   whole ms
+ * @param {Options & { platform?: Platform }} [options] `frame`: default 1000 / 60, as for a display with 60
+ *   Hz. Timers are in integer ms
  * @returns {VirtualHost}
  */
 export function platformHost({ platform = 'node', frame = 1000 / 60, ...options } = {}) {
@@ -29,16 +29,16 @@ export function platformHost({ platform = 'node', frame = 1000 / 60, ...options 
   const globals = { ...timers(host), ...EXTRAS[platform](host, frame) }
   for (const name of ['inputPending', 'frame']) Reflect.deleteProperty(host, name)
   const made = makeHost(globals)
-  // Schedulers say whether a timer keeps the process alive. What tests set is no timer of the page.
+  // Schedulers pass `options` to `after`. A call without options is a timer of the test, not of the page.
   const after = (/** @type {number} */ ms, /** @type {() => void} */ fn, /** @type {any} */ options) =>
     options === undefined ? own(ms, fn) : made.after(ms, fn, options)
-  // There, what is left until a frame may not be worth a round, so the next one waits for it.
+  // In Firefox, the next round waits for the frame if the time before the frame is too short.
   const turn = host.turn + (platform === 'firefox' ? frame : 0)
-  // One is that of the round. Where an alarm ends in turns of the event loop, one that was set anew leaves its last behind.
+  // One post is for the round. On other platforms an alarm that is set again can leave its last post behind.
   return Object.assign(host, made, { after, turn, mostPosts: platform === 'node' ? 1 : Infinity })
 }
 
-/** What setTimeout keeps of a delay. (That Node makes 1 of 0 is left out: it would shift whole schedules.) */
+/** The delay of setTimeout. (Node also changes 0 to 1, which is left out: it would shift whole schedules.) */
 export const WHOLE = Math.ceil
 
 /** @param {VirtualHost} host */
@@ -78,7 +78,7 @@ function page(host, interval) {
       get visibilityState() { return host.isHidden ? 'hidden' : 'visible' },
       addEventListener() {}
     },
-    // However late it comes, a frame is told the time at which it was to be drawn.
+    // A frame gets the time at which it was due, even if it is late.
     /** @param {(time: number) => void} fn */
     requestAnimationFrame: fn => ({ cancel: frame(() => fn(Math.floor(host.time / interval + 1e-9) * interval)) }),
     /** @param {{ cancel: () => void }} request */
@@ -87,7 +87,11 @@ function page(host, interval) {
   }
 }
 
-/** What each has beside clock and timers. @type {Record<Platform, (host: VirtualHost, interval: number) => object>} */
+/**
+ * The additional globals of each platform.
+ *
+ * @type {Record<Platform, (host: VirtualHost, interval: number) => object>}
+ */
 const EXTRAS = {
   node: ({ post }) => ({ setImmediate: post }),
   worker: channels,
@@ -111,8 +115,9 @@ const EXTRAS = {
 /** @typedef {(options?: Options) => VirtualHost} HostOf */
 
 /**
- * Every host that whole schedules and random programs run on, how many of the seeds, and how long, in ms, a turn takes at
- * least where many timers are awaited: those that end in turns take a thousand of them where time stands still.
+ * The hosts for whole schedules and random programs. `part`: the part of the seeds to run. `leastTurn`: the
+ * minimum duration of a turn if a program awaits many timers, ms. Timers that end in turns would otherwise
+ * take thousands of turns while time stands still.
  *
  * @type {{ where: string, hostOf: HostOf, part: number, leastTurn: number }[]}
  */
@@ -126,5 +131,5 @@ export const HOSTS = [
   }))
 ]
 
-/** Those on which the processor is never idle while a job is ready: Firefox has rounds wait for frames. */
+/** The hosts that never idle while a job is ready. In Firefox, rounds wait for frames. */
 export const WORK_CONSERVING = HOSTS.filter(({ where }) => !where.endsWith('firefox'))

@@ -1,20 +1,23 @@
 /**
- * A textbook machine for critical sections: one processor that advances tick by tick, and at each tick asks
- * the protocol who runs. It knows nothing of schedulers, generators or queues.
+ * A textbook machine for critical sections: one processor that advances tick by tick, and asks the protocol
+ * at each tick which job runs. It contains no schedulers, generators or queues.
  *
- *   'none'         sections exclude, a request that fails waits, nothing is done about inversion
- *   'inheritance'  the same, and who holds a lock runs on the best key of all that it blocks, through chains
- *                  (Sha, Rajkumar, Lehoczky 1990, section III)
- *   'npcs'         who is in a section runs
- *   'stack'        a job starts when it is the most eligible of all and its level exceeds the system ceiling;
- *                  until then the top of the run-time stack goes on (Baker 1991, section 4). A job that has
- *                  started is never tested again
- *   'immediate'    who enters a section runs at the ceiling of its resource, above all equals; fixed
- *                  priorities only (Lampson, Redell 1980; the highest locker)
+ *   'none'         sections exclude each other, a failed request waits, and priority inversion is possible
+ *   'inheritance'  in addition, the holder of a lock runs by the best key of all jobs that it blocks, through
+ *                  chains (Sha, Rajkumar, Lehoczky 1990, section III)
+ *   'npcs'         a job in a section runs
+ *   'stack'        a job starts when it is the most eligible job and its level exceeds the system ceiling.
+ *   Until
+ *                  then the top of the run-time stack runs (Baker 1991, section 4). A started job is never
+ *                  tested again
+ *   'immediate'    a job in a section runs at the ceiling of the resource, above jobs of the same priority.
+ *   Only
+ *                  for fixed priorities (Lampson, Redell 1980; the highest locker)
  *
- * What happens at one instant happens in this order: the job that ran unlocks what it need not hold any more,
- * or ends; then jobs are released, and sleepers wake; then the protocol decides; and who is chosen takes its locks,
- * falls asleep, or gives others new keys and cancels them. Who is cancelled unlocks all it holds when it runs next.
+ * At each instant, the events occur in this order. First the job that ran unlocks what it no longer holds, or
+ * ends. Then jobs are released, and sleepers wake. Then the protocol decides. The chosen job takes its locks,
+ * sleeps, changes keys of other jobs, or cancels them. A cancelled job unlocks all its locks when it runs
+ * next.
  */
 
 /**
@@ -24,13 +27,15 @@
  * @property {number} priority
  * @property {number} [deadline] relative; default Infinity
  * @property {Step[]} steps
- * @property {string[]} [uses] the resources it may need; default: those in its steps
+ * @property {string[]} [uses] the resources that it can need; default: the resources in its steps
  */
 
 /**
- * Ticks of work, or what takes no time. 'key': the job's priority under fp, its relative deadline under edf.
+ * Ticks of work, or a step without time. 'key': the priority of the job under fp, its relative deadline under
+ * edf.
  *
- * @typedef {number | ['lock' | 'unlock', string] | ['sleep', number] | ['cancel', string] | ['key', string, number]} Step
+ * @typedef {number | ['lock' | 'unlock', string] | ['sleep', number] | ['cancel', string] | ['key', string,
+ *   number]} Step
  */
 
 const PROTOCOLS = ['none', 'inheritance', 'npcs', 'stack', 'immediate']
@@ -39,8 +44,8 @@ const PROTOCOLS = ['none', 'inheritance', 'npcs', 'stack', 'immediate']
  * @param {readonly ProtocolJob[]} jobs ties of keys go to the earlier release, then to the first in the list
  * @param {'fp' | 'edf'} policy
  * @param {string} protocol
- * @param {{ until?: number, staticCeilings?: boolean }} [options] staticCeilings: of all jobs; otherwise of
- *   those that have not ended
+ * @param {{ until?: number, staticCeilings?: boolean }} [options] `staticCeilings`: whether ceilings count
+ *   all jobs; by default, they count the jobs that have not ended
  */
 export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings = false } = {}) {
   if (!PROTOCOLS.includes(protocol)) {
@@ -73,7 +78,7 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
     .map(({ level }) => level))
   const systemCeiling = () => Math.max(-Infinity, ...[...holders.keys()].map(ceilingOf))
 
-  /** The best of its own key and those of all that it blocks. @returns {number[]} */
+  /** The best key of a job and of all jobs that it blocks. @returns {number[]} */
   function effective(/** @type {JobState} */ state) {
     let best = state.key
     for (const other of machine) {
@@ -109,15 +114,15 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
   }
 
   /**
-   * Steps that take no time, up to the next work, a wait or the end.
-   * @param {JobState} state @param {boolean} locks whether it takes locks, too
+   * Performs steps without time, up to the next work, a wait or the end.
+   * @param {JobState} state @param {boolean} locks whether to take locks as well
    */
   function perform(state, locks) {
     while (isReady(state) && !state.isEnded) {
       const step = state.job.steps[state.next]
       const isPoint = typeof step === 'number' ? state.done < step : step !== undefined && step[0] !== 'unlock'
       if (isPoint && state.isCancelled && locks) {
-        // It has to be the one that runs next, and is told then.
+        // A cancellation is delivered when the job runs next.
         if (choose() !== state) return
         for (const resource of state.held.toReversed()) unlock(state, resource)
         return end(state)
@@ -212,7 +217,9 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
     return null
   }
 
-  /** Releases and wake-ups of one time happen in the order in which they were set, and all releases were set first. */
+  /**
+   * Releases and wakes jobs. Events of one time occur in the order in which they were set, releases first.
+   */
   function release() {
     const due = machine.filter(({ isReleased, isEnded, job }) => !isReleased && !isEnded && job.release <= time)
     for (const state of due.sort((a, b) => a.job.release - b.job.release || a.index - b.index)) {
@@ -238,7 +245,7 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
   release()
   while (machine.some(({ isEnded }) => !isEnded) && deadlock === null) {
     if (time > until) throw new Error(`the machine did not end until ${until}`)
-    // A job may block, or end, as soon as it is dispatched.
+    // A job can block or end as soon as it is dispatched.
     /** @type {JobState | null} */
     let last
     do {
@@ -259,7 +266,7 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
     release()
   }
   return {
-    /** As test/support/trace.mjs formats it. */
+    /** The trace in the format of test/support/trace.mjs. */
     trace: trace.join('\n'),
     /** @type {[number, number][][]} */
     intervals: machine.map(({ intervals }) => intervals),
@@ -289,14 +296,14 @@ function newState(job, index, policy) {
     isEnded: false,
     isCancelled: false,
     finish: NaN,
-    /** The next step, and how much of it is done. */
+    /** The next step, and the part of it that is done. */
     next: 0,
     done: 0,
     /** @type {string[]} */
     held: [],
     /** @type {string | null} */
     wants: null,
-    /** When it wakes, and its place among the sleepers. @type {number | null} */
+    /** When the job wakes, and its position among the sleepers. @type {number | null} */
     wakes: null,
     sleep: 0,
     /** @type {[number, number][]} */
@@ -313,12 +320,12 @@ function compare(a, b) {
 // ----------------------------------------------------------------------------------------------- random sets
 
 /**
- * Jobs with random critical sections, properly nested, with work between any two steps that take no time:
- * what happens first at one instant is then nobody's choice.
+ * Random jobs with properly nested critical sections. There is work between any two steps without time, so
+ * that the order of events at one instant is never arbitrary.
  *
  * @param {import('./seeded.mjs').Random} random
- * @param {{ ordered?: boolean, acts?: boolean }} [options] ordered: inner sections are of later resources, so that locks
- *   do not deadlock; acts: jobs also sleep, cancel, and give others new keys
+ * @param {{ ordered?: boolean, acts?: boolean }} [options] `ordered`: inner sections use later resources, so
+ *   that locks do not deadlock; `acts`: jobs also sleep, cancel, and change keys of others
  * @returns {ProtocolJob[]}
  */
 export function randomSections(random, { ordered = false, acts = false } = {}) {
@@ -344,9 +351,10 @@ export function randomSections(random, { ordered = false, acts = false } = {}) {
 }
 
 /**
- * Puts in steps between work that concern others. No two keys are ever the same.
+ * Inserts steps that concern other jobs between work. No two keys are ever equal.
  *
- * @param {import('./seeded.mjs').Random} random @param {Step[]} steps @param {number} count of jobs
+ * @param {import('./seeded.mjs').Random} random @param {Step[]} steps @param {number} count the number of
+ *   jobs
  */
 function act(random, steps, count) {
   for (let n = random.integer(0, 4); n > 0; n--) {
@@ -375,10 +383,11 @@ function section(random, free, ordered) {
   return steps
 }
 
-// --------------------------------------------------------------------------------------------- the same, run
+// ----------------------------------------------------------------------------------- the same steps for a
+// job
 
 /**
- * The steps as a tree: a section is `[resource, ...parts]`, and what else takes no time is left as it is, in `act`.
+ * The steps as a tree: a section is `[resource, ...parts]`, and other steps without time are `{ act: step }`.
  * @param {readonly Step[]} steps
  * @returns {any[]}
  */

@@ -1,4 +1,6 @@
-/** Random asynchronous programs, as texts: async functions, callbacks of promises, microtasks, shared state. */
+/**
+ * Random asynchronous programs, as texts: async functions, callbacks of promises, microtasks, shared state.
+ */
 
 const FUNCTIONS = 4
 

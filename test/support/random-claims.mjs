@@ -10,6 +10,7 @@
 import { inspect } from 'node:util'
 import { Scheduler, defaultHost } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
+import { switchesOf } from './switches.mjs'
 import { virtualHost } from './virtual-host.mjs'
 /** @import { Random } from './seeded.mjs' */
 
@@ -59,7 +60,7 @@ export function randomProgram(random) {
     const source = random.pick(sources)
     const alike = random.shuffle(updates.filter(update => update.source === source))
     for (let i = 0; i < 2; i++) calls[i] = { ...calls[i], module: alike[i].module, name: alike[i].name }
-    // An async function does not claim its arguments again after `await`, so only updates share an object.
+    // Objects inside of arguments are not claimed, so only updates share an object.
     if (source === 'q') for (let i = 0; i < 2; i++) calls[i].args = [random.integer(0, 3), 'shared']
   }
   if (random.chance(0.3)) calls[1] = { ...calls[0], args: [random.integer(0, 3), random.integer(0, 3)] }
@@ -345,8 +346,11 @@ function randomModule(random, prefix, imported, size) {
   for (let i = 0; i < 3; i++) {
     const source = random.chance(0.7) ? random.pick([...objects, 'q']) : ''
     const text = update(source)
-    share('function', `${prefix}u${i}`, `function ${prefix}u${i}(p, q) {\nif (typeof p === 'object') p = p.x | 0\nif (typeof q === 'number') q = { x: q, y: 1, list: [q], inner: null }\n${text}\n}`)
-    Object.assign(names[names.length - 1], { isUpdate: true, source })
+    // The whole update belongs to the second stay of an async function or a generator.
+    const [kind, first] = random.weighted({ plain: 6, async: 1, generator: 1 }) === 'plain' ? ['function', '']
+      : random.pick([['async function', 'await null\n'], ['function*', 'yield\n']])
+    share('function', `${prefix}u${i}`, `${kind} ${prefix}u${i}(p, q) {\nif (typeof p === 'object') p = p.x | 0\nif (typeof q === 'number') q = { x: q, y: 1, list: [q], inner: null }\n${first}${text}\n}`)
+    Object.assign(names[names.length - 1], { isUpdate: true, source, isAsync: kind !== 'function' })
   }
   variables.forEach((name, i) => share('probe', `${prefix}p${i}`, `function ${prefix}p${i}() { return ${name} }`))
   share('probe', `${prefix}pk`, `function ${prefix}pk() { return [kept.x, kept.y, kept.list.join(), lazy === null${maps.map(map => `, ${map}.size`).join('')}${patterns.map(name => `, ${name}.lastIndex`).join('')}${counters.filter(name => name.endsWith('k')).map(name => `, ${name}.peek()`).join('')}] }`)
@@ -398,6 +402,15 @@ function native({ a, b }) {
 const orders = list => list.length < 2 ? [list]
   : list.flatMap((item, i) => orders(list.filter((_, k) => k !== i)).map(rest => [item, ...rest]))
 
+/** The result of a call; a generator runs to its end. @param {any} value */
+function resultOf(value) {
+  if (typeof value?.next !== 'function' || typeof value[Symbol.iterator] !== 'function') return value
+  for (;;) {
+    const { done, value: result } = value.next()
+    if (done) return result
+  }
+}
+
 /** @param {unknown} error */
 const failure = error => error instanceof Error ? `${error.name}` : { thrown: error }
 
@@ -411,7 +424,7 @@ export async function serialStates(program) {
     for (const i of order) {
       const { module, name } = program.calls[i]
       try {
-        outcomes[i] = await modules[module][name](...given[i])
+        outcomes[i] = await resultOf(modules[module][name](...given[i]))
       } catch (error) {
         outcomes[i] = failure(error)
       }
@@ -439,11 +452,16 @@ export function rewrite({ a, b }, { packages, isKnown, padding }) {
     own: { a: `file:///p${programs}/a.mjs`, b: `file:///p${programs}/b.mjs` }
   }[packages]
   const filled = { a: padding ? a + PADDING : a, b: padding ? b + PADDING : b }
-  const get = specifier => isKnown && specifier === 'a' ? { url: urls.a, text: filled.a } : undefined
+  const specifier = packages === 'two' ? 'pa' : './a.mjs'
+  filled.b = filled.b.replace(" from 'a'", ` from '${specifier}'`)
+  const get = name => isKnown && name === specifier ? { url: urls.a, text: filled.a } : undefined
   const textAt = module => preemptify.source(filled[module], { runtime, url: urls[module], get })
-    .replace(/\n\/\/# sourceMappingURL=.*\s*$/, '')
+    .replace(/\n\/\/# sourceMappingURL=.*\s*$/, '').replace(`'${specifier}'`, "'a'")
   return { b: textAt('b'), a: textAt('a') }
 }
+
+/** A job that calls a twin. @param {Function} fn */
+const handWritten = fn => function* (...args) { return yield* preemptify(fn)(...args) }
 
 let loads = 0
 
@@ -460,22 +478,17 @@ async function load({ a, b }) {
  *
  * @param {Program} program @param {{ a: string, b: string }} texts
  * @param {{ budget: number, slice: number, isVirtual: boolean, priorities: number[], releases: number[],
- *   plain: number }} settings `plain`: the number of a call that is no job, but made in a callback of the host;
- *   -1: none
+ *   plain: number, isByHand: boolean }} settings
+ *   - `plain`: the number of a call that is no job, but made in a callback of the host; -1: none.
+ *   - `isByHand`: whether hand-written jobs call the twins.
  * @returns {Promise<{ state: string, cycles: number, switches: number }>}
  */
-export async function runAsJobs(program, texts, { budget, slice, isVirtual, priorities, releases, plain }) {
+export async function runAsJobs(program, texts, { budget, slice, isVirtual, priorities, releases, plain, isByHand }) {
   const modules = await load(texts)
   let time = 0
   const host = isVirtual ? virtualHost({ read: READ }) : { ...defaultHost(), now: () => (time += READ) }
   const scheduler = new Scheduler({ host, slice, round: plain >= 0 ? 0.05 : 1e6, budget })
-  let switches = 0
-  let last = null
-  scheduler.observe(({ type, job }) => {
-    if (type !== 'start' && type !== 'resume') return
-    if (last !== null && job !== last) switches++
-    last = job
-  })
+  const switches = switchesOf(scheduler)
   let cycles = 0
   const { warn } = console
   console.warn = text => { if (/each waits for the other/.test(text)) cycles++ }
@@ -487,40 +500,34 @@ export async function runAsJobs(program, texts, { budget, slice, isVirtual, prio
       const fn = modules[module][name]
       const given = all[i]
       const settle = promise => waits.push(promise.then(value => { outcomes[i] = value }, error => { outcomes[i] = failure(error) }))
-      if (i !== plain) settle(scheduler.spawn(fn, { budget, priority: priorities[i], release: releases[i] ? scheduler.now() + releases[i] : undefined }, ...given))
-      else settle(new Promise((resolve, reject) => host.after(0.02, () => { try { resolve(fn(...given)) } catch (error) { reject(error) } })))
+      if (i !== plain) settle(scheduler.spawn(isByHand ? handWritten(fn) : fn, { budget, priority: priorities[i], release: releases[i] ? scheduler.now() + releases[i] : undefined }, ...given))
+      else settle(new Promise((resolve, reject) => host.after(0.02, () => { try { resolve(resultOf(fn(...given))) } catch (error) { reject(error) } })))
     })
     const ended = Promise.all(waits)
     if (isVirtual) await host.drain()
     const isOver = await Promise.race([ended.then(() => true), new Promise(resolve => setTimeout(resolve, isVirtual ? 50 : 5000, false))])
-    if (!isOver) return { state: `jobs do not end: ${scheduler.jobs?.().map?.(job => job.state) ?? ''}`, cycles, switches }
-    return { state: stateOf(program, modules, [...outcomes, all]), cycles, switches }
+    if (!isOver) return { state: `jobs do not end: ${scheduler.jobs?.().map?.(job => job.state) ?? ''}`, cycles, switches: switches.count }
+    return { state: stateOf(program, modules, [...outcomes, all]), cycles, switches: switches.count }
   } finally {
     console.warn = warn
   }
 }
 
-/**
- * How a program is rewritten. Both modules are analysed together: a module that is analysed alone does not know
- * the later writers of its exported objects.
- *
- * @param {Random} random
- */
+/** How a program is rewritten. @param {Random} random */
 export const randomRewriting = random => ({
-  packages: random.pick(['two', 'two', 'one', 'own']), isKnown: true, padding: random.chance(0.6)
+  packages: random.pick(['two', 'two', 'one', 'own']), isKnown: random.chance(0.6), padding: random.chance(0.6)
 })
 
 /** @param {Random} random @param {Program} program */
 export function randomSettings(random, { calls }) {
   const count = calls.length
-  const isShared = calls.some(({ args }) => args.includes('shared'))
   const isVirtual = random.chance(0.8)
   const each = make => Array.from({ length: count }, make)
   return {
     budget: random.pick([1, 1, 1, 2, 5, 20]), slice: random.pick([0.001, 0.001, 0.001, 0.035, 0.2]), isVirtual,
     priorities: random.chance(0.3) ? each(() => random.integer(0, 2)) : each(() => 0),
     releases: random.chance(0.3) ? each(() => random.pick([0, 0.05, 0.2])) : each(() => 0),
-    // A plain call does not claim its arguments.
-    plain: isVirtual && !isShared && random.chance(0.15) ? random.integer(0, count - 1) : -1
+    plain: isVirtual && random.chance(0.15) ? random.integer(0, count - 1) : -1,
+    isByHand: random.chance(0.2)
   }
 }

@@ -1,4 +1,4 @@
-/** Random jobs that meet at locks, semaphores and barriers, and check meanwhile what is promised of those. */
+/** Random jobs that share locks, semaphores and barriers, and check the promises of these. */
 import { Scheduler, edf, fp } from '../../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
 import { Barrier, DeadlockError, Mutex, Semaphore, choice } from '../../sync.mjs'
@@ -8,28 +8,28 @@ import { virtualHost } from './virtual-host.mjs'
 const GRAIN = 0.25
 const ENDED = ['done', 'failed', 'cancelled']
 
-/** @typedef {ReturnType<typeof newActor>} Actor a job, and what it is about */
+/** @typedef {ReturnType<typeof newActor>} Actor a job and its state */
 
 const newActor = () => ({
   /** @type {any} */
   job: null,
   /** @type {any} */
   scheduler: null,
-  /** What it waits for, if that is a lock. @type {Mutex | null} */
+  /** The lock for which the job waits. @type {Mutex | null} */
   wants: null,
-  /** Whether it has an alternative, so that it is part of no cycle. */
+  /** Whether the wait has an alternative, so that it is not part of a cycle. */
   isChoosing: false,
-  /** What it holds, in order. @type {Mutex[]} */
+  /** The locks that the job holds, in order. @type {Mutex[]} */
   holds: [],
-  /** What else it waits for. @type {Semaphore | Barrier | null} */
+  /** The semaphore or barrier at which the job waits. @type {Semaphore | Barrier | null} */
   waitsAt: null
 })
 
 /**
  * @param {import('./seeded.mjs').Random} random
  * @param {{ hostOf?: typeof virtualHost }} [options]
- * @returns {{ run(): void, seen: Record<string, number> }} run throws what was violated, with the
- *   trace; `seen` says how often what has happened
+ * @returns {{ run(): void, seen: Record<string, number> }} `run` throws the violations with the trace; `seen`
+ *   counts the events
  */
 export function locks(random, { hostOf = virtualHost } = {}) {
   const policy = random.pick([edf, fp])
@@ -58,9 +58,9 @@ export function locks(random, { hostOf = virtualHost } = {}) {
   const actors = []
   /** @type {Map<any, Actor>} */
   const byJob = new Map()
-  /** Who is inside, as the jobs see it. @type {Map<Mutex, Actor>} */
+  /** The job inside each mutex, as the jobs see it. @type {Map<Mutex, Actor>} */
   const inside = new Map()
-  /** Mutexes that an owner has ended with, and that no later one has unlocked. @type {Set<Mutex>} */
+  /** Mutexes whose owner has ended, and that no later owner has unlocked. @type {Set<Mutex>} */
   const orphans = new Set()
   /** Permits in use. @type {Map<Semaphore, number>} */
   const used = new Map(semaphores.map(semaphore => [semaphore, 0]))
@@ -72,7 +72,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
   const isWaiting = (/** @type {Actor} */ { job }) => job.state === 'waiting'
 
   /**
-   * The best of a job's own standing and that of whoever waits for its locks.
+   * The best rank of a job and of all jobs that wait for its locks, transitively.
    * @param {Actor} actor @returns {any}
    */
   function standing(actor, passed = new Set()) {
@@ -86,7 +86,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     return best
   }
 
-  /** After a point: nobody who is ready stands better. @param {Actor} actor */
+  /** Checks after a point that no ready job ranks higher. @param {Actor} actor */
   function goesOn(actor) {
     const { job, scheduler } = actor
     if (scheduler.current !== job) note(`${job.name} runs, current is ${scheduler.current?.name}`)
@@ -111,7 +111,11 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     }
   }
 
-  /** The owners from a mutex on, each waiting for the next's lock. @param {Mutex} mutex @param {any} job */
+  /**
+   * Whether a wait for a mutex closes a cycle of owners and waiters.
+   *
+   * @param {Mutex} mutex @param {any} job
+   */
   function closes(mutex, job) {
     const passed = new Set()
     for (let next = mutex; ;) {
@@ -125,7 +129,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     }
   }
 
-  /** @param {Actor} actor @param {Mutex} mutex @param {boolean} wasCycle when it began to wait */
+  /** @param {Actor} actor @param {Mutex} mutex @param {boolean} wasCycle whether the wait closed a cycle */
   function locked(actor, mutex, wasCycle) {
     seen.locked++
     actor.wants = null
@@ -150,9 +154,9 @@ export function locks(random, { hostOf = virtualHost } = {}) {
   }
 
   /**
-   * What may be thrown by a wait for a lock, and be survived.
+   * Checks an error of a wait for a lock, after which the job continues.
    * @param {Actor} actor @param {Mutex} mutex @param {any} error
-   * @param {boolean} wasCycle when it began to wait
+   * @param {boolean} wasCycle whether the wait closed a cycle
    */
   function survives(actor, mutex, error, wasCycle) {
     if (error instanceof TimeoutError) {
@@ -191,7 +195,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
       })
     } catch (error) {
       if (isInside) throw error
-      // Between the call and the lock somebody else may have run.
+      // Another job may have run between the call and the lock.
       survives(actor, mutex, error, error instanceof DeadlockError && (wasCycle || closes(mutex, actor.job)))
     } finally {
       actor.wants = null
@@ -300,7 +304,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
         yield* act(actor, 1)
       }
     } finally {
-      // Also who is cancelled may still lock something.
+      // Even a cancelled job can still lock a mutex.
       if (random.chance(0.2)) yield* locksAndUnlocks(actor, random.pick(mutexes), 3)
     }
   }
@@ -328,7 +332,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     }
   }
 
-  /** Whoever still waits must do so for something that is not free. */
+  /** Checks that each waiting job waits for a lock, a permit or a barrier that is not available. */
   function checkWaiters() {
     for (const actor of actors) {
       const { job, wants, waitsAt } = actor
@@ -353,7 +357,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     run() {
       host.run()
       checkWaiters()
-      // Its finally may meet the others again.
+      // A finally block of a job can wait again.
       for (let n = 0; n < 20 && actors.some(({ job }) => !ENDED.includes(job.state)); n++) {
         for (const { job } of actors) job.cancel(new Error('cancelled in the end'))
         host.run()

@@ -1,4 +1,4 @@
-/** Random jobs that talk over channels in every way there is, and an account of every message. */
+/** Random jobs that communicate by channels in all ways, and an account of every message. */
 import { Scheduler, edf, fp } from '../../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
 import { Channel, ChannelError, choice, par } from '../../sync.mjs'
@@ -9,7 +9,7 @@ const GRAIN = 0.25
 const ENDED = ['done', 'failed', 'cancelled']
 
 /**
- * @typedef {object} Link a channel and what it was made with
+ * @typedef {object} Link a channel and its options
  * @property {Channel} channel
  * @property {number} size
  * @property {string} overflow
@@ -18,11 +18,11 @@ const ENDED = ['done', 'failed', 'cancelled']
 /**
  * @typedef {object} Message
  * @property {string} sender
- * @property {number} number of its sender's messages
+ * @property {number} number the number of the message among those of its sender
  * @property {Link} link
- * @property {boolean} isSent as far as its sender has been told
- * @property {boolean} wasFull whether there was no room when it was sent
- * @property {boolean} wasAwaited whether a receiver waited then
+ * @property {boolean} isSent whether the sender's operation has succeeded
+ * @property {boolean} wasFull whether the channel was full at the send
+ * @property {boolean} wasAwaited whether a receiver waited at the send
  * @property {string[]} receivers
  */
 
@@ -30,16 +30,16 @@ const ENDED = ['done', 'failed', 'cancelled']
  * @typedef {object} Actor
  * @property {string} name
  * @property {any} job
- * @property {number} made messages
- * @property {Link[]} sends where it waits to send
- * @property {Link[]} receives where it waits to receive
+ * @property {number} made number of messages of the job
+ * @property {Link[]} sends the channels to which the job waits to send
+ * @property {Link[]} receives the channels from which the job waits to receive
  */
 
 /**
  * @param {import('./seeded.mjs').Random} random
  * @param {{ hostOf?: typeof virtualHost }} [options]
- * @returns {{ run(): void, text(): string, seen: Record<string, number> }} run throws what was violated, with
- *   the trace and the account, which `text` gives; `seen` says how often what has happened
+ * @returns {{ run(): void, text(): string, seen: Record<string, number> }} `run` throws the violations with
+ *   the trace and the account; `text` returns the account; `seen` counts the events
  */
 export function network(random, { hostOf = virtualHost } = {}) {
   const host = hostOf({ turn: random.pick([0, 0, GRAIN]) })
@@ -83,7 +83,7 @@ export function network(random, { hostOf = virtualHost } = {}) {
   })
   const outside = newActor('outside')
 
-  /** @param {Actor} actor @param {Link} link @returns {Message} about to be sent */
+  /** @param {Actor} actor @param {Link} link @returns {Message} a message before its send */
   function newMessage(actor, link) {
     const { channel, size } = link
     const message = {
@@ -177,9 +177,9 @@ export function network(random, { hostOf = virtualHost } = {}) {
       const sends = []
       /** @type {Link[]} */
       const receives = []
-      /** What is to be noted when a guard was chosen. @type {((value: any) => void)[]} */
+      /** The notes to take, by the index of the chosen guard. @type {((value: any) => void)[]} */
       const happened = []
-      /** An end to be waited for. @param {boolean} isOpen @returns {[any, (value: any) => void]} */
+      /** A send or a receive as a guard. @param {boolean} isOpen @returns {[any, (value: any) => void]} */
       const end = isOpen => {
         const link = random.pick(links)
         const isSend = random.chance(0.5)
@@ -230,7 +230,7 @@ export function network(random, { hostOf = virtualHost } = {}) {
     /** @param {Actor} actor */
     *choosesToAct(actor) {
       if (blocking.length === 0) return
-      // With a timeout it happens in a job of its own, which may be told later than this one goes on.
+      // With a timeout, the action runs in a separate job, which can receive after this job continues.
       const receiver = `${actor.name}'${actor.made}`
       const guards = Array.from({ length: random.integer(1, 3) }, () => {
         const link = random.pick(blocking)
@@ -299,7 +299,7 @@ export function network(random, { hostOf = virtualHost } = {}) {
         }
       }
     } finally {
-      // Also who has been cancelled may still have something to say.
+      // Even a cancelled job can still send or receive.
       if (lasts) {
         try {
           yield* random.chance(0.5) ? acts.sends(actor) : acts.receives(actor)
@@ -332,7 +332,7 @@ export function network(random, { hostOf = virtualHost } = {}) {
     })
   }
 
-  /** Nobody may wait for what is there. */
+  /** Checks that no job waits although its message or its partner is available. */
   function checkWaiters() {
     const waiting = actors.filter(({ job }) => job?.state === 'waiting')
     seen.waiting += waiting.length
@@ -352,7 +352,7 @@ export function network(random, { hostOf = virtualHost } = {}) {
     }
   }
 
-  /** Every message that was accepted is received once, kept, or lost by the contract. */
+  /** Checks that each accepted message was received once, is kept, or was dropped by the overflow rule. */
   function checkMessages() {
     for (const link of links) {
       const { channel, size, overflow } = link
@@ -385,7 +385,7 @@ export function network(random, { hostOf = virtualHost } = {}) {
         if (lost.length !== surplus.length) {
           note(`${channel.name} has lost ${lost.length} messages, ${surplus.length} did not fit`)
         }
-        // Nobody waits to send here, so messages were accepted in the order in which they were made.
+        // No sender waits on this channel, so messages were accepted in the order of their creation.
         const newest = accepted.slice(accepted.length - kept.size)
         if (!newest.every(message => kept.has(message))) note(`${channel.name} keeps others than the newest`)
       }
@@ -403,7 +403,7 @@ export function network(random, { hostOf = virtualHost } = {}) {
       for (const { channel } of links) channel.close()
       host.run()
       for (const { name, job } of actors) {
-        if (job === null) continue // cancelled before it began
+        if (job === null) continue // the job was cancelled before its start
         if (!ENDED.includes(job.state)) note(`${name} never ended: ${job.state}`)
         else if (job.state === 'failed') note(`${name} failed`)
         else if (job.state === 'cancelled') seen.cancelled++

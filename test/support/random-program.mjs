@@ -1,23 +1,23 @@
-/** Programs of random jobs that check, while they run, what a scheduler owes them. */
+/** Programs of random jobs that check the promises of a scheduler while they run. */
 import { DeadlineError, DeadlockError, Scheduler, budget as points, edf, fp } from '../../rt.mjs'
 import { checkInvariants, coreOf } from './internals.mjs'
 import { watch } from './invariants.mjs'
 import { virtualHost } from './virtual-host.mjs'
 
-// What jobs compute is a multiple of this, ms.
+// Execution times are multiples of this value, ms.
 const GRAIN = 0.25
 const EPSILON = 1e-9
 
-/** @typedef {ReturnType<typeof newActor>} Actor a job and what it has seen */
+/** @typedef {ReturnType<typeof newActor>} Actor a job and the events of its life */
 
 /** @param {import('./seeded.mjs').Random} random */
 const newActor = random => ({
   /** @type {any} */
   job: null,
   isAsync: random.chance(0.15),
-  /** Whether somebody listens from the start; if not, its failure is to be reported. */
+  /** Whether a handler is attached from the start. Without one, a failure must be reported. */
   handled: random.chance(0.7),
-  /** Whether another job has waited for it. */
+  /** Whether another job has waited for this job. */
   joined: false,
   started: false,
   ended: false,
@@ -27,22 +27,21 @@ const newActor = random => ({
   /** @type {unknown} */
   error: undefined,
   spent: 0,
-  /** @type {Error[]} the reasons it was cancelled with */
+  /** @type {Error[]} the reasons of its cancellations */
   reasons: [],
-  /** @type {unknown[]} those that were thrown into it */
+  /** @type {unknown[]} the reasons that were thrown into the job */
   delivered: [],
-  /** @type {{ value?: unknown, error?: unknown } | null} what its promise said */
+  /** @type {{ value?: unknown, error?: unknown } | null} the outcome of its promise */
   settled: null
 })
 
 /**
- * A program of random jobs. Each job does what the random numbers say, and checks at every step that it is
- * the one that should run. Two programs of one seed are alike. Programs grow with their seeds, so that the
- * first failure is a small one.
+ * A program of random jobs. Each job acts by the random numbers, and checks at every step that the right job
+ * runs. Two programs of one seed are equal. Programs grow with their seeds, so that the first failure is a
+ * small one.
  *
  * @param {import('./seeded.mjs').Random} random
- * @param {{ blind?: boolean, hostOf?: typeof virtualHost }} [options] blind: nobody observes the scheduler, and nothing
- *   is checked
+ * @param {{ blind?: boolean, hostOf?: typeof virtualHost }} [options] `blind`: without observers and checks
  */
 export function program(random, { hostOf = virtualHost, ...options } = {}) {
   const size = 1 + random.seed % 12
@@ -61,13 +60,13 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
   const core = coreOf(scheduler)
   /** @type {Actor[]} */
   const actors = []
-  /** @type {Actor | null} the one whose code runs */
+  /** @type {Actor | null} the job whose code runs */
   let inside = null
   let idle = false
 
   const alive = () => actors.filter(({ job }) => !['done', 'failed', 'cancelled'].includes(job.state))
 
-  /** Called by a job whenever it goes on. The return from a call is no preemption point. */
+  /** Called by a job whenever it continues. The return from a call is not a preemption point. */
   function enter(actor, atPoint = true) {
     const { job } = actor
     if (inside) seen.note(`${job.name} runs inside ${inside.job.name}`)
@@ -82,9 +81,9 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     else if (seen.takeAlert() && !actor.isAsync) seen.mostEligible(job, 'goes on')
   }
 
-  /** The clock was read and the job goes on: it must be the right one. */
+  /** Checks that the right job continues after a reading of the clock. */
   function checkChoice({ job, isAsync }) {
-    // A microtask may wake somebody between the choice and the continuation of an async job.
+    // A microtask can wake another job between the choice and the continuation of an async job.
     if (!isAsync) seen.mostEligible(job, 'goes on')
     for (const { job: other } of actors) {
       if (seen.exact && other.state === 'pending' && other.release <= host.time) {
@@ -112,7 +111,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     actor.spent += ms
   }
 
-  /** One yield; what is thrown here by a cancellation must have been asked for, and comes once. */
+  /** Yields once. A cancellation may be thrown here only if it was requested, and only once. */
   function* pass(actor, ...values) {
     leave()
     try {
@@ -126,7 +125,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     }
   }
 
-  /** A call is a yield too: what arrives there first is noted there. */
+  /** Notes a cancellation. A call is a yield too, and can be the first place where it arrives. */
   function noteCancellation(actor, error) {
     if (actor.delivered.includes(error)) return
     const itsOwn = error instanceof DeadlineError && error.message.startsWith(`${actor.job.name} `)
@@ -138,7 +137,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     seen.note(`${job.name} got ${String(actual)} from ${what}, not ${String(wanted)}`)
   }
 
-  /** Whatever does not belong to the trap is thrown on. */
+  /** Catches only the wanted error. */
   function* trap(actor, wanted, value) {
     let result
     try {
@@ -260,7 +259,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
         if (random.chance(0.5)) reject(failure)
         else host.after(GRAIN * random.integer(0, 20), () => reject(failure))
       })
-      // A job that is cancelled before it can wait leaves the promise alone.
+      // A job that is cancelled before its wait never handles the promise.
       promise.catch(() => {})
       yield* trap(actor, failure, promise)
     },
@@ -392,7 +391,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     }
   }
 
-  /** Async jobs: outside the scheduler between a foreign await and the next job.yield(). */
+  /** An async job is outside the scheduler between a foreign await and the next job.yield(). */
   async function asyncMain(actor, job) {
     actor.job = job
     actor.started = true
@@ -568,7 +567,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
   return { run, seen, actors, host }
 }
 
-/** How every job of a program fared, as text. @param {ReturnType<typeof program>} program */
+/** The outcome of every job of a program, as text. @param {ReturnType<typeof program>} program */
 export function outcomes({ actors }) {
   return actors.map(({ job }) => {
     const { name, state, started, finished, cost, missed, preemptions } = job

@@ -1,4 +1,4 @@
-/** Random jobs with critical sections that check, while they run, what the stack resource policy promises. */
+/** Random jobs with critical sections that check the promises of the stack resource policy while they run. */
 import { Scheduler, budget as points, edf, fp } from '../../rt.mjs'
 import { after, sleep } from '../../alarms.mjs'
 import { Resource, nonPreemptive } from '../../sync.mjs'
@@ -8,35 +8,36 @@ import { virtualHost } from './virtual-host.mjs'
 const GRAIN = 0.25
 const ENDED = ['done', 'failed', 'cancelled']
 
-/** @typedef {ReturnType<typeof newActor>} Actor a job, and what it has seen since it was released or woken */
+/** @typedef {ReturnType<typeof newActor>} Actor a job, and its events since its release or wake-up */
 
 const newActor = () => ({
   /** @type {any} */
   job: null,
   /** @type {Resource[]} */
   uses: [],
-  /** What it is inside of, the outermost first. @type {Section[]} */
+  /** The sections in which the job is, outermost first. @type {Section[]} */
   open: [],
-  /** When it was released or woken, in records. */
+  /** The number of records at its release or wake-up. */
   arrived: 0,
-  /** Whether it has run since. */
+  /** Whether the job has run since then. */
   hasRun: false,
-  /** The outermost sections of jobs of lower levels that ran in its stead since. @type {Set<Section>} */
+  /** The outermost sections of jobs of lower levels that ran in its place since then. @type {Set<Section>} */
   blockers: new Set()
 })
 
 /**
  * @typedef {object} Section
  * @property {Actor} actor
- * @property {Resource | null} resource null: it is non-preemptive
- * @property {number} entered in records
- * @property {number} ceiling the highest since then: those who declared the resource may have ended meanwhile
+ * @property {Resource | null} resource null for a non-preemptive section
+ * @property {number} entered the number of records at the entry
+ * @property {number} ceiling the highest ceiling since the entry: jobs that declared the resource may have
+ *   ended
  */
 
 /**
  * @param {import('./seeded.mjs').Random} random
  * @param {{ hostOf?: typeof virtualHost }} [options]
- * @returns {{ run(): void, trace: ReturnType<typeof record> }} run throws what was violated, with the trace
+ * @returns {{ run(): void, trace: ReturnType<typeof record> }} `run` throws the violations with the trace
  */
 export function sections(random, { hostOf = virtualHost } = {}) {
   const policy = random.pick([edf, fp])
@@ -52,7 +53,7 @@ export function sections(random, { hostOf = virtualHost } = {}) {
   const mayWait = random.chance(0.4)
   const mayBeCancelled = random.chance(0.3)
   const isCeilingGiven = random.chance(0.2)
-  // Then a ceiling may rise above jobs that have passed it.
+  // With a late declaration, a ceiling can rise above jobs that have passed it.
   const declareLate = random.chance(0.2)
   const resources = Array.from({ length: random.integer(1, 4) }, (_, index) => {
     return new Resource({ name: `r${index}`, ceiling: isCeilingGiven && random.chance(0.5) ? 5 : undefined })
@@ -61,7 +62,7 @@ export function sections(random, { hostOf = virtualHost } = {}) {
   const actors = []
   /** @type {Map<any, Actor>} */
   const byJob = new Map()
-  /** All open sections in the order of their entry. @type {Section[]} */
+  /** All open sections in order of their entry. @type {Section[]} */
   const stack = []
   /** @type {string[]} */
   const violations = []
@@ -86,7 +87,7 @@ export function sections(random, { hostOf = virtualHost } = {}) {
     }
   })
 
-  /** A job goes on after a point: it must be the one. @param {Actor} actor */
+  /** Checks that the right job continues after a point. @param {Actor} actor */
   function goesOn(actor) {
     const { job } = actor
     if (scheduler.current !== job) note(`${job.name} runs, current is ${scheduler.current?.name}`)
@@ -94,7 +95,7 @@ export function sections(random, { hostOf = virtualHost } = {}) {
     const ready = actors.filter(other => other.job.state === 'ready')
     for (const other of ready) {
       if (policy.compare(other.job, job) >= 0) continue
-      // The rule is about the most eligible one; others wait for that, and for who runs on its behalf.
+      // The rule is about the most eligible job. Others wait for it, and for the job that runs on its behalf.
       if (ready.some(another => policy.compare(another.job, other.job) < 0)) continue
       const { name, level } = other.job
       if (outermost === undefined) {
@@ -129,7 +130,7 @@ export function sections(random, { hostOf = virtualHost } = {}) {
     const resource = free.length === 0 || random.chance(0.15) ? null : random.pick(free)
     const fails = random.chance(0.05)
     const failure = new Error('inside')
-    // It is inside from the call on, not only from the first step.
+    // The job is inside from the call on, not only from the first step.
     const inside = () => {
       enter(actor, resource)
       return steps()
@@ -151,7 +152,7 @@ export function sections(random, { hostOf = virtualHost } = {}) {
     try {
       if (random.chance(0.5)) yield* section
       else yield section
-      // A section that fails ends at no point.
+      // A section that fails does not end at a point.
       goesOn(actor)
       if (fails) note(`${actor.job.name} was not told of a failure`)
     } catch (error) {
@@ -213,7 +214,7 @@ export function sections(random, { hostOf = virtualHost } = {}) {
     actors.push(actor)
     byJob.set(job, actor)
     job.catch(() => {})
-    // It is released already.
+    // The job is released already.
     if (job.state === 'ready') actor.arrived = records
     if (!mayBeCancelled || random.chance(0.7)) return
     after(GRAIN * random.integer(0, 120), () => { job.cancel(new Error('cancelled')) }, { scheduler })

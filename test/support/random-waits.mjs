@@ -1,9 +1,8 @@
 /**
- * Random programs of jobs that wait by `extend`: for locks, reader-writer locks, messages, times, promises
- * and each other, alone
- * and in choices; in critical sections and in token-bucket servers; with cancellations, signals and changed
- * keys. Each job
- * checks what its scheduler owes it, and the invariants are checked at every step.
+ * Random programs of jobs that wait by `extend`. They wait for locks, reader-writer locks, messages, times,
+ * promises and each other, alone and in choices. They use critical sections and token-bucket servers, and
+ * there are cancellations, signals and changed keys. Each job checks the promises of its scheduler, and the
+ * invariants are checked at every step.
  */
 import { DeadlockError, Scheduler, edf, extend, fp, rm } from '../../rt.mjs'
 import { RwLock, TokenBucket } from './extensions.mjs'
@@ -46,7 +45,7 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     priority: random.integer(-1, 2), deadline: random.pick([10, 50, Infinity])
   }))
   const isEveryPoint = budget === 1
-  /** Messages for whoever waits for them. @type {any[]} */
+  /** Messages that several jobs can wait for. @type {any[]} */
   const shared = []
   const actors = []
   let inside = null
@@ -79,7 +78,7 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
   }
 
   function* pass(actor, ...values) {
-    // If the job has made another one more eligible, its budget ends here.
+    // If the job has made another job more eligible, its budget ends here.
     actor.mustSwitch = chosen() !== actor.job
     inside = null
     try {
@@ -93,7 +92,7 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
       }
       throw error
     } finally {
-      // What settles at once is a point too, but within the budget.
+      // A wait that settles immediately is a point too, but within the budget.
       enter(actor, values.length === 0)
     }
   }
@@ -106,7 +105,7 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     }
   }
 
-  /** Sometimes within a choice, or with a signal, so that no wait lasts forever. */
+  /** Waits, sometimes within a choice or with a signal, so that no wait lasts forever. */
   function* bounded(actor, waitable) {
     const { index, value } = yield* pass(actor, random.chance(0.3)
       ? either(sleep(GRAIN * random.integer(0, 12)), either(waitable, sleep(50)))
@@ -266,7 +265,7 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     cancel: 0.7, rekey: 1.5
   }
 
-  /** A sent message has no value: this gives it one. */
+  /** Gives a sent message a value, because a send has none. */
   const confirmed = end => Object.assign(end, {
     fulfill: () => extend.Waitable.prototype.fulfill.call(end, 'sent'),
     wake: () => extend.Waitable.prototype.wake.call(end, 'sent')

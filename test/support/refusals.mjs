@@ -1,9 +1,9 @@
-/** Wrong values, what parameters want, and what must be when one is refused. */
+/** Invalid values, the kinds of parameters, and checks of rejected calls. */
 import * as assert from 'uvu/assert'
 
 export const throws = () => { throw new Error('user code was run') }
 
-/** With how messages show them. @type {[shown: string, value: any][]} */
+/** Each value with its text in messages. @type {[shown: string, value: any][]} */
 export const VALUES = [
   ['NaN', NaN],
   ['0', 0],
@@ -38,7 +38,8 @@ export const NULL = ['null', null]
 export const UNDEFINED = ['undefined', undefined]
 
 /**
- * Objects that throw, or give nonsense, as soon as somebody looks at them.
+ * Objects that throw or return nonsense when any property is read.
+ *
  * @type {[label: string, value: any][]}
  */
 export const UNREADABLE = [
@@ -52,7 +53,8 @@ export const isFunction = value => typeof value === 'function'
 export const isObject = value => typeof value === 'object' && value !== null
 export const none = () => false
 
-// What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
+// The kinds of parameters: the wanted value, the accepted values of VALUES, and whether numbers can be out of
+// range.
 export const POSITIVE = { wants: 'a number > 0', takes: value => isNumber(value) && value > 0, range: true }
 export const NOT_NEGATIVE = { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true }
 export const DURATION = { wants: 'a finite number >= 0', takes: value => Number.isFinite(value) && value >= 0, range: true }
@@ -79,8 +81,10 @@ export function errorOf(act) {
 }
 
 /**
- * It throws this error, and leaves nothing.
- * @param {{ traces(): any, stir?(): void }} here `traces`: all in which a call could leave any; `stir` makes act what is left
+ * Asserts that a call throws an error, and leaves no trace.
+ *
+ * @param {{ traces(): any, stir?(): void }} here `traces`: returns all objects in which the call could leave
+ *   a trace; `stir`: triggers everything that the call may have left behind
  * @param {() => void} act @param {Function} type @param {string} message
  */
 export function assertRefusal(here, act, type, message) {
@@ -96,10 +100,11 @@ export function assertRefusal(here, act, type, message) {
 }
 
 /**
- * Every value that the parameter does not take is refused, with a message that names both.
+ * Asserts that each value that the parameter does not accept is rejected, with a message that names both.
+ *
  * @param {string} name @param {{ wants: string, takes(value: any): boolean, range?: boolean }} kind
  * @param {(here: any, value: any) => void} act
- * @param {{ values?: [string, any][], create: () => any }} options `create`: what a call is made on, anew for each
+ * @param {{ values?: [string, any][], create: () => any }} options `create`: makes a new world for each call
  */
 export function assertKind(name, kind, act, { values = VALUES, create }) {
   const wrong = values.filter(([, value]) => !kind.takes(value))
@@ -112,12 +117,12 @@ export function assertKind(name, kind, act, { values = VALUES, create }) {
 }
 
 /**
- * Adds two tests for each parameter: wrong values are refused, and so are objects that cannot be read.
+ * Adds two tests for each parameter: invalid values are rejected, and so are objects that cannot be read.
  *
  * @param {(name: string, test: () => void) => void} tests the suite
- * @param {[call: string, name: string, kind: any, act: (here: any, value: any) => void][]} parameters `kind`: the values
- *   that the parameter takes; `isRequired`: not undefined; `isOption`: also undefined; `isLookedAt`: properties of the
- *   value are read, so that errors of getters pass
+ * @param {[call: string, name: string, kind: any, act: (here: any, value: any) => void][]} parameters `kind`:
+ *   the accepted values. With `isRequired`, undefined is rejected; with `isOption`, it is accepted. With
+ *   `isLookedAt`, properties of the value are read, so that errors of getters are thrown
  * @param {() => any} create makes the world of a call, see `assertRefusal`
  */
 export function parameterTests(tests, parameters, create) {
@@ -128,7 +133,7 @@ export function parameterTests(tests, parameters, create) {
       if (kind.isOption) act(create(), undefined)
     })
 
-    tests(`${call}: ${name} that cannot be looked at is refused like any other`, () => {
+    tests(`${call}: ${name} that cannot be read is rejected like any other value`, () => {
       for (const [, value] of UNREADABLE) {
         if (kind.takes(value)) continue
         const here = create()
@@ -146,16 +151,16 @@ export function parameterTests(tests, parameters, create) {
 /**
  * Adds two tests of the exports of a module.
  *
- * @param {(name: string, test: () => void) => void} tests the suite @param {object} module its namespace
- * @param {any[]} parameters as of `parameterTests` @param {string[]} others exports without parameters to check
+ * @param {(name: string, test: () => void) => void} tests the suite @param {object} module the namespace
+ * @param {any[]} parameters see `parameterTests` @param {string[]} others exports without parameters to check
  */
 export function exportTests(tests, module, parameters, others) {
-  tests('everything that is exported is in the table, or an error', () => {
+  tests('each export is in the table of parameters, or an error', () => {
     const covered = new Set(parameters.map(([call]) => call))
     assert.equal(Object.keys(module).filter(name => !covered.has(name)).sort(), [...others].sort())
   })
 
-  tests('classes are not called without new', () => {
+  tests('classes cannot be called without new', () => {
     for (const exported of Object.values(module)) {
       if (!/^class\b/.test(String(exported))) continue
       assert.instance(errorOf(() => exported(1)), TypeError)

@@ -1,15 +1,15 @@
 /**
- * Reservations as the literature has them, on one CPU without overhead, in whole milliseconds: what a
- * scheduler is compared with, and what must hold of any schedule, whoever made it.
+ * Reservations as in the literature, on one CPU without overhead, in integer milliseconds. A scheduler is
+ * compared with this oracle. The module also checks properties that must hold for every schedule.
  *
  * Servers: sporadic (Sprunt, Sha, Lehoczky 1989, with the corrections of Stanovich, Baker, Wang, Gonzalez
  * Harbour, RTAS 2010), deferrable and polling (Lehoczky, Sha, Strosnider 1987), constant-bandwidth (Abeni,
- * Buttazzo 1998; `wait` and `background` recharge at the deadline, `postpone` at once), and, as the wrong
- * one, the sporadic server of POSIX.
+ * Buttazzo 1998; `wait` and `background` recharge at the deadline, `postpone` recharges immediately). The
+ * sporadic server of POSIX is included as a wrong server.
  *
- * What happens at one instant happens in this order: the job that has come to a preemption point is charged;
- * it ends, and with it perhaps the work of its server; servers are replenished; jobs are released; the most
- * eligible job runs. Whoever is released at the beginning of a period is there when it begins.
+ * At each instant, the events occur in this order. The job that has reached a preemption point is charged. If
+ * the job ends, the work of its server may end as well. Servers are replenished. Jobs are released. The most
+ * eligible job runs. A job that is released at the start of a period is present when the period starts.
  */
 
 /**
@@ -17,8 +17,8 @@
  * @property {'fp' | 'edf'} policy
  * @property {ReservedCapacity[]} reservations
  * @property {ScenarioJob[]} jobs
- * @property {number} until ms that are simulated
- * @property {number} [slice] ms before jobs of equal standing rotate; default Infinity
+ * @property {number} until the simulated time, ms
+ * @property {number} [slice] ms before jobs of equal rank rotate; default Infinity
  */
 /**
  * @typedef {object} ReservedCapacity
@@ -28,8 +28,9 @@
  * @property {number} period
  * @property {number} [priority] larger is more important; default rate monotonic
  * @property {'background' | 'wait' | 'postpone'} [depleted] default 'background'
- * @property {number} [limit] of the pending replenishments of a sporadic server; default Infinity
- * @property {number} [low] the priority of a depleted POSIX server, among that of all jobs
+ * @property {number} [limit] the maximum number of pending replenishments of a sporadic server; default
+ *   Infinity
+ * @property {number} [low] the priority of a depleted POSIX server, among the priorities of all jobs
  */
 /**
  * @typedef {object} ScenarioJob
@@ -40,10 +41,10 @@
  * @property {number} [priority] default 0
  * @property {number} [deadline] relative; default Infinity
  * @property {number} [grain] ms from one preemption point to the next; default 1
- * @property {{ after: number, ms: number }[]} [pauses] when it has worked for `after` ms, it waits for `ms`
+ * @property {{ after: number, ms: number }[]} [pauses] the job waits for `ms` after `after` ms of work
  */
 /**
- * What ran for a millisecond; null where nothing did.
+ * The job that ran for a millisecond; null if no job ran.
  *
  * @typedef {{ job: string, server: string | null, foreground: boolean, deadline: number } | null} Tick
  */
@@ -55,27 +56,27 @@ const ascending = (/** @type {number} */ a, /** @type {number} */ b) => (a < b ?
 
 // ----------------------------------------------------------------------------------------------- the servers
 
-/** Periods after which what a sporadic server has missed is not made up for. */
+/** Number of periods after which a sporadic server does not make up for unused time. */
 const STOPPED = 4
 
 /**
- * A sporadic server is as many periodic tasks as it has replenishments: one that was due at `time` and was
- * used up is due again a period after that time, whenever the use was. A server that had no work begins anew,
- * now.
+ * A sporadic server is a set of periodic tasks, one for each replenishment. An amount that was due at `time`
+ * and was used up is due again one period after `time`, even if the use was later. A server that had no work
+ * starts again now.
  *
  * @param {ReservedCapacity} parameters
  */
 function sporadic({ capacity, period, limit = Infinity }) {
-  /** In order of time; the amounts always sum to the capacity. */
+  /** The refills, ordered by time; the amounts always sum to the capacity. */
   const refills = [{ time: -Infinity, amount: capacity }]
-  /** What is used of the first, which is split only when the work ends. */
+  /** The used part of the first refill, which is split only when the work ends. */
   let used = 0
   let now = -Infinity
 
   /** @param {number} time @param {number} amount */
   function expect(time, amount) {
     const last = refills[refills.length - 1]
-    // Used one after the other, what is due when the one before is used up may as well be part of it.
+    // An amount that is due when the previous refill is used up can be part of that refill.
     if (last !== undefined && last.time + last.amount >= time) last.amount += amount
     else refills.push({ time, amount })
   }
@@ -89,7 +90,9 @@ function sporadic({ capacity, period, limit = Infinity }) {
     }
   }
 
-  /** What is used of the first is due a period after it, whatever becomes of the rest. */
+  /**
+   * Splits the first refill: the used part is due one period after the refill, without regard to the rest.
+   */
   function split() {
     if (used === 0) return
     const [head] = refills
@@ -101,7 +104,7 @@ function sporadic({ capacity, period, limit = Infinity }) {
       head.time += amount
       return expect(time, amount)
     }
-    // No room for one more: the rest comes later than it need.
+    // There is no room for another refill: the rest returns later than necessary.
     if (refills.length === 1) return void (head.time = time)
     refills.shift()
     refills[0].amount += head.amount - amount
@@ -121,10 +124,10 @@ function sporadic({ capacity, period, limit = Infinity }) {
     /** @param {number} ms @param {number} time */
     charge(ms, time) {
       now = time
-      // As here: who had work and capacity for so long, and did not run, is taken for stopped, and begins anew.
+      // A server that had work and capacity for so long without a use counts as suspended, as in the addon.
       if (used === 0 && refills[0].time + STOPPED * period <= now - ms) refills[0].time = now - ms
       used += ms
-      // An overrun uses up what is not due yet.
+      // An overrun uses up amounts that are not due yet.
       while (used >= refills[0].amount) {
         const [{ time, amount }] = refills.splice(0, 1)
         used -= amount
@@ -136,7 +139,7 @@ function sporadic({ capacity, period, limit = Infinity }) {
 }
 
 /**
- * Capacity comes at every multiple of the period, and stays.
+ * The capacity returns at every multiple of the period, and is kept.
  *
  * @param {ReservedCapacity} parameters
  */
@@ -159,7 +162,8 @@ function deferrable({ capacity, period }) {
 }
 
 /**
- * Capacity comes at every multiple of the period, to a server that has work, and goes with the work.
+ * The capacity returns at every multiple of the period if the server has work, and is lost when the work
+ * ends.
  *
  * @param {ReservedCapacity} parameters
  */
@@ -181,7 +185,7 @@ function polling(parameters) {
 }
 
 /**
- * Its capacity belongs to a deadline; its demand never exceeds its bandwidth, capacity / period.
+ * The capacity belongs to a deadline. The demand never exceeds the bandwidth, capacity / period.
  *
  * @param {ReservedCapacity} parameters
  */
@@ -205,7 +209,7 @@ function constantBandwidth({ capacity, period, depleted }) {
       if (depleted === 'postpone' || deadline === -Infinity) return
       while (remaining <= 0 && deadline <= now) {
         recharge()
-        // As Linux (sched/deadline.c): who lags a whole period behind begins anew.
+        // A server that is late by a whole period starts again, as in Linux (sched/deadline.c).
         if (remaining > 0 && deadline <= now) deadline = now + period
       }
     },
@@ -225,9 +229,9 @@ function constantBandwidth({ capacity, period, depleted }) {
 }
 
 /**
- * SCHED_SPORADIC as POSIX has it, with its defects: what is used is counted from the activation of the thread
- * and comes back a period after it, even the part that came only later; an overrun is forgiven, and comes
- * back too.
+ * SCHED_SPORADIC of POSIX, with its defects. Used time is counted from the activation of the thread, and
+ * returns one period after it, even the part that arrived only later. An overrun is forgiven, and returns as
+ * well.
  *
  * @param {ReservedCapacity} parameters
  */
@@ -276,8 +280,9 @@ const KINDS = { sporadic, deferrable, polling, 'constant-bandwidth': constantBan
  * @param {ReservationScenario} scenario
  * @returns {{ ticks: Tick[], finish: Record<string, number>, depletions: Record<string, number[]>,
  *   replenishments: Record<string, number[]>, refills: Record<string, { time: number, amount: number }[]> }}
- *   `finish` of the jobs that end in time; `depletions`, when a server was left with nothing, or recharged
- *   early; `replenishments`, when one got more; `refills`, what sporadic ones have and expect at the end
+ *   `finish`: the finish of each job that ends in time. `depletions`: when each server was depleted, or
+ *   recharged early. `replenishments`: when each server was replenished. `refills`: the available and the
+ *   pending refills of sporadic servers at the end
  */
 export function simulate({ policy, reservations, jobs, until, slice = Infinity }) {
   const servers = reservations.map(parameters => ({
@@ -296,12 +301,12 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
     ...job,
     index,
     rest: job.work,
-    /** Released, or woken. */
+    /** The time of the release or of the wake-up. */
     arrival: job.release,
     by: servers.find(({ name }) => name === job.reservation),
     isHere: false,
     isReady: false,
-    /** of the present budget, of the present slice, and in which order equals go */
+    /** Time in the present budget, time in the present slice, and the order among jobs of equal rank. */
     ran: 0,
     turn: 0,
     stamp: 0
@@ -314,7 +319,7 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
   const ownRank = ({ release, deadline, priority }) =>
     ({ band: 0, deadline: policy === 'edf' ? release + deadline : 0, priority })
 
-  /** @param {typeof all[0]} job @returns {Rank | null} null while it may not run */
+  /** @param {typeof all[0]} job @returns {Rank | null} null while the job may not run */
   function rankOf(job) {
     const { by } = job
     const own = ownRank(job)
@@ -344,7 +349,7 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
   let rotation = 0
   /** @type {typeof all[0] | null} */
   let running = null
-  /** Whether the present budget was paid for. */
+  /** Whether the reservation pays for the present budget. */
   let isPaid = false
 
   for (let now = 0; ; now++) {
@@ -409,7 +414,7 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
         running.stamp = ++rotation
         running.turn = 0
       }
-      // Of each server's jobs that which would go first without it, and of these the most eligible.
+      // Each server proposes the job that ranks first without the server. The most eligible of these runs.
       const first = all.filter(job => job.isReady && !all.some(other => other.isReady && other !== job &&
         other.by !== undefined && other.by === job.by &&
         (compareRanks(ownRank(other), ownRank(job)) || inTurn(other, job)) < 0))
@@ -448,8 +453,8 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
 }
 
 /**
- * A schedule in one line: who runs from when to when; `*` marks what a depleted reservation runs behind all
- * others. Jobs of one reservation are told apart only where asked for.
+ * A schedule in one line: the intervals of each reservation or job. `*` marks the execution of a depleted
+ * reservation after all others. `byJob` distinguishes the jobs of one reservation.
  *
  * @param {readonly Tick[]} ticks
  * @param {{ byJob?: boolean }} [options]
@@ -467,9 +472,9 @@ export function timetable(ticks, { byJob = false } = {}) {
   return parts.join(', ')
 }
 
-// ------------------------------------------------------------------------- what must hold of every schedule
+// ------------------------------------------------------------------------- properties of every schedule
 
-/** What is wrong with a schedule. */
+/** A violation of isolation in a schedule. */
 export class IsolationError extends Error {
   name = 'IsolationError'
 }
@@ -478,17 +483,17 @@ export class IsolationError extends Error {
 const priorityOf = ({ priority, period }) => priority ?? 1 / period
 
 /**
- * How late, after it could, a periodic task that interferes as much as this server would begin: a deferrable
- * server may keep its capacity to the end of a period (Strosnider, Lehoczky, Sha 1995), the others do as
- * periodic tasks do (Sprunt et al. 1989; Stanovich et al. 2010).
+ * The jitter of a periodic task that interferes as much as this server. A deferrable server can keep its
+ * capacity to the end of a period (Strosnider, Lehoczky, Sha 1995). The other servers act like periodic tasks
+ * without jitter (Sprunt et al. 1989; Stanovich et al. 2010).
  *
  * @param {ReservedCapacity} reservation
  */
 export const jitterOf = ({ kind, capacity, period }) => kind === 'deferrable' ? period - capacity : 0
 
 /**
- * The most that a periodic task with this jitter receives in so many ms that begin with nothing of its own,
- * or of anyone more eligible, left over.
+ * The maximum execution time that a periodic task with this jitter receives in an interval of `ms`. At the
+ * start of the interval, neither the task nor a more eligible one has pending work.
  *
  * @param {number} capacity @param {number} period @param {number} ms @param {number} jitter
  */
@@ -498,10 +503,10 @@ export function mostService(capacity, period, ms, jitter = 0) {
 }
 
 /**
- * Worst-case response times of servers under fixed priorities, taken for periodic tasks with jitter (Audsley
- * et al. 1993); Infinity where a server may not receive its capacity within its period.
+ * Worst-case response times of servers under fixed priorities, as of periodic tasks with jitter (Audsley et
+ * al. 1993). The time is Infinity if a server may not receive its capacity within its period.
  *
- * @param {readonly ReservedCapacity[]} reservations with different priorities
+ * @param {readonly ReservedCapacity[]} reservations the reservations, with different priorities
  */
 export function responsesOf(reservations) {
   return reservations.map(reservation => {
@@ -519,16 +524,20 @@ export function responsesOf(reservations) {
   })
 }
 
-/** Whether every server is certain of its capacity in every period. @param {ReservationScenario} scenario */
+/**
+ * Whether every server receives its capacity in every period for certain.
+ *
+ * @param {ReservationScenario} scenario
+ */
 export function isAdmitted({ policy, reservations }) {
   if (policy === 'fp') return responsesOf(reservations).every(response => response < Infinity)
-  // Summed as whole numbers: a sum of quotients is not exactly 1.
+  // Integers are summed, because a sum of quotients is not exactly 1.
   const common = reservations.reduce((product, { period }) => product * period, 1)
   return reservations.reduce((sum, { capacity, period }) => sum + capacity * (common / period), 0) <= common
 }
 
 /**
- * When each reservation has work, without a moment in between.
+ * The maximal intervals in which each reservation has work.
  *
  * @param {ReservationScenario} scenario @param {readonly Tick[]} ticks
  * @returns {Map<string, { from: number, to: number }[]>}
@@ -578,13 +587,14 @@ function serviceOf(ticks, name) {
 }
 
 /**
- * That no server interferes with others more than a periodic task (capacity, period) would.
+ * Asserts that no server interferes with others more than a periodic task (capacity, period) would.
  *
- * Under fixed priorities: from any moment at which neither the server nor anyone above it would run, its
- * service is bounded by `mostService`; and what belongs to the periods of a clock stays within each of them.
- * Under edf: what is served of deadlines within a span, and was not available before it, is at most the
- * server's share of the span (Abeni, Buttazzo 1998, theorem 1). Jobs with fewer preemption points may exceed
- * it by one of their last budgets, however often that is, and hold up others until their next one.
+ * Under fixed priorities, take any time at which neither the server nor a more eligible one has work. From
+ * then on, its service is bounded by `mostService`. For servers with fixed periods, the service of each
+ * period stays within the period. Under edf, take the deadlines within an interval. The service for these
+ * deadlines that was not available before the interval is at most the server's share of the interval (Abeni,
+ * Buttazzo 1998, theorem 1). Jobs with fewer preemption points can exceed the bound by one last budget in
+ * total, and delay others until their next point.
  *
  * @param {ReservationScenario} scenario
  * @param {readonly Tick[]} ticks
@@ -596,7 +606,7 @@ export function assertBounded(scenario, ticks) {
     const overrun = scenario.jobs.reduce((most, { reservation: name, grain = 1 }) => {
       return name === reservation.name ? Math.max(most, grain - 1) : most
     }, 0)
-    // Who has come to no point holds up those above, as jitter does.
+    // A job between two points delays more eligible jobs, like jitter.
     const blocking = Math.max(0, ...scenario.jobs.map(({ grain = 1 }) => grain - 1))
     if (scenario.policy === 'edf') {
       assertDemand(reservation, ticks, overrun)
@@ -607,7 +617,7 @@ export function assertBounded(scenario, ticks) {
     if (reservation.kind === 'deferrable' || reservation.kind === 'polling') {
       assertAligned(reservation, ticks, overrun)
     }
-    // Polls, too, wait for the next point.
+    // Polls also wait for the next point.
     if (reservation.kind === 'polling' && blocking === 0) {
       assertPolled(reservation, ticks, backlog.get(reservation.name) ?? [])
     }
@@ -644,7 +654,7 @@ function assertAligned({ name, capacity, period }, ticks, overrun) {
   for (let from = 0; from < ticks.length; from += period) {
     const to = Math.min(from + period, ticks.length)
     const got = totals[to] - totals[from]
-    // One overrun out of the period before, and one out of this.
+    // An overrun of the previous period counts here too, in addition to the overrun of this period.
     if (got <= capacity + 2 * overrun) continue
     throw new IsolationError(`${name} ran ${got} ms in its period ${from}..${to}, not ${capacity}`)
   }
@@ -665,9 +675,8 @@ function assertPolled({ name, period }, ticks, spans) {
 
 /** @param {ReservedCapacity} reservation @param {readonly Tick[]} ticks @param {number} overrun */
 function assertDemand({ name, capacity, period }, ticks, overrun) {
-  // One entry per deadline: available since when, and how much of it was served. The earliest moment it can
-  // be is when the part before it ended, or a period before the deadline, whichever is later to no one's
-  // harm.
+  // The entries are the deadlines, each with the start of its availability and the service for it. The
+  // availability starts one period before the deadline, or at the first service if that is earlier.
   /** @type {{ from: number, deadline: number, served: number }[]} */
   const parts = []
   ticks.forEach((tick, now) => {
@@ -693,13 +702,13 @@ function assertDemand({ name, capacity, period }, ticks, overrun) {
 }
 
 /**
- * That every server of an admitted set receives its capacity in every period in which it has work all the
- * time; a sporadic server, whose periods begin with its replenishments, in all but one of them, and in all
- * from a beginning at full capacity. A constant-bandwidth server that postpones receives ahead what it lacks
- * later: as much on the whole. Jobs have a preemption point every millisecond, and under edf those without a
- * reservation no deadline.
+ * Asserts that every server of an admitted set receives its capacity in every period in which it always has
+ * work. The periods of a sporadic server start with its replenishments: it receives its capacity in all
+ * periods but one, and in all periods from a time with full capacity. A constant-bandwidth server that
+ * postpones receives some capacity early, and less later, but the same total. The scenario must have a
+ * preemption point every millisecond. Under edf, jobs without a reservation must have no deadline.
  *
- * @param {ReservationScenario} scenario admitted
+ * @param {ReservationScenario} scenario an admitted scenario
  * @param {readonly Tick[]} ticks
  * @throws {IsolationError}
  */
@@ -720,7 +729,7 @@ export function assertSupplied(scenario, ticks) {
         }
         continue
       }
-      // All of it has come back when nothing was used for a period.
+      // All capacity has returned if none was used for a period.
       const isFull = totals[from] - totals[Math.max(0, from - period)] === 0 && kind === 'sporadic' ||
         totals[from] === 0
       for (let periods = 1; isFull && from + periods * period <= to; periods++) {

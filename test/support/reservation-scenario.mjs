@@ -1,6 +1,6 @@
 /**
- * The scenarios of the reservation oracle on a real scheduler: the same jobs, a preemption point and a
- * reading of the clock every millisecond; and random scenarios.
+ * Performs the scenarios of the reservation oracle on a real scheduler, with a preemption point and a reading
+ * of the clock every millisecond. Also makes random scenarios.
  */
 import { sleep } from '../../alarms.mjs'
 import { Scheduler, edf, fp, extend } from '../../rt.mjs'
@@ -13,7 +13,7 @@ import { virtualHost } from './virtual-host.mjs'
 
 /**
  * @typedef {object} Run
- * @property {(Tick)[]} ticks in the form of the oracle
+ * @property {(Tick)[]} ticks the schedule in the form of the oracle
  * @property {Record<string, number>} finish
  * @property {Record<string, any>} reservations
  * @property {Scheduler} scheduler
@@ -22,10 +22,11 @@ import { virtualHost } from './virtual-host.mjs'
  */
 
 /**
- * @param {ReservationScenario} scenario of the kinds that `Reservation` has
+ * @param {ReservationScenario} scenario a scenario with kinds of the addon only
  * @param {new (options: any) => any} Reservation
- * @param {{ isAhead?: boolean, observe?: (scheduler: Scheduler) => void, hostOf?: typeof virtualHost }} [options] `isAhead`: all jobs are
- *   spawned at the beginning, for their releases; otherwise each when it is released, by the event loop
+ * @param {{ isAhead?: boolean, observe?: (scheduler: Scheduler) => void, hostOf?: typeof virtualHost }}
+ *   [options] `isAhead`: whether all jobs are spawned at the start, with their releases; otherwise each job
+ *   is spawned at its release, by the event loop
  * @returns {Run}
  */
 export function perform(scenario, Reservation, { isAhead = true, observe = () => {}, hostOf = virtualHost } = {}) {
@@ -85,9 +86,9 @@ function deadlineOf(job, reservation) {
 // ----------------------------------------- the defects of the POSIX sporadic server (Stanovich et al. 2010)
 
 /**
- * Premature replenishment. S has 4 of 10 ms and uses 3 at 0; they are due at 10. At 5 it wakes with 1
- * left, and is held up by H until 11; at 10 the 3 came. POSIX counts all 4 from 5, when the thread became
- * active, so that all are back at 15, the 3 of them 5 ms early: 11 ms within 19, where a periodic task has 8.
+ * Premature replenishment. S has 4 of 10 ms and uses 3 ms at 0, which are due at 10. At 5 it wakes with 1 ms,
+ * and H delays it until 11. The 3 ms arrive at 10. POSIX counts all 4 ms from 5, when the thread became
+ * active, and returns them at 15. The 3 ms return 5 ms early: 11 ms within 19, whereas a periodic task has 8.
  *
  * @param {'sporadic' | 'posix'} kind
  * @returns {ReservationScenario}
@@ -107,9 +108,9 @@ export const premature = kind => ({
 })
 
 /**
- * Budget amplification. S has 4 of 20 ms, and uses them in pieces of 1 at 0, 4, 8 and 12. From 20 on it
- * has work all the time, with preemption points 3 ms apart. POSIX sets what would be negative to zero, and
- * gives back what was used: each piece of 1 becomes 3, and S has 12 of 20 ms for good.
+ * Budget amplification. S has 4 of 20 ms, and uses them in pieces of 1 ms at 0, 4, 8 and 12. From 20 on it
+ * always has work, with preemption points 3 ms apart. POSIX sets negative amounts to zero, but returns the
+ * full use. Each piece of 1 ms becomes 3 ms, and S permanently has 12 of 20 ms.
  *
  * @param {'sporadic' | 'posix'} kind
  * @returns {ReservationScenario}
@@ -125,8 +126,9 @@ export const amplified = kind => ({
 })
 
 /**
- * Unreliable temporal isolation. When it is depleted, a POSIX server goes on at its low priority, which
- * nothing bounds: the job below it waits for ever. Behind all others there is nobody to hold up.
+ * Unreliable temporal isolation. A depleted POSIX server continues at its low priority without a limit, so
+ * that a job of lower priority waits forever. In the background, a server ranks after all jobs and delays
+ * none.
  *
  * @param {{ kind: 'sporadic' | 'posix', low?: number, depleted?: 'background' | 'wait' }} more
  * @returns {ReservationScenario}
@@ -153,8 +155,9 @@ const KINDS = { fp: ['sporadic', 'sporadic', 'deferrable', 'polling'], edf: ['co
  * @param {'fp' | 'edf'} [options.policy] default: any
  * @param {string[]} [options.kinds] default: those of the policy
  * @param {('background' | 'wait' | 'postpone')[]} [options.depleted] default: those of the policy
- * @param {boolean} [options.isAdmitted] every server is certain to receive its capacity in every period
- * @param {boolean} [options.hasOverruns] some jobs have preemption points that are several ms apart
+ * @param {boolean} [options.isAdmitted] whether every server is certain to receive its capacity in every
+ *   period
+ * @param {boolean} [options.hasOverruns] whether some jobs have preemption points several ms apart
  * @param {number} [options.until] default 150 ms
  * @returns {ReservationScenario}
  */
@@ -176,7 +179,8 @@ export function randomScenario(random, {
     return requests(random, name, capacity, period, until)
   })
   for (let n = random.integer(0, 3); n > 0; n--) jobs.push(...requests(random, undefined, 3, 20, until))
-  // It must not matter which job of a reservation runs: all have as many points, and only one alone pauses.
+  // The choice of a job within a reservation must not matter. All have as many points, and only a single job
+  // pauses.
   const grains = Object.fromEntries(reservations.map(({ name }) => [name, random.integer(1, 5)]))
   const isAlone = (/** @type {{ reservation?: string }} */ { reservation }) => {
     return jobs.filter(job => job.reservation === reservation).length === 1
@@ -190,7 +194,7 @@ export function randomScenario(random, {
       ...job,
       name: `${job.reservation ?? 'job'} ${index}`,
       priority: priorities[index],
-      // Under edf a deadline is a claim: nobody has admitted that of jobs without a reservation.
+      // Under edf a deadline is a claim, and deadlines of jobs without a reservation are not admitted.
       deadline: admitted && policy === 'edf' && job.reservation === undefined || random.chance(0.3)
         ? Infinity : random.integer(1, 40),
       ...budgeted(job.work, hasOverruns ? grains[job.reservation ?? ''] ?? random.integer(1, 5) : 1,
@@ -206,7 +210,7 @@ export function randomScenario(random, {
 function reservationsOf(random, policy, kinds, depleted) {
   const count = random.integer(1, 4)
   const periods = Array.from({ length: count }, () => random.integer(2, 25)).sort((a, b) => a - b)
-  // Mostly rate monotonic, and above what the jobs have.
+  // Mostly rate monotonic, and above the priorities of the jobs.
   const byRate = periods.map((_, index) => index)
   const order = random.chance(0.8) ? byRate : random.shuffle(byRate)
   return utilizations(random, count, random.real(0.3, 1.2)).map((utilization, index) => {
@@ -226,7 +230,7 @@ function reservationsOf(random, policy, kinds, depleted) {
  * Work in budgets of a length, with pauses between some of them.
  *
  * @param {number} work @param {number} grain
- * @param {import('./seeded.mjs').Random | null} random null: without pauses
+ * @param {import('./seeded.mjs').Random | null} random null for no pauses
  */
 function budgeted(work, grain, random) {
   const budgets = Math.ceil(work / grain)
@@ -240,7 +244,7 @@ function budgeted(work, grain, random) {
 }
 
 /**
- * Jobs as they come: one that never ends, periodic ones, or bursts.
+ * Releases of jobs: one endless job, periodic jobs, or bursts.
  *
  * @param {import('./seeded.mjs').Random} random @param {string | undefined} reservation
  * @param {number} capacity @param {number} period @param {number} until

@@ -1,6 +1,6 @@
 /**
- * Whole modules as preemptify.source rewrites them: what a module reaches by import or require is written, rewritten,
- * into a folder of its own that mirrors the one where it stands, and imported from there.
+ * Loads whole modules that preemptify.source has rewritten. The files that a module reaches by import or
+ * require are rewritten into a separate folder with the same structure, and imported from there.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,16 +16,16 @@ let folder
 /**
  * @typedef {object} Cost
  * @property {number} files
- * @property {number} read characters
- * @property {number} written characters
- * @property {number} time in ms, of preemptify.source alone
+ * @property {number} read characters read
+ * @property {number} written characters written
+ * @property {number} time the time of preemptify.source alone, ms
  */
 
 /**
- * @param {string | URL} url of an ES module in this repository
+ * @param {string | URL} url the address of an ES module in this repository
  * @param {object} [options]
- * @param {typeof preemptify.source} [options.source] what rewrites
- * @param {() => number} [options.now] ms
+ * @param {typeof preemptify.source} [options.source] the function that rewrites a text
+ * @param {() => number} [options.now] returns the time in ms
  * @returns {Promise<{ namespace: any, cost: Cost }>}
  */
 export async function rewritten(url, { source = preemptify.source, now = () => performance.now() } = {}) {
@@ -60,7 +60,9 @@ export async function rewritten(url, { source = preemptify.source, now = () => p
   return { namespace: await import(pathToFileURL(mirrored(entry)).href), cost }
 }
 
-/** Where a file of the repository has its rewritten form; all package.json above it come along. */
+/**
+ * The rewritten path of a file of the repository. All package.json files above the file are copied as well.
+ */
 function mirrored(file) {
   if (folder === undefined) {
     folder = mkdtempSync(join(tmpdir(), 'rewritten-'))
@@ -76,7 +78,7 @@ function mirrored(file) {
   return to
 }
 
-/** The nearest first. */
+/** The package.json files above a file, the nearest first. */
 function manifestsOf(file) {
   const found = []
   for (let above = dirname(file); join(above, sep).startsWith(root); above = dirname(above)) {
@@ -90,14 +92,17 @@ function isModuleFile(file) {
   return JSON.parse(readFileSync(manifestsOf(file)[0], 'utf8')).type === 'module'
 }
 
-/** A CommonJS module as the script that it is to Node: the body of a function. On one line, so that lines stay. */
+/**
+ * A CommonJS module as Node loads it: the body of a function. It stays on one line, so that line numbers
+ * stay.
+ */
 const wrapped = text =>
   `(function (exports, require, module, __filename, __dirname) {${text.replace(/^#!.*/, '')}\n` +
   '}).call(this, exports, require, module, __filename, __dirname)'
 
 /**
- * The files that the specifiers in a text stand for. It looks at strings, not at syntax: one too many is a file
- * that nobody loads.
+ * The files to which the specifiers in a text refer. The function searches strings and ignores syntax: an
+ * additional file is harmless, because no module loads it.
  */
 function references(text, file, isModule) {
   const require = createRequire(file)
@@ -107,7 +112,7 @@ function references(text, file, isModule) {
     try {
       const resolved = !isModule ? require.resolve(specifier)
         : /^\.{0,2}\//.test(specifier) ? fileURLToPath(new URL(specifier, parent))
-          // The second parameter exists by --experimental-import-meta-resolve; only packages need it.
+          // The second parameter needs --experimental-import-meta-resolve. Only packages use it.
           : fileURLToPath(import.meta.resolve(specifier, parent))
       if (/\.([mc]?js|json)$/.test(resolved) && existsSync(resolved)) files.push(resolved)
     } catch (error) {

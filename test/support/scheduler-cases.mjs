@@ -1,19 +1,20 @@
 /**
- * Programs that know the Prioritized Task Scheduling API and nothing of this project, and the log that each has on the
- * platform's own `scheduler`. They cover what Web Platform Tests ask of it: the order of tasks and continuations at all
- * priorities, delays, signals, aborts, changes of priority, timers, idle callbacks, and what yield() inherits.
+ * Programs that use the Prioritized Task Scheduling API only, and the log of each on the platform's own
+ * `scheduler`. They cover the same behaviour as Web Platform Tests: the order of tasks and continuations at
+ * all priorities, delays, signals, aborts, changes of priority, timers, idle callbacks, and inheritance by
+ * yield().
  *
- * @typedef {object} World where a program runs; its methods may be taken out of it
+ * @typedef {object} World the environment of a program; its methods can be called without it
  * @property {any} scheduler
  * @property {any} TaskController
- * @property {any} [TaskSignal] the platform's, for `any`
- * @property {(word: unknown) => void} log writes, which may take time
+ * @property {any} [TaskSignal] the platform's class, for `any`
+ * @property {(word: unknown) => void} log logs a word, which may take time
  * @property {(fn: () => void, ms?: number) => void} timer
- * @property {(ms: number) => void} spin keeps the thread
+ * @property {(ms: number) => void} spin blocks the thread
  * @property {(fn: () => void) => void} [idle]
  */
 /**
- * A log that is not the platform's, and why.
+ * A log that differs from the platform's log, and the reason.
  *
  * @typedef {{ log: string, why: string }} Difference
  */
@@ -21,33 +22,39 @@
  * @typedef {object} Case
  * @property {string} name
  * @property {(world: World) => Promise<unknown>} run
- * @property {string} log the words, as the platform has them
- * @property {Difference & { varies?: boolean }} [ours] what our scheduler answers instead; in pages, this or that
- * @property {Difference} [untold] the same where no engine tells whose code runs after an await
- * @property {{ log?: string, why: string }} [firefox] what its own scheduler answers instead; without a log, this or that
- * @property {string} [inRound] why the log is ours only while no slice or round ends in between
- * @property {'TaskSignal' | 'idle'} [needs] what a world may not have
+ * @property {string} log the words in the order of the platform
+ * @property {Difference & { varies?: boolean }} [ours] the log of our scheduler; in pages, either log
+ * @property {Difference} [untold] the log of our scheduler if the engine does not reveal the job after an
+ *   await
+ * @property {{ log?: string, why: string }} [firefox] the log of Firefox's own scheduler; without `log`,
+ *   either log
+ * @property {string} [inRound] why the log is ours only if no slice or round ends in between
+ * @property {'TaskSignal' | 'idle'} [needs] a property that a world may lack
  */
 
 /** @type {Case[]} */
 export const CASES = []
 
-/** @param {string} name @param {(world: World) => any} run @param {string} log @param {Partial<Case>} [more] */
+/**
+ * @param {string} name
+ *
+ * @param {(world: World) => any} run @param {string} log @param {Partial<Case>} [more]
+ */
 const add = (name, run, log, more) => CASES.push({ name, run: async world => run(world), log, ...more })
 
-/** Whether a world has what a case needs. @param {Case} one @param {World} world */
+/** Whether a world has the property that a case needs. @param {Case} one @param {World} world */
 export const isPossible = ({ needs }, world) => needs === undefined || world[needs] !== undefined
 
 /**
- * @param {Case} one @param {boolean} isTold whether the engine tells whose code runs
- * @returns {string} what our schedulers are to answer
+ * @param {Case} one @param {boolean} isTold whether the engine reveals the job after an await
+ * @returns {string} the expected log of our scheduler
  */
 export const ourLog = ({ log, ours, untold }, isTold) => (!isTold && untold ? untold : ours ?? { log }).log
 
 export const PRIORITIES = ['user-blocking', 'user-visible', 'background']
 const SHORT = { 'user-blocking': 'ub', 'user-visible': 'uv', background: 'bg' }
 
-/** @param {any} promise @returns {Promise<any>} what it was rejected with */
+/** @param {any} promise @returns {Promise<any>} the reason of its rejection */
 const rejection = promise => promise.then((/** @type {any} */ value) => `fulfilled:${value}`, (/** @type {any} */ error) => error)
 /** @param {any} error */
 const nameOf = error => error?.name ?? String(error)
@@ -99,7 +106,7 @@ add('the callback is called later, without arguments', async ({ scheduler, log }
   await task
 }, 'posted 0')
 
-add('what a task returns that is an iterator is its result', async ({ scheduler, log }) => {
+add('an iterator that a task returns is its result', async ({ scheduler, log }) => {
   const iterator = new Map([['a', 1]]).keys()
   log(await scheduler.postTask(() => iterator) === iterator)
 }, 'true')
@@ -134,7 +141,7 @@ add('the default priority is user-visible', async world => {
 
 for (const priority of PRIORITIES) {
   const name = SHORT[/** @type {'background'} */ (priority)]
-  add(`tasks posted by a ${priority} task: by their own priority, which is not inherited`, async world => {
+  add(`tasks posted by a ${priority} task run by their own priority`, async world => {
     let inner = /** @type {Promise<unknown>[]} */ ([])
     await world.scheduler.postTask(() => {
       world.log('task')
@@ -150,27 +157,27 @@ for (const priority of PRIORITIES) {
     }, { priority }).then(() => world.log(`t${i}`))))
   }, [1, 2, 3].map(i => `${name}${i} m${i} t${i}`).join(' '))
 
-  add(`${priority} tasks, each awaited before the next is posted, beside others of the same priority`, async world => {
+  add(`${priority} tasks, awaited one after the other, among others of the same priority`, async world => {
     const others = [1, 2].map(i => post(world, `o${i}`, { priority }))
     for (const i of [1, 2]) await post(world, `a${i}`, { priority })
     await Promise.all(others)
   }, 'o1 o2 a1 a2')
 }
 
-add('important tasks, each awaited before the next is posted, do not wait for lesser ones', async world => {
+add('important tasks, awaited one after the other, do not wait for lesser ones', async world => {
   const others = [1, 2, 3].map(i => post(world, `bg${i}`, { priority: 'background' }))
   for (const i of [1, 2, 3]) await post(world, `ub${i}`, { priority: 'user-blocking' })
   await Promise.all(others)
 }, 'ub1 ub2 ub3 bg1 bg2 bg3')
 
-add('what awaits a task goes before the next task, and may post a more important one', async world => {
+add('code that awaits a task runs before the next task, and can post an urgent one', async world => {
   const tasks = [1, 2].map(i => post(world, `uv${i}`))
   await tasks[0]
   world.log('awaited')
   await Promise.all([post(world, 'uv3'), post(world, 'ub', { priority: 'user-blocking' }), tasks[1]])
 }, 'uv1 awaited ub uv2 uv3')
 
-add('async tasks begin in order, and their ends do not hold up the next', async world => {
+add('async tasks start in order, and their ends do not delay the next', async world => {
   const gate = deferred()
   await Promise.all([1, 2, 3].map(i => world.scheduler.postTask(async () => {
     world.log(`begin${i}`)
@@ -187,7 +194,7 @@ const SETTLED_IN_PARTS = 'what is due is settled for a slice at a time'
 const FIREFOX_DELAYS = 'its delays are timers, which post the task when they fire'
 
 for (const priority of PRIORITIES) {
-  add(`a delay of a ${priority} task: never shorter`, async ({ scheduler, log, timer }) => {
+  add(`a ${priority} task never starts before its delay ends`, async ({ scheduler, log, timer }) => {
     const begun = performance.now()
     let isTime = false
     timer(() => { isTime = true }, 10)
@@ -196,7 +203,7 @@ for (const priority of PRIORITIES) {
 }
 
 add('delayed tasks run when their delays end, after those without', async world => {
-  const delays = [200, 0, 100, undefined, 300] // far apart: a busy machine may keep the thread between two posts
+  const delays = [200, 0, 100, undefined, 300] // far apart, because a busy machine can block
   await Promise.all(delays.map(delay => post(world, `${delay}`, { delay })))
 }, '0 undefined 100 200 300', { firefox: { why: FIREFOX_DELAYS } })
 
@@ -207,7 +214,7 @@ add('a delayed task waits, whatever its priority', async world => {
   ])
 }, 'ub1 ub2 uv1 uv2 bg1 bg2 delayed last')
 
-add('tasks whose delays end meanwhile run by priority', async world => {
+add('tasks whose delays end during another task run by priority', async world => {
   await world.scheduler.postTask(() => {
     const tasks = [...PRIORITIES].reverse().map(priority => post(world, priority, { priority, delay: 5 }))
     world.spin(30)
@@ -226,7 +233,7 @@ add('a delayed task that is aborted in time never runs', async world => {
 // --------------------------------------------------------------------------------------------------- signals
 
 for (const [kind, options] of /** @type {[string, object][]} */ ([['a plain signal', {}], ['a signal and a priority', { priority: 'background' }]])) {
-  add(`${kind}, aborted before: the reason, and no call`, async world => {
+  add(`${kind}, aborted before: the task is rejected with the reason, without a call`, async world => {
     const standard = post(world, 'never', { signal: AbortSignal.abort(), ...options })
     const own = post(world, 'never', { signal: AbortSignal.abort('own'), ...options })
     world.log(nameOf(await rejection(standard)))
@@ -265,7 +272,7 @@ add('a signal aborted within its own callback: the task is rejected', async ({ s
   log(nameOf(await task))
 }, 'on AbortError')
 
-add('a signal aborted within its own callback, which throws: the reason is that of the abort', async ({ scheduler, log }) => {
+add('a signal aborted within its own callback, which throws: the reason counts', async ({ scheduler, log }) => {
   const controller = new AbortController()
   log(nameOf(await rejection(scheduler.postTask(() => {
     controller.abort()
@@ -281,7 +288,7 @@ add('a signal aborted in the first part of an async callback: the task is reject
   }, { signal: controller.signal }))))
 }, 'AbortError')
 
-add('a signal aborted in the first part of an async callback that never ends: the task is rejected', async ({ scheduler, log }) => {
+add('a signal aborted in the first part of an endless async callback: it is rejected', async ({ scheduler, log }) => {
   const controller = new AbortController()
   log(nameOf(await rejection(scheduler.postTask(() => {
     controller.abort()
@@ -289,7 +296,7 @@ add('a signal aborted in the first part of an async callback that never ends: th
   }, { signal: controller.signal }))))
 }, 'AbortError')
 
-add('a signal aborted later in an async callback, which throws: the error is its own', async world => {
+add('a signal aborted later in an async callback, which throws: the error counts', async world => {
   const controller = new AbortController()
   world.log(await rejection(world.scheduler.postTask(async () => {
     await sleep(world)
@@ -335,7 +342,7 @@ add('a combined signal aborts with the first', async world => {
 
 // ----------------------------------------------------------------------------------------------- priorities
 
-add('the signal gives its priority', async world => {
+add('a task has the priority of its signal', async world => {
   await Promise.all([...PRIORITIES].reverse().map(priority => {
     return post(world, priority, { signal: new world.TaskController({ priority }).signal })
   }))
@@ -358,7 +365,7 @@ add('a plain signal leaves the default', async world => {
   ])
 }, 'ub plain bg')
 
-add('a priority goes before that of the signal, and does not follow it', async world => {
+add('an explicit priority overrides the signal, and does not follow it', async world => {
   const controller = new world.TaskController({ priority: 'user-blocking' })
   const { signal } = controller
   const tasks = [
@@ -383,7 +390,7 @@ for (const priority of PRIORITIES) {
   }[priority] ?? '')
 }
 
-add('changes of several controllers, some of them taken back', async world => {
+add('changes of several controllers, some of them reverted', async world => {
   const controllers = Array.from({ length: 4 }, () => new world.TaskController({ priority: 'background' }))
   const tasks = controllers.flatMap(({ signal }, i) => ['a', 'b'].map(name => post(world, name + i, { signal })))
   tasks.push(post(world, 'uv'))
@@ -393,7 +400,7 @@ add('changes of several controllers, some of them taken back', async world => {
   await Promise.all(tasks)
 }, 'a2 b2 uv a0 b0 a1 b1 a3 b3')
 
-add('a change within a task moves the rest', async world => {
+add('a change within a task moves the remaining tasks', async world => {
   const controller = new world.TaskController()
   const { signal } = controller
   await Promise.all([
@@ -405,7 +412,7 @@ add('a change within a task moves the rest', async world => {
   ])
 }, 'first uv second')
 
-add('a change during the delay counts when it ends', async world => {
+add('a change during a delay counts when the delay ends', async world => {
   const controller = new world.TaskController({ priority: 'background' })
   await world.scheduler.postTask(() => {
     const tasks = [post(world, 'delayed', { signal: controller.signal, delay: 10 }), post(world, 'uv')]
@@ -434,7 +441,7 @@ add('a combined signal of tasks aborts with the first', async world => {
   world.log((await Promise.all(tasks))[1])
 }, 'uv stop', { needs: 'TaskSignal' })
 
-add('a change of priority is an event: once each, with the priority before', async ({ TaskController, log }) => {
+add('each change of priority fires one event, with the previous priority', async ({ TaskController, log }) => {
   const controller = new TaskController({ priority: 'user-blocking' })
   controller.signal.onprioritychange = () => log('on')
   controller.signal.addEventListener('prioritychange', (/** @type {any} */ event) => {
@@ -443,7 +450,7 @@ add('a change of priority is an event: once each, with the priority before', asy
   for (const priority of ['user-blocking', 'background', 'background', 'user-visible']) controller.setPriority(priority)
 }, 'on prioritychange:user-blocking-background on prioritychange:background-user-visible')
 
-add('a change of priority within the event of another is refused', async ({ TaskController, log }) => {
+add('a change of priority within the event of another change is rejected', async ({ TaskController, log }) => {
   const controller = new TaskController()
   controller.signal.addEventListener('prioritychange', () => {
     try {
@@ -456,7 +463,8 @@ add('a change of priority within the event of another is refused', async ({ Task
   log(controller.signal.priority)
 }, 'NotAllowedError background')
 
-// ------------------------------------------------------------------------------------------ the order of yield
+// ------------------------------------------------------------------------------------------ the order of
+// yield
 
 /** A task that yields three times. @param {World} world @param {object} [options] @param {string} [name] */
 const yielding = ({ scheduler, log }, options, name = 'y') => scheduler.postTask(async () => {
@@ -472,11 +480,11 @@ for (const [priority, order] of /** @type {const} */ ([
   ['user-visible', 'ub1 ub2 y0 y1 y2 y3 uv1 uv2 bg1 bg2'],
   ['background', 'ub1 ub2 uv1 uv2 y0 y1 y2 y3 bg1 bg2']
 ])) {
-  add(`yield() in a ${priority} task: before its equals`, async world => {
+  add(`yield() in a ${priority} task precedes tasks of equal priority`, async world => {
     await Promise.all([yielding(world, { priority }), ...postAll(world)])
   }, order)
 
-  add(`yield() in a ${priority} task by its signal: before its equals`, async world => {
+  add(`yield() in a ${priority} task by its signal precedes tasks of equal priority`, async world => {
     const { signal } = new world.TaskController({ priority })
     await Promise.all([yielding(world, { signal }), ...postAll(world)])
   }, order)
@@ -490,7 +498,7 @@ for (const [priority, order] of /** @type {const} */ ([
     await Promise.all([...['a', 'b'].map(name => yielding(world, { priority }, name)), post(world, 'c', { priority })])
   }, 'a0 a1 a2 a3 b0 b1 b2 b3 c')
 
-  add(`yield() in a ${priority} task that posts more important, equal and lesser ones`, async world => {
+  add(`yield() in a ${priority} task that posts tasks of every priority`, async world => {
     const { scheduler, log } = world
     let inner = /** @type {any[]} */ ([])
     await scheduler.postTask(async () => {
@@ -506,7 +514,7 @@ for (const [priority, order] of /** @type {const} */ ([
     background: 'ub1 uv1 y1 ub2 uv2 y2 bg1 bg2'
   }[priority] ?? '')
 
-  add(`a ${priority} task that yields in a helper, and in a helper of that`, async world => {
+  add(`a ${priority} task that yields in a helper, and in a nested helper`, async world => {
     const { scheduler, log } = world
     const helper = async (/** @type {number} */ n) => {
       await scheduler.yield()
@@ -517,7 +525,7 @@ for (const [priority, order] of /** @type {const} */ ([
   }, 'h2 h1 h0 task')
 }
 
-add('yield() in no task: before user-visible tasks, after more important ones', async world => {
+add('yield() outside tasks: before user-visible tasks, after more important ones', async world => {
   const tasks = postAll(world)
   for (const i of [1, 2]) {
     await world.scheduler.yield()
@@ -526,7 +534,7 @@ add('yield() in no task: before user-visible tasks, after more important ones', 
   await Promise.all(tasks)
 }, 'ub1 ub2 y1 y2 uv1 uv2 bg1 bg2')
 
-add('yields in no task take turns', async ({ scheduler, log }) => {
+add('yields outside tasks rotate', async ({ scheduler, log }) => {
   await Promise.all(['a', 'b', 'c'].map(async name => {
     for (const i of [1, 2, 3]) {
       await scheduler.yield()
@@ -535,7 +543,7 @@ add('yields in no task take turns', async ({ scheduler, log }) => {
   }))
 }, 'a1 b1 c1 a2 b2 c2 a3 b3 c3')
 
-add('yield() after a task that was awaited is in no task', async world => {
+add('yield() after an awaited task is outside tasks', async world => {
   const { scheduler, log } = world
   await post(world, 'bg', { priority: 'background' })
   const task = post(world, 'uv')
@@ -559,7 +567,7 @@ add('yield() follows the priority of the signal', async world => {
   }, { signal: controller.signal })
 }, 'y0 y1 y2 uv1 uv2 y3 y4')
 
-add('a change of priority moves a continuation that waits', async world => {
+add('a change of priority moves a waiting continuation', async world => {
   const controller = new world.TaskController({ priority: 'background' })
   const { scheduler, log } = world
   const yielder = scheduler.postTask(async () => {
@@ -575,7 +583,7 @@ add('a change of priority moves a continuation that waits', async world => {
   await yielder
 }, 'ub y uv bg')
 
-add('a task that does not await its yield has ended before it', async world => {
+add('a task that does not await its yield ends before the yield', async world => {
   const { scheduler, log } = world
   const after = deferred()
   const task = scheduler.postTask(() => {
@@ -591,7 +599,7 @@ add('a task that does not await its yield has ended before it', async world => {
 
 // ---------------------------------------------------------------------------------------------------- aborts
 
-/** Logs how two yields end. @param {World} world */
+/** Logs the outcomes of two yields. @param {World} world */
 async function yieldTwice({ scheduler, log }) {
   for (const i of [1, 2]) {
     try {
@@ -603,7 +611,7 @@ async function yieldTwice({ scheduler, log }) {
   }
 }
 
-add('yield() rejects once the signal has been aborted, again and again', async world => {
+add('every yield() rejects after the signal was aborted', async world => {
   const controller = new AbortController()
   const end = deferred()
   const task = rejection(world.scheduler.postTask(async () => {
@@ -616,7 +624,7 @@ add('yield() rejects once the signal has been aborted, again and again', async w
   world.log(reason)
 }, '1:stop 2:stop stop', { firefox: { log: '1:stop 2:on stop', why: FIREFOX_SETTLED } })
 
-add('a task that aborts its own signal is rejected, although what it awaits never comes', async world => {
+add('a task that aborts its own signal is rejected, even if its await never ends', async world => {
   const controller = new AbortController()
   world.log(await rejection(world.scheduler.postTask(async () => {
     controller.abort('stop')
@@ -624,7 +632,7 @@ add('a task that aborts its own signal is rejected, although what it awaits neve
   }, { signal: controller.signal })))
 }, 'stop')
 
-add('yield() rejects when a more important task aborts the signal meanwhile', async world => {
+add('yield() rejects when a more important task aborts the signal', async world => {
   const controller = new world.TaskController()
   world.log(await world.scheduler.postTask(async () => {
     world.scheduler.postTask(() => controller.abort('stop'), { priority: 'user-blocking' })
@@ -644,7 +652,7 @@ add('a loop of yields ends when it is aborted', async ({ scheduler, log, spin, T
   }, { signal: controller.signal })))
 }, 'stop', { firefox: { why: FIREFOX_DELAYS } })
 
-add('who awaits what a task resolves is not aborted with it', async world => {
+add('code that awaits a promise of a task is not aborted with the task', async world => {
   const { scheduler, log } = world
   const controller = new world.TaskController()
   const met = deferred()
@@ -666,7 +674,11 @@ const UNTOLD = 'only the engine knows whose code runs after an await of anything
 
 const SETTLED = ['an await of a settled promise', 'an await of no promise', 'then() of a settled promise']
 
-/** What may stand between a task's beginning and its yield. @type {Record<string, (world: World, rest: () => any) => any>} */
+/**
+ * Code that can run between the start of a task and its yield.
+ *
+ * @type {Record<string, (world: World, rest: () => any) => any>}
+ */
 const WAYS = {
   'a timer that is awaited': async (world, rest) => {
     await sleep(world)
@@ -705,7 +717,7 @@ const WAYS = {
   }
 }
 
-/** @param {string} way @param {string} log as if in no task */
+/** @param {string} way @param {string} log the log as outside of tasks */
 const unlike = (way, log) => ({
   untold: { log, why: UNTOLD },
   ...SETTLED.includes(way) && { firefox: { log, why: FIREFOX_SETTLED } }
@@ -735,7 +747,8 @@ for (const [way, go] of Object.entries(WAYS)) {
   }, 'stop', unlike(way, 'fulfilled:undefined'))
 }
 
-// ------------------------------------------------------------------------------------ timers and idle callbacks
+// ------------------------------------------------------------------------------------ timers and idle
+// callbacks
 
 add('a timer that a task sets inherits nothing', async world => {
   const { scheduler, log, timer } = world
@@ -776,7 +789,7 @@ add('yield() in a task: before a timer that it has set', async world => {
   })
 }, 'y1 y2 y3 t', { inRound: 'then the event loop decides' })
 
-add('tasks that a timer posts, beside another timer', async world => {
+add('tasks posted by a timer, concurrently with another timer', async world => {
   const { timer, log } = world
   await Promise.all([
     new Promise(resolve => timer(() => {
@@ -802,9 +815,10 @@ add('yield() in an idle callback: background', async world => {
   needs: 'idle', ours: { log: 'i y1 y2 uv bg', why: 'nothing tells code that it runs in an idle callback' }
 })
 
-// ----------------------------------------------------------------------------------------------- wrong arguments
+// ----------------------------------------------------------------------------------------------- invalid
+// arguments
 
-/** How a call fails: at once or by its promise. @param {() => any} call */
+/** Whether a call fails synchronously or by its promise. @param {() => any} call */
 async function howItFails(call) {
   let promise
   try {
@@ -839,5 +853,5 @@ for (const [name, call, log, ours] of ARGUMENTS) {
 }
 
 add('yield with options that are null', async world => world.log(await howItFails(() => world.scheduler.yield(null))), 'runs')
-add('yield with what is no options', async world => world.log(await howItFails(() => world.scheduler.yield('inherit'))), 'runs',
+add('yield with options that are not an object', async world => world.log(await howItFails(() => world.scheduler.yield('inherit'))), 'runs',
   { ours: { log: 'throws:TypeError', why: AT_ONCE } })

@@ -1,7 +1,8 @@
-/** Random numbers that a seed repeats on every machine, and the loop that prints the seed of a failure. */
+/** Random numbers that a seed repeats on every machine, and a loop that prints the seed of a failure. */
 
 /**
- * sfc32 of PractRand by Chris Doty-Humphrey, public domain.
+ * The generator sfc32 of PractRand by Chris Doty-Humphrey, public domain.
+ *
  * @param {number} seed
  */
 export function seeded(seed) {
@@ -10,7 +11,7 @@ export function seeded(seed) {
   let c = seed | 0
   let counter = 1
 
-  /** @returns {number} in 0..2^32-1 */
+  /** @returns {number} an integer from 0 to 2^32 - 1 */
   function bits() {
     const sum = (a + b + counter) | 0
     counter = (counter + 1) | 0
@@ -20,24 +21,24 @@ export function seeded(seed) {
     return sum >>> 0
   }
 
-  // Neighbouring seeds give alike numbers until the state is mixed.
+  // Neighbouring seeds give similar numbers until the state is mixed.
   for (let i = 0; i < 12; i++) bits()
 
   const random = {
     seed,
     bits,
 
-    /** A number in [low, high). */
+    /** Returns a number in [low, high). */
     real(low = 0, high = 1) {
       return low + (high - low) * (bits() / 4294967296)
     },
 
-    /** A whole number in low..high, both included. @param {number} low @param {number} high */
+    /** Returns an integer from low to high, both included. @param {number} low @param {number} high */
     integer(low, high) {
       return low + Math.floor(random.real() * (high - low + 1))
     },
 
-    /** True with this probability. @param {number} probability */
+    /** Returns `true` with this probability. @param {number} probability */
     chance(probability) {
       return random.real() < probability
     },
@@ -49,7 +50,7 @@ export function seeded(seed) {
     },
 
     /**
-     * One of the keys, as often as its weight says.
+     * Returns one of the keys, with a probability by weight.
      * @template {string} K
      * @param {Record<K, number>} weights
      * @returns {K}
@@ -61,7 +62,7 @@ export function seeded(seed) {
       return keys[keys.length - 1]
     },
 
-    /** A shuffled copy. @template T @param {readonly T[]} list @returns {T[]} */
+    /** Returns a shuffled copy. @template T @param {readonly T[]} list @returns {T[]} */
     shuffle(list) {
       const copy = [...list]
       for (let i = copy.length - 1; i > 0; i--) {
@@ -79,12 +80,13 @@ export function seeded(seed) {
 
 /** @typedef {ReturnType<typeof seeded>} Random */
 
-/** Of the environment; pages get it as parameters. */
+/** The environment variables; pages get them as parameters of the URL. */
 const environment = () => globalThis.process?.env ?? Object.fromEntries(new URL(location.href).searchParams)
 
 /**
- * Calls `fn` with generators of the seeds 1..count. Set SEED in the environment to run one seed alone, SEEDS
- * to run more, fewer or others: `10000`, `5001-10000`. A failure says which seed repeats it.
+ * Calls `fn` with generators of the seeds 1..count. Set SEED in the environment to run a single seed. Set
+ * SEEDS to run other seeds: `10000`, `5001-10000`. A failure names its seed.
+ *
  * @param {number} count
  * @param {(random: Random) => void | Promise<void>} fn
  */

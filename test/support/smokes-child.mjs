@@ -1,9 +1,9 @@
-// Changes the built-ins before or after the modules are loaded, runs the smokes, and prints the failures as JSON.
-// node smokes-child.mjs CHANGE before|after [MODULES]
+// Changes the built-ins before or after the modules are loaded, runs the smokes, and prints the failures as
+// JSON. node smokes-child.mjs CHANGE before|after [MODULES]
 import { INTERNAL, load, run, smokesOf } from './smokes.mjs'
 
 const { 2: change, 3: when, 4: modules } = process.argv
-// Node makes some of its globals at their first use, by built-ins of the realm.
+// Node creates some of its globals at their first use, with the built-ins of the realm.
 const { stdout } = process
 Object.getOwnPropertyNames(globalThis).forEach(name => void globalThis[name])
 const apply = new Function(change)

@@ -1,6 +1,6 @@
 /**
- * Sorts with all kinds of comparators, natively and as a job: both must make the same comparisons and leave the same
- * order. The tests run in Node and in browsers.
+ * Sorts with all kinds of comparators, natively and as a job: both must make the same comparisons and leave
+ * the same order. The tests run in Node and in browsers.
  */
 import { seeded } from './seeded.mjs'
 
@@ -14,7 +14,7 @@ const lists = {
   random: (n, random) => Array.from({ length: n }, () => random.integer(0, 1000))
 }
 
-/** Comparators, also such as contradict themselves. */
+/** Comparators, including contradictory ones. */
 const comparators = {
   numbers: (a, b) => a - b,
   booleans: (a, b) => a > b,

@@ -6,7 +6,7 @@ import { execute, virtualHost } from './virtual-host.mjs'
 
 const hosts = suite('the virtual host')
 
-/** Runs `fn` on a host with a log of what happened when. */
+/** Runs `fn` on a host, with a log of events and their times. */
 function logging(options, fn) {
   const host = virtualHost(options)
   const log = []
@@ -15,7 +15,7 @@ function logging(options, fn) {
   return { host, log }
 }
 
-hosts('runs what is ready first, ties in order of creation, and jumps over idle waits', () => {
+hosts('the virtual host runs the earliest task first, ties in order of creation', () => {
   const { host, log } = logging({}, (host, note) => {
     host.after(10, note('timer of 10'))
     host.after(2, note('timer of 2'))
@@ -29,7 +29,7 @@ hosts('runs what is ready first, ties in order of creation, and jumps over idle 
   assert.is(host.maxPosts, 2)
 })
 
-hosts('fires late what becomes due while a macrotask works', () => {
+hosts('the virtual host fires timers late that become due during a task', () => {
   const { host, log } = logging({ turn: 0.5 }, (host, note) => {
     host.post(() => {
       note('works')()
@@ -42,7 +42,7 @@ hosts('fires late what becomes due while a macrotask works', () => {
   assert.equal(log, ['0.5 works', '5.5 timer', '6 posted'])
 })
 
-hosts('cancels timers, and shows those outstanding', () => {
+hosts('the virtual host cancels timers, and lists the pending ones', () => {
   const { host, log } = logging({}, (host, note) => {
     host.after(3, note('kept'), { ref: false })
     host.after(1, note('cancelled'))()
@@ -56,7 +56,7 @@ hosts('cancels timers, and shows those outstanding', () => {
   assert.is(host.time, 4)
 })
 
-hosts('has a clock that may be coarse, costly, and ahead of its timers', () => {
+hosts('the clock of the virtual host can be coarse, costly, and ahead of its timers', () => {
   const coarse = virtualHost({ resolution: 1 })
   coarse.advance(2.9)
   assert.is(coarse.now(), 2)
@@ -72,7 +72,7 @@ hosts('has a clock that may be coarse, costly, and ahead of its timers', () => {
   assert.equal(log, ['0.25 too short to be early', '2.5 early'])
 })
 
-hosts('gives frames at whole multiples of their interval, unless the page is hidden', () => {
+hosts('the virtual host draws frames at multiples of their interval, unless hidden', () => {
   const { host, log } = logging({ frame: 16 }, (host, note) => {
     host.advance(20)
     host.frame(note('frame'))
@@ -85,7 +85,7 @@ hosts('gives frames at whole multiples of their interval, unless the page is hid
   assert.equal(log, ['40 frame'])
 })
 
-hosts('drains promises between macrotasks', async () => {
+hosts('the virtual host drains promises between macrotasks', async () => {
   const { host, log } = logging({}, (host, note) => {
     host.post(() => { Promise.resolve().then(() => Promise.resolve()).then(note('microtask')) })
     host.post(note('next macrotask'))
@@ -94,7 +94,7 @@ hosts('drains promises between macrotasks', async () => {
   assert.equal(log, ['0 microtask', '0 next macrotask'])
 })
 
-hosts('stops a scheduler that spins', () => {
+hosts('the virtual host stops a scheduler that spins', () => {
   const host = virtualHost()
   const spin = () => host.post(spin)
   spin()
@@ -102,7 +102,7 @@ hosts('stops a scheduler that spins', () => {
   assert.throws(() => host.after(NaN, spin), /ms must be a finite number, got NaN/)
 })
 
-hosts('executes work of any length, with points between the steps', () => {
+hosts('execute runs work of any length, with points between the steps', () => {
   for (const [ms, step, points] of [[0, 1, 0], [1, 1, 0], [3, 1, 2], [2.5, 1, 2], [1, 0.25, 3]]) {
     const host = virtualHost()
     assert.is([...execute(host, ms, step)].length, points)
@@ -145,7 +145,7 @@ const text = `
   8    miss     #2
   12   fail     #2 error=TypeError`
 
-traces('print one record per line and compare record by record, whichever lines they stand on', () => {
+traces('traces are printed and compared record by record, on any number of lines', () => {
   assertTrace(records, text)
   assert.is(format(records.slice(3, 4)), '3 preempt A by=#2')
   assert.is(firstDifference(records, text), -1)
@@ -153,7 +153,7 @@ traces('print one record per line and compare record by record, whichever lines 
   assert.is(firstDifference(records.slice(0, -1), text), 12)
 })
 
-traces('differ side by side', () => {
+traces('traces that differ are shown side by side', () => {
   try {
     assertTrace(records.slice(0, 3), '0 release A\n0 start A')
     assert.unreachable()
@@ -168,7 +168,7 @@ traces('differ side by side', () => {
   }
 })
 
-traces('are drawn as a Gantt chart', () => {
+traces('traces are drawn as a Gantt chart', () => {
   assert.is(gantt(records), [
     '  ms +0        +10',
     '   A |###.###     |',
@@ -178,7 +178,7 @@ traces('are drawn as a Gantt chart', () => {
   assert.equal([...executions(records)], [[A, [[0, 3], [4, 6.5]]], [B, [[3, 4], [6.5, 12]]]])
 })
 
-traces('are recorded from a scheduler, of chosen types, until stopped', () => {
+traces('record collects records of chosen types until it is stopped', () => {
   let tell
   const scheduler = { observe: fn => {
     tell = fn
@@ -199,7 +199,7 @@ traces.run()
 
 const randoms = suite('seeded random numbers')
 
-randoms('repeat, differ between seeds, and fill their range evenly', () => {
+randoms('seeded numbers repeat, differ between seeds, and fill their range evenly', () => {
   const draw = seed => Array.from({ length: 4 }, seeded(seed).bits)
   assert.equal(draw(1), draw(1))
   assert.not.equal(draw(1), draw(2))
@@ -212,7 +212,7 @@ randoms('repeat, differ between seeds, and fill their range evenly', () => {
   assert.ok(Math.abs(parts.reduce((sum, part) => sum + part) - 0.8) < 1e-12)
 })
 
-randoms('name the seed that fails', async () => {
+randoms('forSeeds names the seed that fails', async () => {
   const { SEED, SEEDS } = process.env
   delete process.env.SEED
   delete process.env.SEEDS

@@ -1,12 +1,13 @@
 /**
- * Schedules as text: every record of a scheduler on a line, a Gantt chart of them, and an assertion that
- * shows two schedules side by side.
+ * Schedules as text: one line for each record of a scheduler, a Gantt chart, and an assertion that shows two
+ * schedules side by side.
  */
 
 /** @typedef {{ type: string, time: number, job?: any, [extra: string]: unknown }} TraceRecord */
 
 /**
- * Collects what a scheduler reports to its observers.
+ * Collects the records that a scheduler sends to its observers.
+ *
  * @param {{ observe(fn: (record: any) => void): () => void }} scheduler
  * @param {{ only?: string[], except?: string[] }} [options] the types to keep or to leave out
  */
@@ -21,7 +22,7 @@ export function record(scheduler, { only, except = [] } = {}) {
       return records
     },
 
-    /** The text of what was collected since the last take(). */
+    /** Returns the text of the records since the last take(). */
     take() {
       const text = format(records)
       records = []
@@ -37,7 +38,7 @@ export function record(scheduler, { only, except = [] } = {}) {
 
 /** @typedef {ReturnType<typeof record>} Recording */
 
-/** One line per record: time, type, job, extra. @param {readonly TraceRecord[]} records */
+/** Formats one line per record: time, type, job, extra. @param {readonly TraceRecord[]} records */
 export function format(records) {
   return records.map(line).join('\n')
 }
@@ -99,7 +100,7 @@ function spans(records) {
   const closed = []
   for (const { type, time, job, depleted } of records) {
     const state = STATE_AFTER[type]
-    if (!job || state === undefined || depleted !== undefined) continue // a depleted job may go on
+    if (!job || state === undefined || depleted !== undefined) continue // a depleted job can continue
     const span = open.get(job)
     if (span) closed.push({ ...span, end: time })
     if (state) open.set(job, { job, state, start: time, end: time })
@@ -111,7 +112,8 @@ function spans(records) {
 }
 
 /**
- * The intervals in which each job ran, joined where they touch. Moments of no length are left out.
+ * The intervals in which each job ran. Adjacent intervals are joined, and empty intervals are left out.
+ *
  * @param {readonly TraceRecord[]} records
  * @returns {Map<any, [start: number, end: number][]>}
  */
@@ -131,15 +133,16 @@ export function executions(records) {
 
 /**
  * @typedef {object} GanttOptions
- * @property {number} [scale] ms per column; by default as fine as the width allows
- * @property {number} [width] columns
+ * @property {number} [scale] ms per column; default: the finest scale that fits the width
+ * @property {number} [width] the number of columns
  * @property {number} [from]
  * @property {number} [to]
  */
 
 /**
- * A row per job in order of appearance. Where several things happen within a column, a miss shows first, then
- * running, depleted, waiting, ready.
+ * Draws a row per job in order of appearance. If several states fall into a column, a miss is shown first,
+ * then running, depleted, waiting, ready.
+ *
  * @param {readonly TraceRecord[]} records
  * @param {GanttOptions} [options]
  */
@@ -203,7 +206,8 @@ function lines(trace) {
 }
 
 /**
- * Where two traces part: the index of the first line that differs, or -1.
+ * The index of the first line that differs between two traces, or -1.
+ *
  * @param {Recording | readonly TraceRecord[] | string} left
  * @param {Recording | readonly TraceRecord[] | string} right
  */
@@ -215,7 +219,8 @@ export function firstDifference(left, right) {
 }
 
 /**
- * Two schedules in two columns; `>` marks the lines that differ.
+ * Prints two schedules in two columns; `>` marks the lines that differ.
+ *
  * @param {Recording | readonly TraceRecord[] | string} left
  * @param {Recording | readonly TraceRecord[] | string} right
  * @param {[left: string, right: string]} [titles]
@@ -232,9 +237,10 @@ export function sideBySide(left, right, titles = ['actual', 'expected']) {
 }
 
 /**
- * Throws, with both schedules side by side, unless the traces are equal record by record. Records of one time may
- * share its line: `5 finish a, start b`. Spaces count once and empty lines not at all, so that an expected trace may be
- * indented and its columns lined up.
+ * Throws an error with both schedules side by side if the traces differ in a record. Records of the same time
+ * can share a line: `5 finish a, start b`. Repeated spaces and empty lines are ignored, so that an expected
+ * trace can be indented and aligned.
+ *
  * @param {Recording | readonly TraceRecord[] | string} actual
  * @param {Recording | readonly TraceRecord[] | string} expected
  * @param {string} [message]

@@ -1,35 +1,36 @@
 /**
- * A host whose time moves only when a test moves it: whole schedules in no time, the same on every machine.
+ * A host whose time moves only when a test moves it. Whole schedules take no time, and are the same on every
+ * machine.
  *
- * One turn of the event loop runs one macrotask. A posted function is ready `turn` ms after it was posted, a
- * timer when its delay has passed; what is ready earliest goes first, ties in order of creation. So a thread
- * that is busy past a timer fires it late, as a browser does.
+ * Each turn of the event loop runs one macrotask. A posted function is ready `turn` ms after it was posted,
+ * and a timer is ready after its delay. The task that is ready earliest runs first; ties go by order of
+ * creation. A thread that is busy past a timer therefore fires it late, as a browser does.
  */
 
 const STUCK = 1e5
 
 /**
  * @typedef {object} VirtualHostOptions
- * @property {number} [start] what the clock shows at first, ms
+ * @property {number} [start] the initial time of the clock, ms
  * @property {number} [resolution] now() is rounded down to a multiple of this; 0 is exact
  * @property {number} [turn] ms that pass between a post and its callback
- * @property {number} [early] timers fire this many ms before their time, as setTimeout does now and then
- * @property {number} [read] ms that a call of now() takes
+ * @property {number} [early] timers fire this many ms too early, as setTimeout does at times
+ * @property {number} [read] duration of a call of now(), ms
  * @property {number} [frame] ms between two animation frames
- * @property {(ms: number) => number} [delay] what a timer makes of its delay; by default it keeps it
+ * @property {(ms: number) => number} [delay] the delay that a timer uses in place of `ms`; default `ms`
  */
 
 /**
  * @typedef {object} RunOptions
- * @property {number} [until] runs what is ready up to this time, then sets the clock to it
- * @property {number} [turns] runs at most so many macrotasks
+ * @property {number} [until] runs the tasks that are ready up to this time, then sets the clock to it
+ * @property {number} [turns] the maximum number of macrotasks to run
  */
 
 /**
  * @typedef {object} Macrotask
  * @property {'post' | 'timer' | 'frame'} kind
- * @property {number} time when it is ready
- * @property {number} order of creation
+ * @property {number} time when the task is ready
+ * @property {number} order the order of its creation
  * @property {boolean} ref
  * @property {Function} fn
  */
@@ -54,8 +55,8 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
   /** @param {Macrotask['kind']} kind */
   const count = kind => tasks.reduce((sum, task) => sum + (task.kind === kind ? 1 : 0), 0)
 
-  // On a coarse clock, re-arming for a rest below any measure would take turns without end: the clock stands
-  // until its next tick.
+  // A timer for a rest below the resolution would be set again forever, because the coarse clock does not
+  // advance before its next tick.
   function leastDelay() {
     if (resolution === 0) return 0
     const tick = (Math.floor(time / resolution) + 1) * resolution
@@ -64,7 +65,7 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
 
   /** @param {number} until */
   function next(until) {
-    // Timers without a reference do not keep a process alive, so they alone do not keep run() going.
+    // Timers without a reference do not keep a process alive, so run() does not continue for them alone.
     const alive = until < Infinity || tasks.some(task => task.ref)
     /** @type {Macrotask | undefined} */
     let first
@@ -75,7 +76,7 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
     return alive && first && first.time <= until ? first : undefined
   }
 
-  /** @param {number} until @returns {boolean} whether there was a macrotask to run */
+  /** @param {number} until @returns {boolean} `false` if there was no macrotask to run */
   function step(until) {
     if (running) throw new Error('run() must not be called by a macrotask')
     const task = next(until)
@@ -96,7 +97,7 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
   }
 
   const host = {
-    // --- what a scheduler sees
+    // --- the interface for schedulers
 
     now() {
       host.reads++
@@ -114,7 +115,8 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
     after(ms, fn, { ref = true } = {}) {
       if (!Number.isFinite(ms)) throw new RangeError(`ms must be a finite number, got ${ms}`)
       const whole = kept(ms)
-      // A delay no longer than `early` is kept: otherwise re-arming for the rest would never end.
+      // A delay of at most `early` is not shortened: otherwise a timer for the rest would be set again
+      // forever.
       const delay = whole > early ? whole - early : Math.max(whole, 0)
       return add('timer', time + (delay > 0 ? Math.max(delay, leastDelay()) : 0), ref, fn)
     },
@@ -142,10 +144,11 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
       host.errors.push(error)
     },
 
-    // --- what a test does
+    // --- the interface for tests
 
     /**
-     * Lets time pass, as the work of a job does; fires nothing.
+     * Lets time pass, like the work of a job. Fires no timers.
+     *
      * @param {number} ms
      */
     advance(ms) {
@@ -154,8 +157,9 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
     },
 
     /**
-     * Runs macrotasks in order, jumping over idle waits, until nothing is left that keeps a process alive.
-     * Promises do not settle meanwhile; `drain` is for those.
+     * Runs macrotasks in order, and skips idle time, until no task is left that keeps a process alive.
+     * Promises do not settle during the call; use `drain` for promises.
+     *
      * @param {RunOptions} [options]
      * @returns {number} the time
      */
@@ -166,7 +170,8 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
     },
 
     /**
-     * The same with all microtasks run before the first and after every macrotask.
+     * Like `run`, but all microtasks run before the first and after every macrotask.
+     *
      * @param {RunOptions} [options]
      * @returns {Promise<number>} the time
      */
@@ -184,37 +189,37 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
     turn,
     read,
 
-    /** Set to true while the page should look hidden: no frames then. */
+    /** Set this to `true` to make the page look hidden: it then draws no frames. */
     isHidden: false,
-    /** Set to true while user input should look pending. */
+    /** Set this to `true` to make user input look pending. */
     hasInput: false,
-    /** @type {unknown[]} what was reported */
+    /** @type {unknown[]} the reported errors */
     errors: [],
-    /** calls of now() */
+    /** Number of calls of now(). */
     reads: 0,
-    /** macrotasks run */
+    /** Number of macrotasks that were run. */
     turns: 0,
-    /** the most posts ever outstanding; a scheduler never needs two */
+    /** Maximum number of pending posts; a scheduler never needs two. */
     maxPosts: 0,
 
-    /** The exact time; looking at it is not counted as a read of the clock. */
+    /** The exact time. A read of this property does not count as a read of the clock. */
     get time() {
       return time
     },
 
-    /** Posts outstanding. */
+    /** Number of pending posts. */
     get posts() {
       return count('post')
     },
 
-    /** Timers outstanding, the earliest first. */
+    /** The pending timers, the earliest first. */
     get timers() {
       return tasks.filter(task => task.kind === 'timer')
         .sort((a, b) => a.time - b.time || a.order - b.order)
         .map(({ time, ref }) => ({ time, ref }))
     },
 
-    /** Animation frames requested and not yet given. */
+    /** Number of pending animation frames. */
     get frames() {
       return count('frame')
     }
@@ -229,8 +234,9 @@ export function microtasks() {
 }
 
 /**
- * Work for a job: `ms` of execution time with a preemption point after every step but the last, so that it
- * ends when its time is up and not one resume later.
+ * Work of a job: `ms` of execution time, with a preemption point after every step but the last. The job
+ * therefore ends when its time is up, and not one resume later.
+ *
  * @param {{ advance(ms: number): void }} host
  * @param {number} ms
  * @param {number} [step]
@@ -243,7 +249,11 @@ export function* execute(host, ms, step = 1) {
   if (ms > 0) host.advance(ms)
 }
 
-/** The same in steps of 1 ms with a point before each: what happens in a step is seen before the next one. @type {typeof execute} */
+/**
+ * Work in steps of 1 ms with a point before each step: events of one step are handled before the next step.
+ *
+ * @type {typeof execute}
+ */
 export function* work(host, ms) {
   for (; ms > 0; ms--) {
     yield

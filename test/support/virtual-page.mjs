@@ -1,16 +1,20 @@
 /**
- * A page whose time moves only when a test moves it: timers, frames, event targets, observers and messages over the virtual
- * host, with a microtask checkpoint after each callback that no script waits for (HTML, "clean up after running script").
+ * A page whose time moves only when a test moves it: timers, frames, event targets, observers and messages
+ * over the virtual host. A microtask checkpoint follows each callback that is not called by script (HTML,
+ * "clean up after running script").
  */
 
 const PHASES = { capture: 1, target: 2, bubble: 3 }
 
-/** What a signal holds of a listener: neither that nor its target. */
+/** The reference of a signal to a listener. It retains neither the listener nor its target. */
 const removing = (target, type, callback, capture) => () => target.deref()?.removeEventListener(type, callback.deref(), { capture })
 
-/** @param {any} host a virtual one @returns {any} a global object; `host` is what a scheduler of the page sees, `errors` what was reported */
+/**
+ * @param {any} host a virtual host
+ * @returns {any} a global object; `host`: the host for a scheduler of the page; `errors`: the reported errors
+ */
 export function virtualPage(host) {
-  /** Callbacks on the stack. */
+  /** Number of callbacks on the stack. */
   let depth = 0
   /** @type {(() => void)[]} */
   const microtasks = []
@@ -18,7 +22,7 @@ export function virtualPage(host) {
   const errors = []
   let ids = 0
 
-  /** Calls script from the event loop, or, in an event that script dispatches, from script. */
+  /** Calls script from the event loop or, for an event that script dispatches, from script. */
   function call(fn, self, args) {
     depth++
     try {
@@ -152,7 +156,7 @@ export function virtualPage(host) {
     #isQueued = false
     constructor(fn) { this.#fn = fn }
     disconnect() {}
-    /** Stands for a mutation. */
+    /** Notifies the observer, as a mutation does. */
     notify(record) {
       if (this.#isQueued) return
       this.#isQueued = true
@@ -196,7 +200,7 @@ export function virtualPage(host) {
     setInterval(fn, ms = 0, ...args) {
       const id = ++ids
       const set = () => timers.set(id, host.after(Math.max(1, +ms || 0), () => {
-        set() // HTML has it set anew after the callback, engines keep to the period
+        set() // HTML sets the timer again after the callback, but engines keep the period
         call(fn, window, args)
       }))
       set()
@@ -236,7 +240,7 @@ export function virtualPage(host) {
   return Object.assign(window, {
     host: loop,
     errors,
-    /** As the user or the platform does, in a task of its own. */
+    /** Dispatches an event like the user or the platform, in a separate task. */
     fire: (target, type, options) => host.post(() => fire(target, new Event(type, options))),
     element: (name, parent) => new HTMLElement(name, parent)
   })

@@ -1,9 +1,9 @@
 /**
- * Threads that share memory, in one process: copies of the modules, each with a virtual host. At every access to shared
- * memory others may go on, and a thread may end.
+ * Threads that share memory, in one process: copies of the modules, each with a virtual host. At every access
+ * to shared memory other threads can run, and a thread can end.
  *
- * A turn of a thread that begins inside another's ends inside it, so of three accesses of one thread and two of another
- * not every order is met; what no order can do without is that each of them is one step.
+ * A turn that starts inside a turn of another thread also ends inside it. So not every order of the accesses
+ * of two threads occurs. Every order treats each access as one step.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,20 +11,20 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { virtualHost } from './virtual-host.mjs'
 
-/** The modules that each thread has a copy of, with addons/internal, which they import. */
+/** The modules of which each thread has a copy, in addition to addons/internal, which they import. */
 const MODULES = ['rt.mjs', 'sync.mjs', 'addons/shared.mjs']
 
-/** What is thrown where a thread ends: nothing that it does after that counts. */
+/** The value that is thrown where a thread ends. Later steps of the thread have no effect. */
 const END = Symbol('end of a thread')
 
 class VirtualThread {
   isEnded = false
-  /** Whether it is in a turn, maybe in the midst of which others go on. */
+  /** Whether the thread is in a turn, in which other threads may run. */
   isBusy = false
-  /** The access at which it ends. */
+  /** The number of the access at which the thread ends. */
   end = Infinity
   accesses = 0
-  /** The Web Lock that it holds. */
+  /** The Web Lock that the thread holds. */
   name = ''
 
   constructor(rt, sync, shared) {
@@ -32,7 +32,7 @@ class VirtualThread {
     this.sync = sync
     this.shared = shared
   }
-  /** A new life of the same number. */
+  /** Starts a new life of the thread, with the same number. */
   begin() {
     Object.assign(this, { isEnded: false, isBusy: false, end: Infinity, accesses: 0, host: virtualHost() })
     this.scheduler = new this.rt.Scheduler({ host: this.host, budget: 1 })
@@ -48,7 +48,11 @@ export async function virtualThreads(count) {
   const all = []
   /** @type {VirtualThread | null} */
   let current = null
-  /** What waits for memory, for the end of a thread, or for its turn. @type {{ thread: VirtualThread, words: Int32Array, at: number, told: () => void }[]} */
+  /**
+   * The pending waits for memory.
+   *
+   * @type {{ thread: VirtualThread, words: Int32Array, at: number, told: () => void }[]}
+   */
   let waits = []
   /** @type {{ thread: VirtualThread, name: string, told: () => void }[]} */
   let watches = []
@@ -80,7 +84,7 @@ export async function virtualThreads(count) {
     }
   })
 
-  /** A step of the thread that has its turn: before it others may go on, or it ends. */
+  /** A step of the present thread. Before the step, other threads can run, or the thread ends. */
   function step() {
     const thread = current
     if (thread === null) return
@@ -94,7 +98,7 @@ export async function virtualThreads(count) {
     if (thread.isEnded) throw END
   }
 
-  /** Someone goes on. @returns {boolean} whether anybody could */
+  /** Runs a turn of some thread. @returns {boolean} `false` if no thread could run */
   function go() {
     turns = turns.filter(({ thread }) => !thread.isEnded)
     const ready = turns.filter(({ thread }) => !thread.isBusy)
@@ -147,8 +151,8 @@ export async function virtualThreads(count) {
       return { async: true, value: { then(told) { wait.told = told } } }
     }
     Object.defineProperty(globalThis, 'navigator', { value: { locks }, configurable: true })
-    process.getBuiltinModule = undefined // threads of Node have another way to see each other's end
-    // Of an ended thread it would keep the process alive.
+    process.getBuiltinModule = undefined // threads of Node detect the end of a thread in another way
+    // An interval of an ended thread would keep the process alive.
     globalThis.setInterval = () => 0
   }
   function restore() {
@@ -172,26 +176,26 @@ export async function virtualThreads(count) {
     current = thread
     new thread.shared.SharedMutex()
     current = null
-    await new Promise(setImmediate) // its number is known
+    await new Promise(setImmediate) // now the number of the thread is known
   }
   restore()
 
   return {
     all,
-    /** The thread whose turn it is. */
+    /** The thread that runs at present. */
     get current() { return current },
     within,
     step,
     /**
-     * Has threads begin anew, and after each of the phases go on until none can.
+     * Starts new lives of all threads, and after each phase runs them until none can continue.
      *
-     * @param {{ random: any, phases: (() => void)[], ended(thread: VirtualThread): void }} run `ended` is told before anything
-     *   follows from it
+     * @param {{ random: any, phases: (() => void)[], ended(thread: VirtualThread): void }} run `ended` is
+     *   called before the end of a thread has any effect
      */
     run(run) {
       ({ random, ended } = run)
       waits = []
-      turns = watches.map(turnOf) // which those that had ended have not been told
+      turns = watches.map(turnOf) // threads that had ended have not been notified of these
       pretend()
       try {
         for (const thread of all) thread.begin()

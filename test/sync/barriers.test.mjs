@@ -1,4 +1,4 @@
-/** Barriers: nobody passes before all have come. */
+/** Tests of barriers: no job passes before all parties have called `wait()`. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { after, sleep, timeout } from '../../alarms.mjs'
@@ -11,7 +11,7 @@ const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round'
 
 const barriers = suite('barriers')
 
-barriers('all go on when the last has come, the most eligible first', () => {
+barriers('all jobs continue when the last has arrived, highest rank first', () => {
   const { host, scheduler, trace } = world()
   const barrier = new Barrier(3, { name: 'b' })
   for (const [name, priority, ms] of [['low', 1, 3], ['high', 3, 1], ['middle', 2, 2]]) {
@@ -29,7 +29,7 @@ barriers('all go on when the last has come, the most eligible first', () => {
     3 resume middle, finish middle, resume low, finish low`)
 })
 
-barriers('serve again and again: nobody is a phase ahead', () => {
+barriers('a barrier can be used again, and no job is a phase ahead', () => {
   const { host, scheduler } = world({ budget: 'auto' })
   const barrier = new Barrier(4)
   const phases = [0, 0, 0, 0]
@@ -47,7 +47,7 @@ barriers('serve again and again: nobody is a phase ahead', () => {
   assert.equal([phases, barrier.waiting], [[20, 20, 20, 20], 0])
 })
 
-barriers('who comes while others are told that all have come waits for the next time', () => {
+barriers('a job that arrives while others are being woken waits for the next phase', () => {
   const { host, scheduler } = world()
   const barrier = new Barrier(2)
   const unobserve = scheduler.observe(({ type }) => {
@@ -60,7 +60,7 @@ barriers('who comes while others are told that all have come waits for the next 
   assert.equal([jobs.map(({ state }) => state), barrier.waiting], [['done', 'done'], 1])
 })
 
-barriers('who is cancelled or times out has not come', () => {
+barriers('a job that is cancelled or times out does not count at the barrier', () => {
   const { host, scheduler, log } = world()
   const barrier = new Barrier(2)
   const cancelled = scheduler.spawn(() => barrier.wait())
@@ -79,7 +79,7 @@ barriers('who is cancelled or times out has not come', () => {
   assert.equal([log, barrier.waiting], [[1, 'TimeoutError'], 0])
 })
 
-barriers('of one never make anybody wait', () => {
+barriers('a barrier for one party never waits', () => {
   const { host, scheduler, log } = world()
   const barrier = new Barrier(1)
   scheduler.spawn(function* () {
@@ -90,7 +90,7 @@ barriers('of one never make anybody wait', () => {
   assert.equal(log, ['passed'])
 })
 
-barriers('can be waited for outside jobs, together with jobs', async () => {
+barriers('a barrier can be awaited outside jobs, together with jobs', async () => {
   const { host, scheduler, log } = world()
   const barrier = new Barrier(3)
   const outside = [barrier.wait(), barrier.wait()].map(async waitable => {
@@ -107,7 +107,7 @@ barriers('can be waited for outside jobs, together with jobs', async () => {
   assert.equal(log.sort(), ['job', 'outside', 'outside'])
 })
 
-barriers('waiting at one is forbidden in critical sections', () => {
+barriers('a wait at a barrier inside a critical section throws', () => {
   const { host, scheduler, log } = world()
   const barrier = new Barrier(2)
   scheduler.spawn(() => nonPreemptive(function* () {
@@ -121,7 +121,7 @@ barriers('waiting at one is forbidden in critical sections', () => {
   assert.equal(log, ['TypeError', 0])
 })
 
-barriers('wrong numbers are refused at the call', () => {
+barriers('Barrier throws if parties is invalid', () => {
   const refuses = (parties, kind) => assert.throws(() => new Barrier(parties),
     error => error instanceof kind && error.message.includes('parties'))
   for (const parties of [0, -1, 1.5, NaN, Infinity]) refuses(parties, RangeError)

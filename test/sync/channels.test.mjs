@@ -1,4 +1,7 @@
-/** Channels: who meets whom, what is kept, what a close, a cancel or a timeout leaves behind. */
+/**
+ * Tests of channels: pairs of senders and receivers, buffers, and the state after a close, a cancellation or
+ * a timeout.
+ */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler } from '../../rt.mjs'
@@ -40,7 +43,7 @@ rendezvous('a sender waits for a receiver, and a receiver for a sender', () => {
     4 finish receiver`.replace('on=sleep', `on=${sleep(0).name ?? sleep(0).constructor.name}`))
 })
 
-rendezvous('every message goes to one receiver, any number at each end', () => {
+rendezvous('every message reaches one receiver, with several jobs at each end', () => {
   const { host, scheduler } = world({ budget: 'auto' })
   const channel = new Channel()
   const got = []
@@ -59,7 +62,7 @@ rendezvous('every message goes to one receiver, any number at each end', () => {
   }
 })
 
-rendezvous('who waits is served by eligibility, equals in order of arrival', () => {
+rendezvous('waiting jobs are served by rank, equals in order of arrival', () => {
   for (const [waits, serves] of [['send', 'receive'], ['receive', 'send']]) {
     const { host, scheduler, log } = world()
     const channel = new Channel()
@@ -76,7 +79,7 @@ rendezvous('who waits is served by eligibility, equals in order of arrival', () 
   }
 })
 
-rendezvous('undefined, null and errors are messages like any other', () => {
+rendezvous('undefined, null and errors are valid messages', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   const error = new Error('a message')
@@ -87,7 +90,7 @@ rendezvous('undefined, null and errors are messages like any other', () => {
   assert.equal(log, [undefined, null, error, NaN])
 })
 
-rendezvous('send and receive act when they are waited for, once, and then repeat their outcome', () => {
+rendezvous('send and receive act once, at their first wait, and repeat their outcome', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   const send = channel.send('once')
@@ -103,7 +106,7 @@ rendezvous('send and receive act when they are waited for, once, and then repeat
   assert.equal(log.sort(), ['once', 'once', 'once', 'sent'])
 })
 
-rendezvous('a job goes on to its next yield after it woke an equal, but not a more eligible one', () => {
+rendezvous('a job keeps running after it woke a job of equal rank, but not of higher rank', () => {
   for (const [priority, order] of [[0, ['sent', 'got']], [1, ['got', 'sent']]]) {
     const { host, scheduler, log } = world({ budget: 100 })
     const channel = new Channel()
@@ -119,7 +122,7 @@ rendezvous('a job goes on to its next yield after it woke an equal, but not a mo
   }
 })
 
-rendezvous('a job goes on after it woke an equal whether or not it spawns what is less eligible', () => {
+rendezvous('a job that woke one of equal rank and spawns lower-ranked jobs keeps running', () => {
   const order = spawns => {
     const { host, scheduler, log } = world({ budget: 100 })
     const channel = new Channel(1)
@@ -139,7 +142,7 @@ rendezvous('a job goes on after it woke an equal whether or not it spawns what i
   assert.equal(order(true), order(false))
 })
 
-rendezvous('who goes on after waking its equals does so for no more points than its budget has', () => {
+rendezvous('a job that woke jobs of equal rank keeps running for at most its budget', () => {
   const { host, scheduler, log } = world({ budget: 3 })
   const channels = Array.from({ length: 6 }, () => new Channel())
   for (const [i, channel] of channels.entries()) {
@@ -156,7 +159,10 @@ rendezvous('who goes on after waking its equals does so for no more points than 
   assert.is(log.length, 12)
 })
 
-/** Chains of jobs that pass numbers on: what they do, and what the scheduler counts. */
+/**
+ * Jobs that send and receive at random over the same channels. Returns their log and the counters of the
+ * scheduler.
+ */
 async function pipeline(random, isObserved) {
   const host = virtualHost({ resolution: random.pick([0, 0.5]) })
   const scheduler = new Scheduler({ host, budget: random.pick([1, 2, 5, 'auto']), slice: 3, round: 7 })
@@ -188,7 +194,7 @@ async function pipeline(random, isObserved) {
   return { log, stats, time: host.time }
 }
 
-rendezvous('schedules are the same whether somebody looks on or not', () => forSeeds(150, async random => {
+rendezvous('an observer does not change the schedule of channel operations', () => forSeeds(150, async random => {
   const { seed } = random
   assert.equal(await pipeline(seeded(seed), false), await pipeline(seeded(seed), true))
 }))
@@ -199,7 +205,7 @@ rendezvous.run()
 
 const buffers = suite('channels with a buffer')
 
-buffers('keep as many messages as their size, in order; then senders wait', () => {
+buffers('a buffer keeps size messages in order, and further senders wait', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(2)
   scheduler.spawn(function* () {
@@ -217,7 +223,7 @@ buffers('keep as many messages as their size, in order; then senders wait', () =
   assert.equal([channel.length, channel.size], [0, 2])
 })
 
-buffers('of infinite size never make a sender wait', () => {
+buffers('senders never wait on a channel of infinite size', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(Infinity)
   scheduler.spawn(function* () {
@@ -231,7 +237,7 @@ buffers('of infinite size never make a sender wait', () => {
   assert.equal(log, [1000, 5])
 })
 
-buffers('that drop lose the newest message, that slide the oldest', () => {
+buffers('a full channel with drop loses the newest message, with slide the oldest', () => {
   const cases = [[2, 'drop', [0, 1]], [2, 'slide', [3, 4]], [0, 'drop', []], [0, 'slide', []]]
   for (const [size, overflow, kept] of cases) {
     const { host, scheduler, log } = world()
@@ -246,7 +252,7 @@ buffers('that drop lose the newest message, that slide the oldest', () => {
   }
 })
 
-buffers('hand a message straight to who waits, whatever happens on overflow', () => {
+buffers('a message goes directly to a waiting receiver, with any overflow option', () => {
   for (const overflow of ['block', 'drop', 'slide']) {
     const { host, scheduler, log } = world()
     const channel = new Channel(0, { overflow })
@@ -257,7 +263,7 @@ buffers('hand a message straight to who waits, whatever happens on overflow', ()
   }
 })
 
-buffers('that cannot make a sender wait may be sent to in a critical section, others may not', () => {
+buffers('only channels without waiting senders accept send in a critical section', () => {
   const { host, scheduler, log } = world()
   const channels = [
     new Channel(1, { overflow: 'drop' }), new Channel(1, { overflow: 'slide' }), new Channel(Infinity),
@@ -283,7 +289,7 @@ buffers.run()
 
 const outside = suite('channels outside jobs')
 
-outside('offer sends if that can be done at once, poll receives if there is something', () => {
+outside('offer returns whether the message was sent, poll receives or returns undefined', () => {
   const { host, scheduler, log } = world()
   const meeting = new Channel()
   const kept = new Channel(1)
@@ -300,14 +306,14 @@ outside('offer sends if that can be done at once, poll receives if there is some
   assert.equal(log, [true, 'question', 'answer', undefined, 'answered'])
 })
 
-outside('offer says false to what is dropped, and true to what slides in', () => {
+outside('offer returns false for a dropped message and true if the oldest slides out', () => {
   const dropping = new Channel(1, { overflow: 'drop' })
   const sliding = new Channel(1, { overflow: 'slide' })
   assert.equal([dropping.offer(1), dropping.offer(2), dropping.poll()], [true, false, 1])
   assert.equal([sliding.offer(1), sliding.offer(2), sliding.poll()], [true, true, 2])
 })
 
-outside('poll from a full buffer lets in the most eligible sender that waits', () => {
+outside('poll from a full buffer lets in the waiting sender of the highest rank', () => {
   const { host, scheduler } = world()
   const channel = new Channel(1)
   channel.offer('first')
@@ -316,7 +322,7 @@ outside('poll from a full buffer lets in the most eligible sender that waits', (
   assert.equal([channel.poll(), channel.poll(), channel.poll(), channel.poll()], ['first', 2, 1, undefined])
 })
 
-outside('send and receive can be awaited', async () => {
+outside('send and receive can be awaited outside jobs', async () => {
   const { host, scheduler, log } = world()
   const [there, back] = [new Channel(), new Channel()]
   scheduler.spawn(function* () {
@@ -330,7 +336,7 @@ outside('send and receive can be awaited', async () => {
   assert.equal(log.sort(), ['from a job', 'sent', 'to a job'])
 })
 
-outside('two that await meet without any job', async () => {
+outside('an awaited send and an awaited receive meet without any job', async () => {
   const channel = new Channel()
   const received = Promise.all([channel.receive(), channel.receive()])
   await Promise.all([channel.send(1), channel.send(2)])
@@ -350,14 +356,14 @@ outside('for await receives until the channel ends', async () => {
   assert.equal(log, [0, 1, 2])
 })
 
-outside('for await may be left: nothing is closed, nothing is lost', async () => {
+outside('leaving for await neither closes the channel nor loses a message', async () => {
   const channel = new Channel(3)
   for (let i = 0; i < 3; i++) channel.offer(i)
   for await (const message of channel) if (message === 1) break
   assert.equal([channel.poll(), channel.closed], [2, false])
 })
 
-outside('an iterator that is returned takes back what it waits for', async () => {
+outside('return() of the async iterator ends its pending receives', async () => {
   const channel = new Channel()
   const messages = channel[Symbol.asyncIterator]()
   const pending = [messages.next(), messages.next()]
@@ -374,7 +380,7 @@ outside.run()
 
 const closing = suite('closing channels')
 
-closing('what is kept is received, then receive fails and iteration ends', async () => {
+closing('after close(), buffered messages are received, then receive fails', async () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(2, { name: 'orders' })
   channel.offer(1)
@@ -398,7 +404,7 @@ closing('what is kept is received, then receive fails and iteration ends', async
   for await (const another of channel) assert.unreachable(another)
 })
 
-closing('who waits to send or to receive fails; nothing is delivered any more', async () => {
+closing('close() fails waiting senders and receivers, and delivers nothing further', async () => {
   const { host, scheduler } = world()
   const reason = new Error('power cut')
   const full = new Channel(1)
@@ -420,7 +426,7 @@ closing('who waits to send or to receive fails; nothing is delivered any more', 
   assert.is((await rejection(full.send('late'))).reason, reason)
 })
 
-closing('by an Error iteration fails with it, after what was kept', async () => {
+closing('after close(error), iteration fails with the error after the buffered messages', async () => {
   const { host, scheduler, log } = world()
   const cause = new Error('broken')
   const channel = new Channel(1)
@@ -435,7 +441,7 @@ closing('by an Error iteration fails with it, after what was kept', async () => 
   assert.is(error.reason, cause)
 })
 
-closing('a ChannelError given as the reason is what everybody gets', async () => {
+closing('close() with a ChannelError as the reason throws that error to all waiters', async () => {
   const channel = new Channel()
   const gone = new ChannelError('the other side has gone')
   const receive = rejection(channel.receive())
@@ -444,7 +450,7 @@ closing('a ChannelError given as the reason is what everybody gets', async () =>
   assert.is(await rejection(channel[Symbol.asyncIterator]().next()), gone)
 })
 
-closing('by what has no text says what it is', async () => {
+closing('close() with a reason that has no text describes its type', async () => {
   for (const [reason, text] of [[{ toString: 0, valueOf: 0 }, 'an object (Object)'], [Object.create(null), 'an object'], [[{}], 'an array'], [4, '4']]) {
     const channel = new Channel()
     assert.is(channel.close(reason), true)
@@ -454,7 +460,7 @@ closing('by what has no text says what it is', async () => {
   }
 })
 
-closing('forEach runs generator functions, and fails as they do', async () => {
+closing('forEach runs generator functions and fails with their errors', async () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(Infinity)
   for (let i = 0; i < 4; i++) channel.offer(i)
@@ -470,11 +476,11 @@ closing('forEach runs generator functions, and fails as they do', async () => {
 
 closing.run()
 
-// ----------------------------------------------------------------------------------- cancelling and timeouts
+// -------------------------------------------------------------------------------- cancellations and timeouts
 
 const leaving = suite('leaving channels')
 
-leaving('who is cancelled or times out leaves the line', () => {
+leaving('a job that is cancelled or times out leaves the queue of the channel', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   for (const [what, wait] of Object.entries({ send: () => channel.send('too late'), receive: () => channel.receive() })) {
@@ -497,7 +503,7 @@ leaving('who is cancelled or times out leaves the line', () => {
   assert.equal(log, ['TimeoutError', 'TimeoutError'])
 })
 
-leaving('a receiver cancelled after it was given a message has it, and the reason at its next yield', () => {
+leaving('a receiver cancelled after its message arrived receives it, then the reason', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   const job = scheduler.spawn(function* () {
@@ -517,7 +523,7 @@ leaving('a receiver cancelled after it was given a message has it, and the reaso
   assert.equal([...log, job.state], ['message', 'finally', 'cancelled'])
 })
 
-leaving('so does one that got its message without waiting', () => {
+leaving('a cancelled receiver that did not wait receives its message, then the reason', () => {
   for (const budget of [1, 2]) {
     const { host, scheduler, log } = world({ budget })
     const channel = new Channel(1)
@@ -540,7 +546,7 @@ leaving('so does one that got its message without waiting', () => {
   }
 })
 
-leaving('no message is lost or doubled when jobs are cancelled at random', () => forSeeds(300, random => {
+leaving('random cancellations neither lose nor duplicate messages', () => forSeeds(300, random => {
   const { host, scheduler } = world({ budget: random.pick([1, 3, 'auto']), slice: 2 })
   const channel = new Channel(random.integer(0, 2))
   const sent = []
@@ -567,12 +573,12 @@ leaving('no message is lost or doubled when jobs are cancelled at random', () =>
   host.run()
   const kept = Array.from({ length: channel.length }, () => channel.poll())
   assert.is(new Set(received).size, received.length)
-  // A sender may be cancelled at the end of its last send: before it could note that.
+  // A sender can be cancelled at the end of its last send, before it records the message.
   assert.equal([...received, ...kept].filter(message => !sent.includes(message)), [])
   assert.equal(sent.filter(message => !received.includes(message) && !kept.includes(message)), [])
 }))
 
-leaving('a signal ends the wait to send or receive with its reason; nothing is lost', async () => {
+leaving('a signal ends the wait to send or receive with its reason, without loss', async () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   const controller = new AbortController()
@@ -587,7 +593,7 @@ leaving('a signal ends the wait to send or receive with its reason; nothing is l
       }
     })
     host.run()
-    if (wait === waits[0]) assert.is(channel.poll(), 'lost') // before the abort
+    if (wait === waits[0]) assert.is(channel.poll(), 'lost') // sent before the abort
     else assert.is(channel.offer('taken'), true)
     host.run()
     assert.is(log.length, 0)
@@ -612,11 +618,11 @@ leaving('a signal ends the wait to send or receive with its reason; nothing is l
 
 leaving.run()
 
-// -------------------------------------------------------------------------------------------------- the rest
+// --------------------------------------------------------------------------- arguments, order and schedulers
 
-const rest = suite('channels')
+const rest = suite('channels: arguments, order and schedulers')
 
-rest('wrong arguments are refused at the call', () => {
+rest('Channel throws for invalid arguments', () => {
   const refuses = (make, kind, name) =>
     assert.throws(make, error => error instanceof kind && error.message.includes(name))
   for (const size of [-1, 1.5, NaN, 2 ** 53]) refuses(() => new Channel(size), RangeError, 'size')
@@ -627,7 +633,7 @@ rest('wrong arguments are refused at the call', () => {
   refuses(() => new Channel().forEach(5), TypeError, 'work')
 })
 
-rest('a thousand who wait leave in any order, and the rest is served in order', () => {
+rest('after some of 1000 receivers leave in any order, the rest is served in order', () => {
   const { host, scheduler, log } = world({ budget: 'auto' })
   const channel = new Channel()
   const jobs = Array.from({ length: 1000 }, (_, i) => scheduler.spawn(function* () {
@@ -644,7 +650,7 @@ rest('a thousand who wait leave in any order, and the rest is served in order', 
   assert.equal([log, channel.offer(1)], [left, false])
 })
 
-rest('messages reach jobs of other schedulers', async () => {
+rest('messages reach jobs of another scheduler', async () => {
   const one = world()
   const other = world()
   const channel = new Channel()

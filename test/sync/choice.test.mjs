@@ -1,4 +1,4 @@
-/** Choice: which guard commits, that it is exactly one, and what becomes of the others. */
+/** Tests of choice: the committed guard, its uniqueness, and the state of the other guards. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { after, sleep, timeout } from '../../alarms.mjs'
@@ -10,7 +10,7 @@ import { exactWorld as world, rejection } from '../support/world.mjs'
 
 const kinds = suite('guards of a choice')
 
-/** What one choice gives, in a job that has the processor for itself. */
+/** The result of one choice, made in the only running job. */
 function chosen(guards, options, during = _world => {}) {
   const run = world()
   const { host, scheduler, log } = run
@@ -26,7 +26,7 @@ function chosen(guards, options, during = _world => {}) {
   return log
 }
 
-kinds('receive is ready when there is a message', () => {
+kinds('a receive guard is ready when there is a message', () => {
   const kept = new Channel(1)
   kept.offer('kept')
   assert.equal(chosen([{ receive: new Channel() }, { receive: kept }]), [{ index: 1, value: 'kept' }, 0])
@@ -35,7 +35,7 @@ kinds('receive is ready when there is a message', () => {
   assert.equal(chosen([{ receive: late }], {}, offerLate), [{ index: 0, value: 'late' }, 3])
 })
 
-kinds('send is ready when its value can be sent', () => {
+kinds('a send guard is ready when its value can be sent', () => {
   const full = new Channel(1)
   full.offer('first')
   const empty = new Channel(1)
@@ -49,7 +49,7 @@ kinds('send is ready when its value can be sent', () => {
   assert.equal(seen, ['first', 'second'])
 })
 
-kinds('timeout and until are ready when their time has come', () => {
+kinds('timeout and until guards are ready when their time has come', () => {
   const never = { receive: new Channel() }
   assert.equal(chosen([never, { timeout: 5 }, { timeout: 9 }]), [{ index: 1, value: undefined }, 5])
   assert.equal(chosen([never, { until: 7 }, { timeout: 9 }]), [{ index: 1, value: undefined }, 7])
@@ -58,7 +58,7 @@ kinds('timeout and until are ready when their time has come', () => {
   assert.equal(chosen(guards), [{ index: 2, value: undefined }, 0])
 })
 
-kinds('wait is ready when a waitable, a job or a promise is over, and fails as it does', async () => {
+kinds('a wait guard is ready when its waitable, job or promise settles', async () => {
   const mutex = new Mutex()
   const guards = [{ receive: new Channel() }, { wait: mutex.lock() }]
   const [{ index, value: held }, time] = chosen(guards)
@@ -84,7 +84,7 @@ kinds('wait is ready when a waitable, a job or a promise is over, and fails as i
     { index: 1, value: { index: 1, value: undefined } }, 'broken'])
 })
 
-kinds('skip is always ready, so that a choice with it never waits, not even in a critical section', () => {
+kinds('a choice with a skip guard never waits, not even in a critical section', () => {
   const channel = new Channel(1)
   const poll = () => choice([{ receive: channel }, { skip: true }])
   const { host, scheduler, log } = world()
@@ -102,7 +102,7 @@ kinds('skip is always ready, so that a choice with it never waits, not even in a
   assert.equal(log, [1, 'there', 'TypeError'])
 })
 
-kinds('one whose condition is false does not count, nor shift the places of others', () => {
+kinds('a guard whose condition is false is ignored and does not shift the indices', () => {
   const kept = new Channel(1)
   kept.offer('kept')
   const guards = [{ skip: true, when: false }, { receive: kept, when: true }]
@@ -110,7 +110,7 @@ kinds('one whose condition is false does not count, nor shift the places of othe
   assert.equal(chosen([{ wait: 5, when: false }, { skip: true }]), [{ index: 1, value: undefined }, 0])
 })
 
-kinds('a closed channel is ready, too: the choice fails', () => {
+kinds('a closed channel makes its guard ready, and the choice fails', () => {
   for (const side of ['receive', 'send']) {
     const closed = new Channel(0, { name: 'orders' })
     closed.close('enough')
@@ -124,7 +124,7 @@ kinds('a closed channel is ready, too: the choice fails', () => {
   }
 })
 
-kinds('none that is enabled is a TypeError at the call, as is what is no guard', () => {
+kinds('choice throws a TypeError without an enabled guard or with an invalid guard', () => {
   const channel = new Channel()
   const refuses = (guards, kind, text, options) =>
     assert.throws(() => choice(guards, options),
@@ -155,7 +155,7 @@ kinds.run()
 
 const actions = suite('actions of a choice')
 
-actions('run in the job, with the value, and give the result', () => {
+actions('an action runs in the job with the value, and its result is the result', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(2)
   channel.offer(20)
@@ -177,7 +177,7 @@ actions('run in the job, with the value, and give the result', () => {
     [true, { index: 0, value: 21 }, { index: 0, value: [30, 3] }, { index: 0, value: undefined }])
 })
 
-actions('only that of the guard that was chosen', () => {
+actions('only the action of the chosen guard runs', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     const result = yield choice([
@@ -190,7 +190,7 @@ actions('only that of the guard that was chosen', () => {
   assert.equal(log, [{ index: 1, value: undefined }])
 })
 
-actions('that fail make the choice fail', async () => {
+actions('an action that fails makes the choice fail', async () => {
   const { host, scheduler } = world()
   const failed = rejection(scheduler.spawn(() => choice([{ skip: true, action: function* () {
     yield
@@ -200,7 +200,7 @@ actions('that fail make the choice fail', async () => {
   assert.is((await failed).message, 'inside')
 })
 
-actions('begin with the message although the job is cancelled: it is not lost', () => {
+actions('a job cancelled after the commit still starts its action with the message', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   const job = scheduler.spawn(() => choice([{ receive: channel, action: function* (message) {
@@ -216,7 +216,7 @@ actions('begin with the message although the job is cancelled: it is not lost', 
   assert.equal([log, job.state], [['message'], 'cancelled'])
 })
 
-actions('outside jobs run in a job of their own', async () => {
+actions('actions of a choice outside jobs run in a new job', async () => {
   const { host, scheduler } = world()
   const promise = choice([{ timeout: 2, action: function* () {
     yield sleep(2)
@@ -228,11 +228,11 @@ actions('outside jobs run in a job of their own', async () => {
 
 actions.run()
 
-// --------------------------------------------------------------------------------------------- which commits
+// --------------------------------------------------------------------------------------- the committed guard
 
-const commits = suite('choice')
+const commits = suite('the committed guard')
 
-/** How often each of two loops of senders is chosen. */
+/** How often a choice commits to each of two channels whose senders never stop. */
 function both(options, policy) {
   const { host, scheduler } = world({ budget: 'auto', ...policy })
   const channels = [new Channel(), new Channel()]
@@ -246,17 +246,17 @@ function both(options, policy) {
   return counts
 }
 
-commits('with both ways ready takes the first in order', () => {
+commits('choice takes the first of two ready guards', () => {
   for (const budget of [1, 2, 7, 'auto']) assert.equal(both({}, { budget, slice: 1, round: 5 }), [1000, 0])
 })
 
-commits('with both ways ready and fair takes turns', () => {
+commits('a fair choice alternates between two ready guards', () => {
   for (const budget of [1, 2, 7, 'auto']) {
     assert.equal(both({ fair: true }, { budget, slice: 1, round: 5 }), [500, 500])
   }
 })
 
-commits('fair, each job takes turns of its own, over whichever channels it chooses from', () => {
+commits('fair choices alternate separately for each job and each set of channels', () => {
   const { host, scheduler } = world({ budget: 'auto' })
   const [a, b, c, d] = [1, 2, 3, 4].map(() => new Channel(Infinity))
   for (const channel of [a, b, c, d]) for (let i = 0; i < 1000; i++) channel.offer(1)
@@ -278,7 +278,7 @@ commits('fair, each job takes turns of its own, over whichever channels it choos
   assert.equal([...counts.values()], Array(8).fill(50))
 })
 
-commits('fair, guards without a channel take turns by their places; who never waited goes first', () => {
+commits('fair guards without a channel take turns by index, unused guards first', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(Infinity)
   for (let i = 0; i < 9; i++) channel.offer(i)
@@ -291,7 +291,7 @@ commits('fair, guards without a channel take turns by their places; who never wa
   assert.equal(log, [0, 1, 2, 0, 1, 2])
 })
 
-commits('exactly one way when both sides are choices', () => {
+commits('two choices commit to exactly one common channel', () => {
   const { host, scheduler, log } = world({ budget: 'auto' })
   const [a, b] = [new Channel(), new Channel()]
   scheduler.spawn(function* () {
@@ -311,7 +311,7 @@ commits('exactly one way when both sides are choices', () => {
   assert.equal([a.poll(), b.poll(), a.offer(1), b.offer(1)], [undefined, undefined, false, false])
 })
 
-commits('never with itself, directly or through a waitable inside', () => {
+commits('a choice never commits with itself, directly or through an inner waitable', () => {
   const channel = new Channel()
   const ways = [
     [{ send: channel, value: 1 }, { receive: channel }],
@@ -327,7 +327,7 @@ commits('never with itself, directly or through a waitable inside', () => {
   }
 })
 
-commits('two that could meet themselves meet each other', () => {
+commits('two choices that could commit with themselves commit with each other', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   for (const me of ['one', 'other', 'third', 'fourth']) {
@@ -341,7 +341,7 @@ commits('two that could meet themselves meet each other', () => {
   assert.is(log.filter(([, value]) => value !== undefined).length, 2)
 })
 
-commits('and lets go of all other ways', () => {
+commits('after a commit, the other guards release their channels, locks and timers', () => {
   const { host, scheduler, log } = world()
   const [a, b] = [new Channel(), new Channel()]
   const mutex = new Mutex()
@@ -361,7 +361,7 @@ commits('and lets go of all other ways', () => {
   assert.equal([a.offer(1), b.poll(), mutex.locked, host.time], [false, undefined, false, 20])
 })
 
-commits('a job that is cancelled, or times out, leaves all ways', () => {
+commits('a job that is cancelled or times out leaves all guards', () => {
   const { host, scheduler, log } = world()
   const [a, b] = [new Channel(), new Channel()]
   const wait = () => choice([{ receive: a }, { send: b, value: 1 }, { timeout: 100 }])
@@ -373,7 +373,7 @@ commits('a job that is cancelled, or times out, leaves all ways', () => {
   assert.equal([a.offer(1), b.poll(), host.time], [false, undefined, 2])
 })
 
-commits('a job that is cancelled after a way was chosen has it, and the reason at its next yield', () => {
+commits('a job cancelled after the commit receives the result, then the reason', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   const job = scheduler.spawn(function* () {
@@ -392,7 +392,7 @@ commits('a job that is cancelled after a way was chosen has it, and the reason a
   assert.equal([...log, job.state], [{ index: 0, value: 'message' }, 'finally', 'cancelled'])
 })
 
-commits('can be awaited outside jobs', async () => {
+commits('a choice can be awaited outside jobs', async () => {
   const { host, scheduler } = world()
   const channel = new Channel()
   const one = choice([{ receive: channel }, { timeout: 5 }], { scheduler }).then(result => result)
@@ -402,7 +402,7 @@ commits('can be awaited outside jobs', async () => {
   assert.equal([await one, await other], [{ index: 0, value: 'message' }, { index: 1, value: undefined }])
 })
 
-commits('repeats its outcome', () => {
+commits('a choice repeats its outcome', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(Infinity)
   channel.offer(1)
@@ -416,7 +416,7 @@ commits('repeats its outcome', () => {
   assert.equal(values, [1, 1, 1, 2, 2, 2])
 })
 
-commits('every way follows its job: raised, it is served first everywhere', () => {
+commits('a change of priority moves the job in the queues of all its guards', () => {
   const { host, scheduler, log } = world()
   const [a, b] = [new Channel(), new Channel()]
   const jobs = [1, 2].map(priority => scheduler.spawn(function* () {
@@ -431,7 +431,7 @@ commits('every way follows its job: raised, it is served first everywhere', () =
   assert.equal(log, [[1, 'first'], [2, 'second']])
 })
 
-/** Jobs that send, receive and choose at random, over channels of every kind; all end. */
+/** Jobs that send, receive and choose at random, over channels of every kind. All jobs end. */
 function network(random) {
   const options = { budget: random.pick([1, 2, 9, 'auto']), slice: random.pick([1, Infinity]) }
   const { host, scheduler } = world(options)
@@ -460,7 +460,7 @@ function network(random) {
             const value = yield timeout(3, sends ? channel.send(message) : channel.receive())
             if (sends) sent.push(message)
             else received.push(value)
-          } catch {} // it timed out
+          } catch {} // timed out
         }
       }
     }, { priority: random.integer(0, 1) })
@@ -470,10 +470,10 @@ function network(random) {
   return { sent, received, kept, channels, time: host.time }
 }
 
-commits('in 500 random networks loses and doubles nothing', () => forSeeds(500, random => {
+commits('choices in 500 random networks neither lose nor duplicate messages', () => forSeeds(500, random => {
   const { sent, received, kept, channels } = network(random)
   assert.equal([...received, ...kept].sort(), [...sent].sort())
-  // Nobody is left in a line.
+  // No job is left in a queue.
   for (const channel of channels) {
     const isKept = channel.size > 0
     assert.equal([channel.poll(), channel.offer(1)], [undefined, isKept])
@@ -482,9 +482,9 @@ commits('in 500 random networks loses and doubles nothing', () => forSeeds(500, 
 }))
 
 /**
- * Runs choices of a job that is cancelled at the `moment`th event of the schedule.
+ * Runs choices of a job that is cancelled at event number `moment` of the schedule.
  *
- * @returns {number} how many events there were
+ * @returns {number} the number of events
  */
 function cancelledAt(moment, plan, options) {
   const { host, scheduler } = world(options)
@@ -502,7 +502,7 @@ function cancelledAt(moment, plan, options) {
     race: () => ({ wait: race(sleep(2), () => sleep(1)) }),
     timeout: () => ({ timeout: 2 })
   }
-  /** What the job does when it has got something. */
+  /** Counts each committed operation of the job. */
   const takes = {
     inbox: () => { count.received++ },
     kept: () => { count.received++ },
@@ -524,7 +524,7 @@ function cancelledAt(moment, plan, options) {
     try {
       yield timeout(1, waitable)
       count[what]++
-    } catch {} // it timed out
+    } catch {} // timed out
   }
   const peers = [
     () => tries(inbox.send(1), 'sent'),
@@ -554,7 +554,7 @@ function cancelledAt(moment, plan, options) {
   return events
 }
 
-commits('whenever its job is cancelled loses and doubles nothing, and leaves nobody in a line', () => forSeeds(40, random => {
+commits('a cancellation at any event loses no message and leaves no job in a queue', () => forSeeds(40, random => {
   const kinds = ['inbox', 'kept', 'outbox', 'lock', 'acquire', 'use', 'par', 'race', 'timeout']
   const plan = Array.from({ length: 5 }, () => ({
     ways: Array.from({ length: random.integer(1, 4) }, () => random.pick(kinds)).concat('timeout'),
@@ -572,7 +572,7 @@ commits('whenever its job is cancelled loses and doubles nothing, and leaves nob
   }
 }))
 
-commits('to nothing once its signal is aborted, in a job, with actions, and outside', async () => {
+commits('an aborted signal prevents a commit, in a job, with actions, and outside', async () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   const controller = new AbortController()
@@ -599,7 +599,7 @@ commits('to nothing once its signal is aborted, in a job, with actions, and outs
   assert.is(channel.offer('nobody is there'), false)
 })
 
-commits('that several jobs share waits by the best of them, and goes on when one leaves', () => {
+commits('a choice shared by jobs has their highest rank and survives a cancellation', () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   const shared = choice([{ wait: mutex.lock() }, { timeout: 50 }])

@@ -1,4 +1,7 @@
-/** What sync.mjs says to wrong arguments, to use at the wrong time, and to those who come from elsewhere. */
+/**
+ * Tests of the errors of sync.mjs: invalid arguments, calls at the wrong time, and calls from other
+ * schedulers.
+ */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
@@ -17,7 +20,7 @@ const {
 
 const isCount = least => value => Number.isSafeInteger(value) && value >= least
 
-// What a parameter wants, which of the values above it takes, whether other numbers are out of its range.
+// The requirement in words, the accepted values of the list, and whether other numbers are out of range.
 const NAME = { wants: 'a string', takes: value => typeof value === 'string', isOption: true }
 const FUNCTION = { wants: 'a function', takes: value => typeof value === 'function', isRequired: true }
 const OBJECT = { wants: 'an object', takes: isObject, isOption: true }
@@ -47,7 +50,7 @@ const WORK = {
   isRequired: true, isLookedAt: true
 }
 
-/** One of everything, with somebody who waits at each. */
+/** An object of each kind, and for each object a job that waits. */
 function world() {
   const { host, scheduler } = exactWorld()
   const mutex = new Mutex({ name: 'm' })
@@ -81,7 +84,7 @@ function world() {
   return { host, scheduler, mutex, semaphore, barrier, empty, full, resource, traces }
 }
 
-// Every parameter of everything that is exported, with good values for all others.
+// Every parameter of every export, with valid values for all other parameters.
 /** @type {[call: string, name: string, kind: any, act: (here: any, value: any) => void][]} */
 const PARAMETERS = [
   ['nonPreemptive', 'section', FUNCTION, (_, value) => nonPreemptive(value)],
@@ -153,15 +156,15 @@ const PARAMETERS = [
   ['race', 'scheduler', SCHEDULER, (_, scheduler) => race(() => {}, { scheduler })]
 ]
 
-/** Exports for the addons. */
+/** Exports that only the addons use. */
 const INTERNAL = ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal']
 
 /** @param {() => void} act @param {Function} type */
 const assertThrows = (act, type) => assert.instance(errorOf(act), type)
 
-// ------------------------------------------------------------------------------------------- wrong arguments
+// ----------------------------------------------------------------------------------------- invalid arguments
 
-const refusals = suite('wrong arguments')
+const refusals = suite('invalid arguments')
 
 parameterTests(refusals, PARAMETERS, world)
 
@@ -176,7 +179,7 @@ for (const [call, act, message] of /** @type {[string, (here: any) => void, stri
   ['a guard', ({ full }) => choice([{ skip: true }, { receive: full, actoin() {} }]),
     "'guards[1].actoin'; known are receive, send, timeout, until, wait, skip, value, when, action"]
 ])) {
-  refusals(`${call}: an option of an unknown name is refused`, () => {
+  refusals(`${call}: an unknown option is rejected`, () => {
     const here = world()
     const before = here.traces()
     const error = errorOf(() => act(here))
@@ -188,14 +191,14 @@ for (const [call, act, message] of /** @type {[string, (here: any) => void, stri
 
 exportTests(refusals, module, PARAMETERS, [...INTERNAL, 'ChannelError', 'DeadlockError', 'OwnershipError'])
 
-refusals('a resource is no reservation', () => {
+refusals('a Resource is rejected as a reservation', () => {
   const scheduler = new Scheduler({ host: virtualHost() })
   const message = 'reservation must be a Reservation, got an object (Resource)'
   assert.throws(() => scheduler.spawn(function* () {}, { reservation: new Resource() }), error => error.message === message)
   assert.is(scheduler.stats().jobs, 0)
 })
 
-refusals('a guard must have exactly one kind, a choice one guard, a race one work', () => {
+refusals('a guard needs exactly one kind, a choice one guard, and a race one work', () => {
   const { full } = world()
   const kinds = 'receive, send, timeout, until, wait, skip'
   for (const [guard, got] of [[{}, 'none'], [{ receive: full, timeout: 1 }, 'receive and timeout']]) {
@@ -207,7 +210,7 @@ refusals('a guard must have exactly one kind, a choice one guard, a race one wor
   assertThrows(() => race(), TypeError)
 })
 
-refusals('an async generator function is refused at the call, wherever jobs call a function', () => {
+refusals('an async generator function is rejected at the call, for every kind of work', () => {
   const given = async function* each() {}
   for (const [name, call] of Object.entries({
     section: () => nonPreemptive(given), work: () => new Channel().forEach(given), 'guards[0].action': () => choice([{ skip: true, action: given }])
@@ -216,13 +219,13 @@ refusals('an async generator function is refused at the call, wherever jobs call
   }
 })
 
-refusals('works in an array are told how to be written', () => {
+refusals('the error for works in an array shows how to write the call', () => {
   const got = 'works[0] must be a function, a Task, a generator, or something to wait for, got an array'
   assert.is(errorOf(() => par([() => {}, () => {}])).message, `${got}: write par(...works)`)
   assert.is(errorOf(() => race([() => {}])).message, `${got}: write race(...works)`)
 })
 
-refusals('a refused choice, par or race has not listened to its other waitables', async () => {
+refusals('a rejected choice, par or race does not wait for its other waitables', async () => {
   const { host, scheduler } = world()
   const failing = () => scheduler.spawn(() => { throw new Error('nobody waits') })
   for (const act of [
@@ -243,11 +246,11 @@ refusals('a refused choice, par or race has not listened to its other waitables'
 
 refusals.run()
 
-// ----------------------------------------------------------------------------------------- at the wrong time
+// ----------------------------------------------------------------------------------- calls at the wrong time
 
-const late = suite('use at the wrong time')
+const late = suite('calls at the wrong time')
 
-/** What a job sees of each act: the name of its error, or its value. */
+/** The outcome of each act in a job: the name of its error, or its value. */
 function seenBy(acts, options = {}) {
   const here = world()
   const log = []
@@ -266,7 +269,7 @@ function seenBy(acts, options = {}) {
   return { ...here, log, job }
 }
 
-late('unlocking twice, or what one does not hold, is an OwnershipError and changes nothing', () => {
+late('unlocking a mutex that is not held throws an OwnershipError', () => {
   const own = new Mutex()
   const { log, mutex } = seenBy([
     () => own.lock(), () => own.unlock(), () => own.unlock(), () => own.unlock(), () => own.locked,
@@ -276,7 +279,7 @@ late('unlocking twice, or what one does not hold, is an OwnershipError and chang
   assert.is(mutex.owner.name, 'j0')
 })
 
-late('locking what one holds is a cycle of one', () => {
+late('locking a held mutex again throws a DeadlockError', () => {
   const own = new Mutex()
   const { log } = seenBy([
     () => own.lock(), () => own.lock(), () => own.use(() => 1), () => own.unlock(), () => own.locked
@@ -284,7 +287,7 @@ late('locking what one holds is a cycle of one', () => {
   assert.equal(log.map(one => one?.unlock ? 'held' : String(one)), ['held', 'DeadlockError', 'DeadlockError', 'undefined', 'false'])
 })
 
-late('a held lock unlocks its own lock, once, and nothing else does', async () => {
+late('a held lock can only be unlocked once, through its own unlock', async () => {
   const mutex = new Mutex()
   const first = await mutex.lock()
   assertThrows(() => mutex.unlock(), OwnershipError)
@@ -299,7 +302,7 @@ late('a held lock unlocks its own lock, once, and nothing else does', async () =
   assert.is(mutex.locked, false)
 })
 
-late('a closed channel takes nothing more, says why, and is closed once', () => {
+late('a closed channel accepts no message, reports its reason and closes once', () => {
   const channel = new Channel(2)
   const reason = new Error('broken')
   channel.offer(1)
@@ -325,7 +328,7 @@ late('a closed channel takes nothing more, says why, and is closed once', () => 
   }
 })
 
-late('waiting in a critical section is a TypeError, and leaves nobody in a line', () => {
+late('a wait in a critical section throws a TypeError and leaves no job in a queue', () => {
   const own = new Resource()
   const [mutex, semaphore, barrier] = [new Mutex(), new Semaphore(1), new Barrier(2)]
   const [channel, roomy] = [new Channel(), new Channel(Infinity)]
@@ -356,7 +359,7 @@ late('waiting in a critical section is a TypeError, and leaves nobody in a line'
   }
 })
 
-late('using a resource that one is using already is an OwnershipError, and ends nothing', () => {
+late('nested use of one resource throws an OwnershipError and keeps the outer section', () => {
   const own = new Resource()
   const { log } = seenBy([
     () => own.use(function* () {
@@ -372,18 +375,18 @@ late('using a resource that one is using already is an OwnershipError, and ends 
   assert.equal(log, ['OwnershipError tests 0', null, 'again'])
 })
 
-late('a section of a job that has not declared it is a TypeError, and has not begun', () => {
+late('a section of an undeclared resource throws a TypeError before it starts', () => {
   const { log, resource } = seenBy([({ resource }) => resource.use(throws), () => 'goes on'])
   assert.equal([log, resource.holder], [['TypeError', 'goes on'], null])
 })
 
-late('critical sections, par and race are for jobs', () => {
+late('critical sections, par and race throw outside jobs', () => {
   assertThrows(() => nonPreemptive(() => 1).next(), TypeError)
   assertThrows(() => new Resource().use(() => 1)[Symbol.iterator]().next(), TypeError)
   assertThrows(() => par()[Symbol.iterator]().next(), TypeError)
 })
 
-late('in finally blocks of cancelled jobs everything waits as ever', () => {
+late('finally blocks of cancelled jobs can wait in all ways', () => {
   const { host, scheduler } = world()
   const [mutex, semaphore, barrier] = [new Mutex(), new Semaphore(0), new Barrier(2)]
   const [there, back] = [new Channel(), new Channel()]
@@ -420,7 +423,7 @@ late('in finally blocks of cancelled jobs everything waits as ever', () => {
   })
 })
 
-late('a signal that aborts takes its job out of whatever it waits for', () => {
+late('an aborted signal ends any wait of its job', () => {
   const waits = {
     lock: ({ mutex }) => mutex.lock(),
     use: ({ mutex }) => mutex.use(throws),
@@ -444,7 +447,7 @@ late('a signal that aborts takes its job out of whatever it waits for', () => {
     controller.abort()
     host.run({ until: 6 })
     assert.is(job.state, 'cancelled', name)
-    // Only those who waited before are served: then nobody is left.
+    // The calls below serve the other waiters. After them no job must be waiting.
     semaphore.release()
     semaphore.release()
     assert.equal([semaphore.available, barrier.waiting], [1, 1], name)
@@ -455,7 +458,7 @@ late('a signal that aborts takes its job out of whatever it waits for', () => {
   }
 })
 
-late('what was cancelled before it began does nothing when somebody waits for it later', async () => {
+late('waitables cancelled before their start have no effect when awaited later', async () => {
   const { host, scheduler, empty } = world()
   const send = new Channel(1)
   const lazy = [send.send(1), new Mutex().lock(), choice([{ send, value: 2, action: throws }]), par(throws)]
@@ -468,11 +471,11 @@ late('what was cancelled before it began does nothing when somebody waits for it
 
 late.run()
 
-// -------------------------------------------------------------------------------------------- from elsewhere
+// ---------------------------------------------------------------------------------------- other schedulers
 
-const foreign = suite('schedulers that share')
+const foreign = suite('synchronization of several schedulers')
 
-/** Two schedulers on one host, of different policies. */
+/** Two schedulers with different policies on one host. */
 function pair() {
   const host = virtualHost()
   const options = { host, slice: 1, round: 2, budget: 1 }
@@ -480,7 +483,7 @@ function pair() {
   return { host, one, other }
 }
 
-foreign('a mutex: each job has it for itself, and cycles across are found', async () => {
+foreign('a mutex excludes jobs of several schedulers and detects cycles across them', async () => {
   const { host, one, other } = pair()
   const [a, b] = [new Mutex({ name: 'a' }), new Mutex({ name: 'b' })]
   let inside = 0
@@ -508,7 +511,7 @@ foreign('a mutex: each job has it for itself, and cycles across are found', asyn
   assert.equal([a.locked, b.locked], [false, false])
 })
 
-foreign('channels, semaphores and barriers', () => {
+foreign('channels, semaphores and barriers connect jobs of several schedulers', () => {
   const { host, one, other } = pair()
   const [channel, semaphore, barrier] = [new Channel(), new Semaphore(0), new Barrier(2)]
   const log = []
@@ -530,7 +533,7 @@ foreign('channels, semaphores and barriers', () => {
   assert.equal(log.slice(4).sort(), ['one', 'other'])
 })
 
-foreign('outside jobs everything can be awaited, and is served with the jobs', async () => {
+foreign('channels, barriers and semaphores serve code outside jobs together with jobs', async () => {
   const { host, one } = pair()
   const [channel, barrier, semaphore] = [new Channel(), new Barrier(2), new Semaphore(0)]
   one.spawn(function* () {
@@ -547,7 +550,7 @@ foreign('outside jobs everything can be awaited, and is served with the jobs', a
   assert.equal(await awaited, ['from a job', undefined, undefined, skipped, 'TimeoutError'])
 })
 
-/** Whatever calls a function, and what of its outcome is that function's result. */
+/** Calls that take a function, each with the part of its outcome that is the result of the function. */
 const CALLS = {
   nonPreemptive: [(work, options) => nonPreemptive(work, options), value => value],
   'resource.use': [(work, options) => new Resource({ ceiling: 0 }).use(work, options), value => value],
@@ -565,7 +568,7 @@ const CALLS = {
 }
 
 for (const [name, [call, resultOf]] of Object.entries(CALLS)) {
-  foreign(`${name} outside jobs runs in a job of the scheduler that is given`, async () => {
+  foreign(`${name} outside jobs runs in a job of the given scheduler`, async () => {
     const { host, one, other } = pair()
     const seen = []
     const work = function* () {
@@ -581,7 +584,7 @@ for (const [name, [call, resultOf]] of Object.entries(CALLS)) {
     assert.equal(await Promise.all(outcomes), [result, result])
   })
 
-  foreign(`${name} in a job runs on the scheduler of that job, whatever is given`, () => {
+  foreign(`${name} in a job runs on the scheduler of that job, not on the given one`, () => {
     const { host, one, other } = pair()
     const seen = []
     const job = one.spawn(function* () {
@@ -592,7 +595,7 @@ for (const [name, [call, resultOf]] of Object.entries(CALLS)) {
   })
 }
 
-foreign('a section that is awaited outside jobs gives its result, or its error', async () => {
+foreign('a section awaited outside jobs returns its result or throws its error', async () => {
   const { host, one } = pair()
   const wrong = new Error('inside')
   const outcomes = Promise.allSettled([
@@ -604,7 +607,7 @@ foreign('a section that is awaited outside jobs gives its result, or its error',
   assert.equal((await outcomes).map(({ value, reason }) => value ?? reason), [1, 2, wrong])
 })
 
-foreign('a choice outside jobs waits by the clock of the scheduler that is given', async () => {
+foreign('a choice outside jobs uses the clock of the given scheduler', async () => {
   const { host, one } = pair()
   const scheduler = one
   const outcomes = [
@@ -619,22 +622,22 @@ foreign('a choice outside jobs waits by the clock of the scheduler that is given
 
 foreign.run()
 
-// ---------------------------------------------------------------------------------------------- what is left
+// ----------------------------------------------------------------------------------- memory after waits
 
-const memory = suite('what is left of waits')
+const memory = suite('memory after waits')
 
 const MANY = 1e5
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
 
-/** Bytes of the heap once garbage is collected. */
+/** Bytes of the heap after a garbage collection. */
 function heap() {
   collectGarbage()
   return process.memoryUsage().heapUsed
 }
 
-memory('100 000 waits that time out, or lose a choice, leave nobody in a line', () => {
+memory('100 000 waits that time out or lose a choice leave no job in a queue', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 'auto', slice: Infinity, round: Infinity })
   const [mutex, semaphore, barrier] = [new Mutex(), new Semaphore(0), new Barrier(2)]
@@ -662,7 +665,7 @@ memory('100 000 waits that time out, or lose a choice, leave nobody in a line', 
   assert.equal([channels[0].offer(1), channels[1].poll()], [false, undefined])
 })
 
-memory('100 000 cancelled jobs leave nothing in the queues they waited in', async () => {
+memory('100 000 cancelled jobs leave no entry in the queues where they waited', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 'auto', slice: Infinity, round: Infinity })
   const mutex = new Mutex()
@@ -693,7 +696,7 @@ memory('100 000 cancelled jobs leave nothing in the queues they waited in', asyn
   assert.ok(grown < 20 * MANY, `${grown} bytes are left`)
 })
 
-memory('waits that come and go at random leave lines in order', () => forSeeds(100, random => {
+memory('random waits and cancellations keep the queues in order', () => forSeeds(100, random => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, policy: fp, budget: 1, slice: Infinity, round: Infinity })
   const channel = new Channel()

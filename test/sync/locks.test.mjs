@@ -8,7 +8,7 @@ runLockCases({ Mutex, Semaphore })
 
 const threads = suite('locks of one thread')
 
-threads('share no memory: SharedMutex and SharedSemaphore do', () => {
+threads('Mutex and Semaphore reject the options shared and buffer', () => {
   for (const option of ['shared', 'buffer']) {
     const message = `unknown option '${option}'; known are name`
     const refused = error => error instanceof TypeError && error.message === message

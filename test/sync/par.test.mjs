@@ -1,4 +1,4 @@
-/** par and race: children as jobs, that end before their parent goes on. */
+/** Tests of par and race: their children are jobs that end before their parent continues. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, Task, edf, fp } from '../../rt.mjs'
@@ -13,7 +13,7 @@ import { exactWorld } from '../support/world.mjs'
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 const world = options => exactWorld({ policy: edf, except: ['round', 'alarm'], ...options })
 
-/** Runs one job and gives what it returned, or threw. */
+/** Runs one job and returns its result or its error. */
 async function outcome({ host, scheduler }, work, options) {
   const job = scheduler.spawn(work, options)
   const settled = job.then(value => ({ value }), error => ({ error }))
@@ -25,7 +25,7 @@ async function outcome({ host, scheduler }, work, options) {
 
 const parallel = suite('par')
 
-parallel('waits for all, and gives the results in order', async () => {
+parallel('par waits for all works and returns their results in order', async () => {
   const run = world()
   const { value } = await outcome(run, function* () {
     return yield par(function* () {
@@ -38,11 +38,11 @@ parallel('waits for all, and gives the results in order', async () => {
   assert.is(run.host.time, 3)
 })
 
-parallel('of nothing is over at once', async () => {
+parallel('par without works returns immediately', async () => {
   assert.equal(await outcome(world(), () => par()), { value: [] })
 })
 
-parallel('children run as jobs with the deadline and priority of the caller, at the same time', () => {
+parallel('children of par have the deadline and priority of the caller', () => {
   const { host, scheduler, trace } = world()
   scheduler.spawn(function* parent() {
     host.advance(1)
@@ -58,7 +58,7 @@ parallel('children run as jobs with the deadline and priority of the caller, at 
     3 finish b, wake parent, resume parent, finish parent, start later, finish later`)
 })
 
-parallel('children of a Task keep what it says', async () => {
+parallel('children of a Task keep the parameters of the task', async () => {
   const run = world()
   const note = () => {
     const { deadline, priority, absoluteDeadline } = run.scheduler.current
@@ -71,7 +71,7 @@ parallel('children of a Task keep what it says', async () => {
   assert.equal(value, [[5, 3, 6], [10, 7, 10], [10, 3, 10]])
 })
 
-parallel('runs in the job that yields it, and repeats its outcome', async () => {
+parallel('par runs in the job that yields it and repeats its outcome', async () => {
   const run = world()
   let began = 0
   const { value } = await outcome(run, function* () {
@@ -81,7 +81,7 @@ parallel('runs in the job that yields it, and repeats its outcome', async () => 
   assert.equal([value, began, run.scheduler.stats().jobs], [[[1, 2], [1, 2], [1, 2], [1, 2]], 2, 3])
 })
 
-parallel('yielded by several jobs it acts once', async () => {
+parallel('a par that several jobs yield runs once', async () => {
   const run = world()
   let began = 0
   const call = par(function* () {
@@ -94,14 +94,14 @@ parallel('yielded by several jobs it acts once', async () => {
   assert.equal([run.log, began], [[['done'], ['done'], ['done']], 1])
 })
 
-parallel('waitables are waited for on behalf of the caller, and may meet each other', async () => {
+parallel('waitables in par need no child jobs and may communicate with each other', async () => {
   const run = world()
   const channel = new Channel()
   const { value } = await outcome(run, () => par(channel.send('hello'), channel.receive()))
   assert.equal([value, run.scheduler.stats().jobs], [[undefined, 'hello'], 1])
 })
 
-parallel('a failure cancels the others, waits for their finally, and is thrown', async () => {
+parallel('a failed child cancels the others, and its error is thrown after their finally', async () => {
   const run = world()
   const { log, host } = run
   const { error } = await outcome(run, function* () {
@@ -151,7 +151,7 @@ parallel('a signal cancels the jobs of par and race with its reason, and waits f
   }
 })
 
-parallel('jobs that are no longer needed do not start before the caller gets its turn', () => {
+parallel('children that are no longer needed are cancelled before they start', () => {
   const { host, scheduler, log } = world()
   const works = [() => { throw new Error('first') }, () => log.push('second'), () => log.push('third')]
   const job = scheduler.spawn(() => par(...works))
@@ -163,7 +163,7 @@ parallel('jobs that are no longer needed do not start before the caller gets its
   assert.equal([log, racer.state], [[], 'done'])
 })
 
-parallel('all errors are carried when cleaning up fails, too', async () => {
+parallel('errors of finally blocks are thrown together with the first error', async () => {
   const run = world()
   const { error } = await outcome(run, () => par(
     () => { throw new Error('first') },
@@ -183,7 +183,7 @@ parallel('all errors are carried when cleaning up fails, too', async () => {
         throw new Error('third')
       }
     }, function* () { yield sleep(9) }))
-  assert.is(error.message, 'first') // the others had not started
+  assert.is(error.message, 'first') // the other children had not started
   const { error: all } = await outcome(run, () => par(
     function* () {
       yield sleep(1)
@@ -209,7 +209,7 @@ parallel('all errors are carried when cleaning up fails, too', async () => {
   assert.equal(run.host.errors, [])
 })
 
-parallel('a cancelled child cancels the others: its reason is thrown', async () => {
+parallel('a cancelled child cancels the other children, and its reason is thrown', async () => {
   const run = world()
   const reason = new Error('not wanted')
   let child
@@ -221,7 +221,7 @@ parallel('a cancelled child cancels the others: its reason is thrown', async () 
   assert.equal([error, run.host.time], [reason, 2])
 })
 
-parallel('cancelling the caller cancels the children, and it ends after them', async () => {
+parallel('cancelling the caller cancels the children, and the caller ends after them', async () => {
   const run = world()
   const { host, scheduler, log } = run
   const reason = new Error('enough')
@@ -240,7 +240,7 @@ parallel('cancelling the caller cancels the children, and it ends after them', a
   assert.equal([log, job.state, job.finished], [[reason, reason], 'cancelled', 7])
 })
 
-parallel('waiting for it is forbidden in a critical section; no child gets to start', async () => {
+parallel('par in a critical section throws before a child starts', async () => {
   const run = world()
   const { error } = await outcome(run, () => nonPreemptive(() => par(() => run.log.push('started'))))
   assert.instance(error, TypeError)
@@ -249,7 +249,7 @@ parallel('waiting for it is forbidden in a critical section; no child gets to st
   assert.equal(run.log, [])
 })
 
-parallel('cycles of ownership are found through it', async () => {
+parallel('a cycle of lock owners through par throws a DeadlockError', async () => {
   const run = world()
   const mutex = new Mutex({ name: 'm' })
   const other = function* () { yield sleep(1) }
@@ -258,7 +258,7 @@ parallel('cycles of ownership are found through it', async () => {
   assert.instance(error, DeadlockError)
 })
 
-parallel('a child whose cleaning up needs what the caller holds is a deadlock; the other ones are waited for', async () => {
+parallel('a child that waits in finally for a lock of its caller throws a DeadlockError', async () => {
   const run = world()
   const { host, log } = run
   const mutex = new Mutex()
@@ -275,7 +275,7 @@ parallel('a child whose cleaning up needs what the caller holds is a deadlock; t
     yield sleep(1)
     throw new Error('first')
   }
-  // The one that comes last is told: the child, or the caller.
+  // The child or the caller gets the error, whichever waits last.
   for (const [works, cycle, ends] of [
     [[cleans(0), cleans(5), fails], 'job 2 waits for job 1 waits for job 2', [6]],
     [[cleans(5), cleans(0), fails], 'job 5 waits for job 7 waits for job 5', [12, 12]]
@@ -286,7 +286,7 @@ parallel('a child whose cleaning up needs what the caller holds is a deadlock; t
   }
 })
 
-parallel('what its children hold inherits from who waits for the caller', () => {
+parallel('children pass on the rank of jobs that wait for their caller', () => {
   const { host, scheduler, log } = world({ policy: fp })
   const mutex = new Mutex()
   scheduler.spawn(() => mutex.use(() => par(function* () {
@@ -325,7 +325,7 @@ parallel('raising a job that waits for several jobs raises all of them', () => {
     }
     scheduler.spawn(function* () {
       yield sleep(0.5)
-      yield* execute(host, 10) // meanwhile all the others wake, but none can run
+      yield* execute(host, 10) // the other jobs become ready but cannot run
       parent.priority = 10
     }, { priority: 20 })
     host.run()
@@ -333,14 +333,14 @@ parallel('raising a job that waits for several jobs raises all of them', () => {
   }
 })
 
-parallel('awaited outside jobs it runs in a job of its own', async () => {
+parallel('par awaited in an async job runs in a new job', async () => {
   const run = world()
   const job = run.scheduler.spawn(async () => await par(() => 1, () => 2))
   await run.host.drain()
   assert.equal(await job, [1, 2])
 })
 
-parallel('a timeout, and a choice that goes elsewhere, cancel the children', async () => {
+parallel('a timeout or a choice of another guard cancels the children', async () => {
   const run = world()
   const { host, log } = run
   const slow = () => par(function* () {
@@ -361,7 +361,7 @@ parallel('a timeout, and a choice that goes elsewhere, cancel the children', asy
   assert.equal([value, log, host.time], [[1, 'TimeoutError'], [3, 7], 7])
 })
 
-parallel('what is no work is refused at the call, and nothing has started', () => {
+parallel('par and race reject an invalid work before starting any', () => {
   for (const make of [par, race]) {
     for (const work of [undefined, null, 5, 'x', {}, [], Symbol('x')]) {
       assert.throws(() => make(() => {}, work),
@@ -371,7 +371,7 @@ parallel('what is no work is refused at the call, and nothing has started', () =
   assert.throws(() => race(), error => error instanceof TypeError && error.message.includes('works'))
 })
 
-parallel('a work that cannot be spawned stops those that were', async () => {
+parallel('a work that cannot be spawned cancels the works that were spawned', async () => {
   const run = world()
   const used = (function* () {})()
   run.scheduler.spawn(used)
@@ -386,7 +386,7 @@ parallel.run()
 
 const racing = suite('race')
 
-racing('gives the first that is over, cancels the others and waits for their finally', async () => {
+racing('race returns the first result, cancels the others and waits for their finally', async () => {
   const run = world()
   const { host, log } = run
   const { value } = await outcome(run, function* () {
@@ -405,7 +405,7 @@ racing('gives the first that is over, cancels the others and waits for their fin
   assert.equal([value, log, host.time], [[{ index: 1, value: 'fast' }, 5], [5], 5])
 })
 
-racing('fails when the first that is over fails', async () => {
+racing('race fails if the first work to settle fails', async () => {
   const run = world()
   const { error } = await outcome(run, () => race(sleep(5), function* () {
     yield sleep(1)
@@ -414,7 +414,7 @@ racing('fails when the first that is over fails', async () => {
   assert.equal([error.message, run.host.time], ['first', 1])
 })
 
-racing('fails when cleaning up after the others fails', async () => {
+racing('race fails if a finally block of another work fails', async () => {
   const { error } = await outcome(world(), () => race(sleep(1), function* () {
     try {
       yield sleep(5)
@@ -425,7 +425,7 @@ racing('fails when cleaning up after the others fails', async () => {
   assert.is(error.message, 'cleaning up')
 })
 
-racing('what is over already decides it; later works do not get to act', async () => {
+racing('race with a settled work returns its result, and later works do not start', async () => {
   const run = world()
   const [first, second] = [new Channel(1), new Channel(1)]
   const works = [Promise.resolve(1), first.send(2), second.send(3), () => run.log.push('started')]
@@ -435,11 +435,11 @@ racing('what is over already decides it; later works do not get to act', async (
 
 racing.run()
 
-// ------------------------------------------------------------------------------ cancelled at every moment
+// ---------------------------------------------------------------------------- cancellations of the caller
 
-const always = suite('par and race, whenever the caller is cancelled')
+const always = suite('cancellations of the caller of par and race')
 
-/** What a child does, at random; the same again for the same random numbers. */
+/** The plan of a child: random steps, the same for the same seed. */
 function planOf(random, depth) {
   const some = most => Array.from({ length: random.integer(0, most) }, () => random.pick(['sleep', 'work', 'point']))
   return {
@@ -455,10 +455,10 @@ function planOf(random, depth) {
 }
 
 /**
- * Runs a family whose caller is cancelled at the `moment`th step that anybody takes.
+ * Runs a tree of children whose caller is cancelled at step number `moment`.
  *
- * @returns {{ steps: number, left: string[], outcome: any }} how many steps there were; who had not ended when the
- *   caller went on; what became of the caller
+ * @returns {{ steps: number, left: string[], outcome: any }} the number of steps, the children that were
+ *   still alive when the caller resumed, and the outcome of the caller
  */
 async function cancelledAt(moment, plan, options) {
   const { host, scheduler } = world(options)
@@ -498,14 +498,14 @@ async function cancelledAt(moment, plan, options) {
     }
   })
   const settled = caller.then(value => ({ value }), error => ({ error }))
-  // Also when nobody runs.
+  // Steps by alarms, for the times without a running job.
   for (let time = 0.5; time < 40; time++) after(time, step, { scheduler })
   await host.drain()
   assert.equal(host.errors, [])
   return { steps, left, reason, outcome: await settled, caller }
 }
 
-always('the caller goes on when all have ended, and is told once', () => forSeeds(60, async random => {
+always('a cancelled caller resumes after all children and receives the reason once', () => forSeeds(60, async random => {
   const options = { budget: random.pick([1, 3, 'auto']), round: random.pick([1, Infinity]), policy: random.pick([edf, fp]) }
   const plan = { ...planOf(random, 2), kind: random.pick(['par', 'race']) }
   plan.works = [...plan.works, planOf(random, 1), planOf(random, 1)]
@@ -525,7 +525,7 @@ always.run()
 
 const reserved = suite('par and reservations')
 
-reserved('children run by the reservation of their caller, which pays for them', () => {
+reserved('children run in the reservation of their caller, which is charged for them', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, policy: fp, budget: 1, slice: Infinity, round: Infinity })
   const trace = record(scheduler, { only: ['start', 'deplete', 'finish'] })

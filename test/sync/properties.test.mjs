@@ -1,4 +1,4 @@
-/** Random jobs that meet in every way there is, and what must hold of them whatever the numbers say. */
+/** Random jobs that use all operations of sync.mjs, and the invariants that hold for all seeds. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, edf, fp } from '../../rt.mjs'
@@ -17,7 +17,7 @@ import { virtualHost } from '../support/virtual-host.mjs'
 const resources = suite('random critical sections')
 
 for (const { where, hostOf, part } of HOSTS) {
-  resources(`no deadlock, one job inside, one section blocks, and only at a start or wake, on ${where}`, () => {
+  resources(`no deadlock, one holder, one blocking section at a start or wake, on ${where}`, () => {
     return forSeeds(1500 * part, random => { sections(random, { hostOf }).run() })
   })
 }
@@ -27,7 +27,7 @@ resources.run()
 const meeting = suite('random locks, semaphores and barriers')
 
 for (const { where, hostOf, part } of HOSTS) {
-  meeting(`exclude, conserve, lend, take back; cycles are found, nobody waits for what is free, on ${where}`, () => {
+  meeting(`random locks exclude, inherit ranks and detect cycles, on ${where}`, () => {
     return forSeeds(1000 * part, random => { locks(random, { hostOf }).run() })
   })
 }
@@ -37,11 +37,11 @@ meeting.run()
 const networks = suite('random networks of channels')
 
 for (const { where, hostOf, part } of HOSTS) {
-  networks(`lose and double no message, keep each sender's order, leave nobody who could go on, on ${where}`, () => {
+  networks(`random networks lose no message and strand no job, on ${where}`, () => {
     return forSeeds(1000 * part, random => { network(random, { hostOf }).run() })
   })
 
-  networks(`run alike whenever they run, on ${where}`, () => forSeeds(300 * part, ({ seed }) => {
+  networks(`random networks always run alike, on ${where}`, () => forSeeds(300 * part, ({ seed }) => {
     const [once, again] = [network(seeded(seed), { hostOf }), network(seeded(seed), { hostOf })]
     once.run()
     again.run()
@@ -66,7 +66,7 @@ function anyScheduler(random) {
   return { host, scheduler }
 }
 
-/** How often each of several ways was chosen, by a job whose peers are always ready again. */
+/** How often each of several guards was chosen, by a job whose peers are always ready. */
 function taken(random, options) {
   const { host, scheduler } = anyScheduler(random)
   const ways = Array.from({ length: random.integer(2, 5) }, () => ({
@@ -84,7 +84,7 @@ function taken(random, options) {
     }
   }))
   scheduler.spawn(function* () {
-    yield sleep(1) // until all are ready
+    yield sleep(1) // until all peers are ready
     const guards = ways.map(({ channel, isSent }) => {
       return isSent ? { send: channel, value: 1 } : { receive: channel }
     })
@@ -96,7 +96,7 @@ function taken(random, options) {
   return counts
 }
 
-choices('of ways that are always ready each is taken as often, or the first', () => forSeeds(40, random => {
+choices('a fair choice takes ready guards equally often, an unfair one takes the first', () => forSeeds(40, random => {
   const counts = taken(seeded(random.seed), { fair: true })
   for (const count of counts) {
     const share = 1000 / counts.length
@@ -106,7 +106,7 @@ choices('of ways that are always ready each is taken as often, or the first', ()
   assert.is(first, 1000)
 }))
 
-choices('that face each other commit to the same message, never to their own', () => forSeeds(300, random => {
+choices('choices on both sides commit to the same message, never to their own', () => forSeeds(300, random => {
   const { host, scheduler } = anyScheduler(random)
   const channels = Array.from({ length: random.integer(1, 5) }, () => new Channel())
   const sent = []
@@ -132,11 +132,11 @@ choices('that face each other commit to the same message, never to their own', (
   assert.is(sent.length, received.length)
   for (const message of received) assert.is(sent.filter(other => other === message).length, 1)
   assert.is(new Set(received).size, received.length)
-  // Nobody is in a line of a job that has ended.
+  // No ended job is left in a queue.
   for (const job of [scheduler.spawn(() => {}), scheduler.spawn(() => {})]) assert.is(job.state, 'ready')
 }))
 
-choices('a timeout at the very instant at which the partner comes: one of the two, for both', () => {
+choices('a timeout at the time of the message: both sides agree on one outcome', () => {
   return forSeeds(400, random => {
     const { host, scheduler } = anyScheduler(random)
     const channel = new Channel()
@@ -173,13 +173,13 @@ choices('a timeout at the very instant at which the partner comes: one of the tw
 
 choices.run()
 
-const found = suite('what random meetings have found')
+const found = suite('faults found by random communication')
 
 for (const [way, takes] of [
   ['a choice with an action', (channel, work) => choice([{ receive: channel, action: work }])],
   ['forEach', (channel, work) => channel.forEach(work)]
 ]) {
-  found(`${way}: who is cancelled after it was given a message still begins to work on it`, () => {
+  found(`${way}: a job cancelled after a message arrived still starts its work`, () => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host, budget: 1 })
     const channel = new Channel()
@@ -198,7 +198,7 @@ for (const [way, takes] of [
   })
 }
 
-found('a section that fails ends at a preemption point, too: no second one blocks', () => {
+found('a section that fails ends at a preemption point, and no second section blocks', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1 })
   const resource = new Resource()

@@ -1,4 +1,4 @@
-/** Resources: schedules under the stack resource policy (Baker 1991), and what misuse is told. */
+/** Tests of resources: schedules under the stack resource policy (Baker 1991), and errors. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Task, edf, fp } from '../../rt.mjs'
@@ -8,7 +8,7 @@ import { forSeeds } from '../support/seeded.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { exactWorld as world, rejection } from '../support/world.mjs'
 
-/** Work before, in a section of each resource in turn, and after: with a point before each ms. */
+/** Works for some ms, in sections of resources or outside, with a point before each ms. */
 function* visits(host, ...parts) {
   for (const part of parts) {
     if (typeof part !== 'number') yield part[0].use(() => visits(host, ...part.slice(1)))
@@ -25,7 +25,7 @@ const named = name => new Resource({ name })
 
 const schedules = suite('resources: schedules')
 
-schedules('a job starts only when its level passes the ceiling; one above it preempts the holder', () => {
+schedules('a job starts only above the ceiling, and a job above it preempts the holder', () => {
   const { host, scheduler, trace } = world()
   const r = named('r')
   scheduler.spawn(() => visits(host, 1, [r, 3], 1), { name: 'low', priority: 1, uses: [r] })
@@ -42,7 +42,7 @@ schedules('a job starts only when its level passes the ceiling; one above it pre
     7 finish low`)
 })
 
-// Baker 1991: under inheritance alone the high job would block twice, once on each resource.
+// Baker 1991: under inheritance alone the high job would block twice, once for each resource.
 schedules('a job is blocked at most once, before it starts', () => {
   const { host, scheduler, trace } = world()
   const [s1, s2] = [named('s1'), named('s2')]
@@ -60,7 +60,7 @@ schedules('a job is blocked at most once, before it starts', () => {
     8 finish low`)
 })
 
-schedules('sections nested crosswise do not deadlock', () => {
+schedules('nested sections in opposite order do not deadlock', () => {
   const { host, scheduler, trace } = world()
   const [a, b] = [named('a'), named('b')]
   scheduler.spawn(() => visits(host, [a, 1, [b, 2], 1]), { name: 'low', priority: 1, uses: [a, b] })
@@ -73,7 +73,7 @@ schedules('sections nested crosswise do not deadlock', () => {
     6 finish high, resume low, finish low`)
 })
 
-schedules('Mars Pathfinder: the high job waits for one critical section, not for the middle one', () => {
+schedules('Mars Pathfinder: the high job waits for one section, not for the middle job', () => {
   const { host, scheduler, trace } = world()
   const bus = named('bus')
   scheduler.spawn(() => visits(host, [bus, 3], 1), { name: 'weather', priority: 1, uses: [bus] })
@@ -92,7 +92,7 @@ schedules('Mars Pathfinder: the high job waits for one critical section, not for
   assert.is(manager.missed, false)
 })
 
-schedules('under edf levels are relative deadlines: a job may be urgent and yet not pass', () => {
+schedules('under edf levels are relative deadlines, so an urgent job may have to wait', () => {
   const { host, scheduler, trace } = world({ policy: edf })
   const r = named('r')
   scheduler.spawn(() => visits(host, [r, 4]), { name: 'long', deadline: 12, uses: [r] })
@@ -110,7 +110,7 @@ schedules('under edf levels are relative deadlines: a job may be urgent and yet 
     7 finish equal level, resume long, finish long`)
 })
 
-schedules('a job declared while the resource is held raises the ceiling at once', () => {
+schedules('a job spawned while the resource is held raises the ceiling immediately', () => {
   const { host, scheduler, trace } = world()
   const r = new Resource({ name: 'r' })
   scheduler.spawn(() => visits(host, [r, 4]), { name: 'low', priority: 1, uses: [r] })
@@ -128,7 +128,7 @@ schedules('a job declared while the resource is held raises the ceiling at once'
     6 finish middle, resume low, finish low`)
 })
 
-schedules('the test applies to a job that wakes, too', () => {
+schedules('the ceiling also applies to a job that wakes', () => {
   const { host, scheduler, trace } = world()
   const r = new Resource({ name: 'r' })
   scheduler.spawn(function* () {
@@ -145,7 +145,7 @@ schedules('the test applies to a job that wakes, too', () => {
     6 finish low`)
 })
 
-schedules('only the holder of the top ceiling runs while the most eligible may not, never a third job', () => {
+schedules('while the highest-ranked job is blocked, only the ceiling holder runs', () => {
   const { host, scheduler, trace } = world()
   const r = new Resource({ name: 'r' })
   scheduler.spawn(() => visits(host, [r, 3]), { name: 'low', priority: 1, uses: [r] })
@@ -160,7 +160,7 @@ schedules('only the holder of the top ceiling runs while the most eligible may n
     5 finish third, resume low, finish low`)
 })
 
-schedules('levels are fixed at the release: who becomes urgent later does not pass a ceiling', () => {
+schedules('a job that becomes urgent after its release stays below the ceiling', () => {
   for (const policy of [edf, fp]) {
     const { host, scheduler, trace } = world({ policy })
     const r = new Resource({ name: 'r' })
@@ -182,7 +182,7 @@ schedules('levels are fixed at the release: who becomes urgent later does not pa
   }
 })
 
-schedules('in 300 random sets: exclusion, no deadlock, one section blocks', () => forSeeds(300, random => {
+schedules('in 300 random sets: exclusion, no deadlock, one blocking section per job', () => forSeeds(300, random => {
   const { host, scheduler } = world({ policy: random.pick([edf, fp]) })
   const resources = Array.from({ length: 3 }, (_, i) => named(`r${i}`))
   const inside = new Map()
@@ -211,7 +211,7 @@ schedules('in 300 random sets: exclusion, no deadlock, one section blocks', () =
   scheduler.observe(({ type, job, on }) => {
     if (type === 'block') assert.unreachable(`${job.name} waits for ${on}`)
     if (type === 'start' || type === 'resume') running = job
-    // Blocked: released, more eligible than who runs, and yet not running.
+    // A blocked job is released and ranks above the running job.
     for (const other of jobs) {
       if (running === null || other === running || other.state !== 'ready') continue
       if (scheduler.policy.compare(other, running) >= 0) continue
@@ -234,7 +234,7 @@ schedules.run()
 
 const ceilings = suite('resources: ceilings')
 
-ceilings('follow from the jobs that declare them, from their spawn to their end', () => {
+ceilings('ceilings follow the jobs that declare a resource, from spawn to end', () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   const ceiling = () => log.push(r.ceiling)
@@ -254,7 +254,7 @@ ceilings('follow from the jobs that declare them, from their spawn to their end'
   assert.equal(log, [-Infinity, 2, 8, 5, 5, -Infinity])
 })
 
-ceilings('rise at once when a job declares a resource that is held, in inner sections, too', () => {
+ceilings('ceilings rise immediately when a job declares a held resource, also nested', () => {
   const { host, scheduler, log } = world()
   const [outer, inner] = [named('outer'), named('inner')]
   scheduler.spawn(() => visits(host, [outer, 1, [inner, 2], 1]), { priority: 1, uses: [outer, inner] })
@@ -268,7 +268,7 @@ ceilings('rise at once when a job declares a resource that is held, in inner sec
   assert.equal(log, ['above at 2', 'user at 4', 'other at 4'])
 })
 
-ceilings('of a task count for each of its jobs, and move with a level changed before the release', () => {
+ceilings('each job of a task declares its resources with the level of the job', () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   const task = new Task(() => visits(host, [r, 1]), { priority: 4, uses: [r], scheduler })
@@ -279,7 +279,7 @@ ceilings('of a task count for each of its jobs, and move with a level changed be
   assert.equal([...log, ...jobs.map(({ state }) => state)], [7, 'done', 'done'])
 })
 
-ceilings('a level changed before the release raises the ceilings of what the job declares', () => {
+ceilings('a level changed before the release raises the ceilings of declared resources', () => {
   for (const policy of [edf, fp]) {
     const { host, scheduler, log } = world({ policy, onError: error => log.push(error.message) })
     const r = new Resource({ name: 'r' })
@@ -293,7 +293,7 @@ ceilings('a level changed before the release raises the ceilings of what the job
   }
 })
 
-ceilings('may be given: who is above cannot declare it, who is not need not', async () => {
+ceilings('a job above a given ceiling cannot declare the resource', async () => {
   const { host, scheduler, log } = world()
   const r = new Resource({ ceiling: 5, name: 'r' })
   assert.is(r.ceiling, 5)
@@ -309,7 +309,7 @@ ceilings('may be given: who is above cannot declare it, who is not need not', as
   assert.equal([log, r.ceiling], [[2, 3], 5])
 })
 
-ceilings('are the highest level of those that declare it, whoever comes and goes', () => forSeeds(300, random => {
+ceilings('a ceiling is the highest level of the declaring jobs, in random sets', () => forSeeds(300, random => {
   const { host, scheduler } = world({ policy: random.pick([edf, fp]) })
   const r = named('r')
   let jobs = []
@@ -328,7 +328,7 @@ ceilings('are the highest level of those that declare it, whoever comes and goes
   assert.is(r.ceiling, -Infinity)
 }))
 
-ceilings('follow from 130 000 jobs, each of a level of its own', () => {
+ceilings('a ceiling follows 130 000 jobs with different levels', () => {
   const { host, scheduler } = world()
   const r = named('r')
   const levels = []
@@ -345,7 +345,7 @@ ceilings.run()
 
 const use = suite('resources: use')
 
-use('gives what the section returns, and ends however the section ends', () => {
+use('use() returns the result of its section, which ends on return and on error', () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   const job = scheduler.spawn(function* () {
@@ -365,7 +365,7 @@ use('gives what the section returns, and ends however the section ends', () => {
   assert.equal(log, [1, true, 'a', null, 'b', null, 'once'])
 })
 
-use('an undeclared use is a TypeError at the yield', async () => {
+use('an undeclared use throws a TypeError at the yield', async () => {
   const { host, scheduler } = world()
   const r = named('r')
   const error = rejection(scheduler.spawn(() => r.use(() => {}), { name: 'job' }))
@@ -374,7 +374,7 @@ use('an undeclared use is a TypeError at the yield', async () => {
   assert.match((await error).message, 'job does not declare r')
 })
 
-use('waiting inside is a TypeError at that yield, and the section goes on', () => {
+use('a wait inside a section throws a TypeError, and the section continues', () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   scheduler.spawn(() => r.use(function* () {
@@ -391,7 +391,7 @@ use('waiting inside is a TypeError at that yield, and the section goes on', () =
   assert.equal(log, ['TypeError', 'TypeError', 'TypeError', 'job'])
 })
 
-use('begins behind whom its job has just let in, entered by yield* too', () => {
+use('a section starts after higher-ranked jobs that its job has spawned', () => {
   const r = named('r')
   for (const enter of [section => r.use(section), nonPreemptive]) {
     const { host, scheduler, log } = world({ budget: 100 })
@@ -404,7 +404,7 @@ use('begins behind whom its job has just let in, entered by yield* too', () => {
   }
 })
 
-use('of what is in use is an OwnershipError', async () => {
+use('nested use of one resource throws an OwnershipError', async () => {
   const { host, scheduler } = world()
   const r = named('r')
   const error = rejection(scheduler.spawn(() => r.use(() => r.use(() => {})), { name: 'job', uses: [r] }))
@@ -427,7 +427,7 @@ use('a cancellation is thrown after the section', () => {
   assert.equal([log, job.state, job.finished, r.holder], [[], 'cancelled', 3, null])
 })
 
-use('nests with non-preemptive sections', () => {
+use('sections of resources nest with non-preemptive sections', () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   scheduler.spawn(() => nonPreemptive(() => r.use(() => visits(host, 2))), { priority: 1, uses: [r] })
@@ -438,7 +438,7 @@ use('nests with non-preemptive sections', () => {
   assert.equal(log, [2, 4])
 })
 
-use('awaited, or handed to a combinator, it happens in a job that declares it', async () => {
+use('an awaited use() runs in the async job or in a new job', async () => {
   const { host, scheduler, log } = world()
   const r = named('r')
   const job = scheduler.spawn(async () => await r.use(() => visits(host, 1)), { uses: [r] })
@@ -447,7 +447,7 @@ use('awaited, or handed to a combinator, it happens in a job that declares it', 
   assert.equal([log, job.state, r.holder], [['r.use()'], 'done', null])
 })
 
-use('jobs of another scheduler cannot declare it meanwhile', () => {
+use('jobs of another scheduler cannot declare a resource that is in use', () => {
   const r = named('r')
   const [one, other] = [world(), world()]
   one.scheduler.spawn(() => {}, { uses: [r] })
@@ -457,7 +457,7 @@ use('jobs of another scheduler cannot declare it meanwhile', () => {
   other.host.run()
 })
 
-use('what uses names must be resources', () => {
+use('spawn throws if uses contains something other than a Resource', () => {
   const { scheduler } = world()
   const refused = (options, pattern) => assert.throws(() => scheduler.spawn(() => {}, options), pattern)
   refused({ uses: [{}] }, /uses must be an array of Resources, got an object/)
@@ -466,7 +466,7 @@ use('what uses names must be resources', () => {
   assert.is(scheduler.stats().jobs, 0)
 })
 
-use('wrong arguments are refused at the call', () => {
+use('Resource throws for invalid arguments', () => {
   const refuses = (make, kind, name) =>
     assert.throws(make, error => error instanceof kind && error.message.includes(name))
   refuses(() => new Resource({ ceiling: NaN }), RangeError, 'ceiling')

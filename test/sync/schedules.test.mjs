@@ -1,4 +1,7 @@
-/** Whole schedules with critical sections, against a textbook machine that shares no code with them. */
+/**
+ * Complete schedules with critical sections, compared with a textbook machine that shares no code with the
+ * scheduler.
+ */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, edf, fp } from '../../rt.mjs'
@@ -12,7 +15,7 @@ import { virtualHost } from '../support/virtual-host.mjs'
 
 const POLICIES = { fp, edf }
 
-/** One column per tick and a row per job: `#` runs. */
+/** A chart with a row per job and a column per tick. `#` means that the job runs. */
 const chart = ({ intervals }, jobs) => Object.fromEntries(jobs.map(({ name }, index) => {
   const row = []
   for (const [start, end] of intervals[index]) for (let time = start; time < end; time++) row[time] = '#'
@@ -27,14 +30,14 @@ const unlock = resource => ['unlock', resource]
 
 const machine = suite('the textbook machine')
 
-// The lowest and the highest have a resource in common; the middle one makes the inversion unbounded.
+// The lowest and the highest job share a resource. The middle job makes the inversion unbounded.
 const inversion = [
   job('high', 3, 2, 1, lock('r'), 1, unlock('r'), 1),
   job('middle', 2, 4, 4),
   job('low', 1, 0, 1, lock('r'), 3, unlock('r'), 1)
 ]
 
-machine('shows the inversion, and what each protocol makes of it', () => {
+machine('the machine shows the inversion and its treatment by each protocol', () => {
   const under = protocol => chart(simulate(inversion, 'fp', protocol), inversion)
   assert.equal(under('none'), {
     high: '..#......##',
@@ -54,7 +57,7 @@ machine('shows the inversion, and what each protocol makes of it', () => {
   for (const protocol of ['stack', 'immediate', 'npcs']) assert.equal(under(protocol), atOnce, protocol)
 })
 
-machine('agrees with itself: the stack policy and immediate ceilings are one under fixed priorities', () => {
+machine('the stack policy and immediate ceilings are equal under fixed priorities', () => {
   return forSeeds(500, random => {
     const jobs = randomSections(random)
     const options = { staticCeilings: true }
@@ -74,7 +77,7 @@ machine('without sections every protocol gives the same schedule', () => forSeed
   }
 }))
 
-machine('finds the deadlock of sections nested crosswise', () => {
+machine('the machine finds the deadlock of sections nested in opposite order', () => {
   const crossed = [
     job('x', 1, 0, lock('a'), 2, lock('b'), 1, unlock('b'), 1, unlock('a'), 1),
     job('y', 2, 1, lock('b'), 1, lock('a'), 1, unlock('a'), 1, unlock('b'), 1)
@@ -85,9 +88,9 @@ machine('finds the deadlock of sections nested crosswise', () => {
 
 machine.run()
 
-// ------------------------------------------------------------------------------------------------- comparing
+// ----------------------------------------------------------------------------------------------- comparison
 
-/** Work with a point before each tick, and sections of each protocol as users write them. */
+/** Performs the steps of the jobs with a point before each tick, and their sections in the given protocol. */
 function realise(jobs, policy, protocol, {
   staticCeilings = false, delegates = false, hostOf = virtualHost, ...options
 } = {}) {
@@ -125,7 +128,7 @@ function realise(jobs, policy, protocol, {
         else byName.get(on).deadline = to
       } else {
         const [name, ...inside] = part
-        yield // who is released at this instant comes first
+        yield // jobs released at this time come first
         const section = () => perform(inside)
         const call = protocol === 'npcs' ? nonPreemptive(section) : sections.get(name).use(section)
         if (delegates) yield* call
@@ -146,7 +149,9 @@ function realise(jobs, policy, protocol, {
   return { host, scheduler, trace, spawned, sections }
 }
 
-/** That the real schedule is the textbook's, record by record, and then that everything is as it was. */
+/**
+ * Asserts that the real schedule equals that of the textbook machine, and that all locks are free in the end.
+ */
 function assertTextbook(jobs, policy, protocol, options = {}) {
   const { host, trace, spawned, sections } = realise(jobs, policy, protocol, options)
   host.run()
@@ -171,7 +176,7 @@ for (const policy of ['fp', 'edf']) for (const { where, hostOf, part } of WORK_C
     assertTextbook(randomSections(random), policy, 'npcs', { hostOf, delegates: random.chance(0.5) })
   }))
 
-  random(`resources with the ceilings of who declares them, ${under}`, () => forSeeds(600 * part, random => {
+  random(`resources with the ceilings of their users, ${under}`, () => forSeeds(600 * part, random => {
     assertTextbook(randomSections(random), policy, 'stack', { hostOf, delegates: random.chance(0.5) })
   }))
 
@@ -190,14 +195,14 @@ for (const policy of ['fp', 'edf']) for (const { where, hostOf, part } of WORK_C
     assertTextbook(jobs, policy, 'inheritance', { hostOf, delegates: random.chance(0.5) })
   }))
 
-  random(`mutexes nested anyhow, to the first cycle, ${under}`, () => forSeeds(500 * part, async random => {
+  random(`mutexes nested in any order, up to the first cycle, ${under}`, () => forSeeds(500 * part, async random => {
     const jobs = randomSections(random)
     const { deadlock, trace: expected } = simulate(jobs, policy, 'inheritance')
     if (deadlock === null) return assertTextbook(jobs, policy, 'inheritance', { hostOf })
     const { host, trace, spawned } = realise(jobs, policy, 'inheritance', { hostOf })
     const outcomes = Promise.allSettled(spawned)
     host.run()
-    // The machine's last job waits; the real one fails, which lets the others end.
+    // The last job waits in the machine. It fails in the scheduler, so that the other jobs end.
     const until = expected.split('\n').slice(0, -1)
     assertTrace(trace.text().split('\n').slice(0, until.length).join('\n'), until.join('\n'))
     const [first] = trace.records.filter(({ type }) => type === 'fail')
@@ -214,7 +219,7 @@ random.run()
 
 const examples = suite('textbook examples')
 
-/** That a chart is both the machine's and the scheduler's. */
+/** Asserts that the machine and the scheduler both produce the chart. */
 function shows(jobs, policy, protocol, expected) {
   assert.equal(chart(simulate(jobs, policy, protocol), jobs), expected)
   assertTextbook(jobs, policy, protocol)
@@ -235,7 +240,7 @@ examples('chained blocking: under inheritance the high job waits for two section
   })
 })
 
-examples('chained blocking: under the stack policy for one, before it starts', () => {
+examples('chained blocking: under the stack policy a job waits once, before it starts', () => {
   shows(chained, 'fp', 'stack', {
     high: '....#####',
     middle: '.........#####',
@@ -258,7 +263,7 @@ examples('inheritance through a chain of locks', () => {
   })
 })
 
-examples('the end of an inner section lets in whom the outer one does not concern', () => {
+examples('the end of an inner section admits a job above the outer ceiling', () => {
   const jobs = [
     job('low', 1, 0, lock('a'), 1, lock('b'), 3, unlock('b'), 2, unlock('a'), 1),
     job('high', 2, 2, 1, lock('b'), 1, unlock('b'), 1)

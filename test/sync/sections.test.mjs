@@ -9,7 +9,7 @@ import { work } from '../support/virtual-host.mjs'
 
 const nonPreemptiveSections = suite('nonPreemptive')
 
-nonPreemptiveSections('nobody preempts; who came meanwhile runs at the first point after it', () => {
+nonPreemptiveSections('no job preempts a section, and waiting jobs run at the first point after it', () => {
   const { host, scheduler, trace } = world()
   scheduler.spawn(function* () {
     yield* work(host, 1)
@@ -29,7 +29,7 @@ nonPreemptiveSections('nobody preempts; who came meanwhile runs at the first poi
     8 finish holder`)
 })
 
-nonPreemptiveSections('equals do not rotate inside; a woken equal waits for the end', () => {
+nonPreemptiveSections('jobs of equal rank do not rotate inside a section', () => {
   const { host, scheduler, trace } = world({ slice: 1 })
   scheduler.spawn(function* () {
     yield nonPreemptive(() => work(host, 3))
@@ -45,7 +45,7 @@ nonPreemptiveSections('equals do not rotate inside; a woken equal waits for the 
     6 finish equal`)
 })
 
-nonPreemptiveSections('an arrival during the section does not block its holder for ever', () => {
+nonPreemptiveSections('a job released during a section runs after it, and the holder then continues', () => {
   const { host, scheduler } = world()
   const order = []
   scheduler.spawn(function* () {
@@ -61,7 +61,7 @@ nonPreemptiveSections('an arrival during the section does not block its holder f
   assert.equal(order, ['section', 'high', 7])
 })
 
-nonPreemptiveSections('sections nest: the outermost one ends the protection', () => {
+nonPreemptiveSections('nested sections protect until the outermost one ends', () => {
   const { host, scheduler } = world()
   const order = []
   scheduler.spawn(function* () {
@@ -99,7 +99,7 @@ nonPreemptiveSections('an error ends the section and is thrown at its yield', ()
   assert.equal(order, ['high', 'inside', 'low'])
 })
 
-nonPreemptiveSections('rounds end, timers and alarms fire inside; releases keep their true time', () => {
+nonPreemptiveSections('rounds end, and timers and alarms fire, inside a section', () => {
   const { host, scheduler, log, trace } = world({ round: 2 })
   scheduler.spawn(() => nonPreemptive(() => work(host, 5)), { name: 'holder' })
   scheduler.spawn(() => { log.push('released') }, { name: 'urgent', priority: 9, release: 2.5 })
@@ -117,7 +117,7 @@ nonPreemptiveSections('rounds end, timers and alarms fire inside; releases keep 
   assert.is(trace.records.find(({ job }) => job?.name === 'urgent').job.release, 2.5)
 })
 
-nonPreemptiveSections('waiting inside is a TypeError at that yield, whatever for; what acts at once is too', async () => {
+nonPreemptiveSections('any wait inside a section throws a TypeError at its yield', async () => {
   const { host, scheduler, log } = world()
   const other = scheduler.spawn(function* () { yield sleep(5) }, { name: 'other' })
   const waits = [() => sleep(1), () => new Mutex().lock(), () => Promise.resolve(), () => other]
@@ -137,7 +137,7 @@ nonPreemptiveSections('waiting inside is a TypeError at that yield, whatever for
   assert.equal(log, Array(4).fill('TypeError: job waits inside a critical section'))
 })
 
-nonPreemptiveSections('a cancellation is thrown at the first yield after it; before, cleaning up may wait', () => {
+nonPreemptiveSections('a cancellation is thrown at the first yield after the section', () => {
   const { host, scheduler, trace, log } = world()
   const job = scheduler.spawn(function* () {
     try {
@@ -162,7 +162,7 @@ nonPreemptiveSections('a cancellation is thrown at the first yield after it; bef
     5 alarm due=5, wake job, resume job, cancel job error=stop`)
 })
 
-nonPreemptiveSections('its end cuts the budget for who waits for it: a more eligible job, a cancellation', () => {
+nonPreemptiveSections('the end of a section cuts the budget for an urgent job or a cancellation', () => {
   for (const isCancelled of [false, true]) {
     const { host, scheduler, log } = world({ budget: 100 })
     const job = scheduler.spawn(function* () {
@@ -180,7 +180,7 @@ nonPreemptiveSections('its end cuts the budget for who waits for it: a more elig
   }
 })
 
-nonPreemptiveSections('a job that is to abort at its deadline does so after it', () => {
+nonPreemptiveSections('a miss with abort inside a section throws the DeadlineError after it', () => {
   const { host, scheduler, log } = world()
   const job = scheduler.spawn(function* () {
     try {
@@ -194,7 +194,7 @@ nonPreemptiveSections('a job that is to abort at its deadline does so after it',
   assert.equal([log, job.state, job.missed], [[4, true], 'cancelled', true])
 })
 
-nonPreemptiveSections('a plain function is a section too', () => {
+nonPreemptiveSections('a section can be a plain function', () => {
   const { host, scheduler } = world()
   let result
   scheduler.spawn(function* () { result = yield nonPreemptive(() => 5) })
@@ -202,7 +202,7 @@ nonPreemptiveSections('a plain function is a section too', () => {
   assert.is(result, 5)
 })
 
-nonPreemptiveSections('what is no function is refused at the call; outside a job at the yield', () => {
+nonPreemptiveSections('nonPreemptive rejects a non-function at the call and throws outside a job', () => {
   for (const section of [undefined, null, 5, 'x', {}, Symbol('x')]) {
     assert.throws(() => nonPreemptive(section), error => error instanceof TypeError && /section/.test(error.message))
   }

@@ -1,4 +1,4 @@
-/** The common part of all waitables: `{ signal }`, `catch` and `finally`. The disposal of handles by `using`. */
+/** Tests of the common parts of waitables, `{ signal }`, `catch` and `finally`, and of handles in `using`. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AsyncEvent, after, at, events, every, frames, on, periodic, sleep, timeout, until } from '../../alarms.mjs'
@@ -16,7 +16,7 @@ function* forever() {
 }
 
 /**
- * Waits that last until they are aborted. Each function makes what a wait needs, and returns a maker of waits.
+ * Waits that last until they are aborted. Each function sets up a wait and returns a function that starts it.
  *
  * @type {Record<string, (here: any) => (options: any) => any>}
  */
@@ -89,13 +89,20 @@ const WAITS = {
   }
 }
 
-/** A mutex that a job holds. @param {any} mutex @param {any} scheduler */
+/**
+ * A mutex that a job holds.
+ * @param {any} mutex
+ * @param {any} scheduler
+ */
 function taken(mutex, scheduler) {
   scheduler.spawn(() => mutex.use(forever), { name: 'holder' })
   return mutex
 }
 
-/** A started world with a maker of waits. @param {string} name */
+/**
+ * A world in which the function that makes the wait `name` is set up.
+ * @param {string} name
+ */
 async function setUp(name) {
   const here = exactWorld({ except: ['round'] })
   const make = WAITS[name](here)
@@ -127,7 +134,7 @@ for (const name of Object.keys(WAITS)) {
     assert.equal(host.errors, [])
   })
 
-  waits(`${name}: outside of jobs, catch gets the reason, and finally runs`, async () => {
+  waits(`${name}: outside jobs, catch receives the reason and finally runs`, async () => {
     const { host, controller, options, make } = await setUp(name)
     const log = []
     const wait = make(options)
@@ -143,7 +150,7 @@ for (const name of Object.keys(WAITS)) {
     assert.is(abortListeners(controller.signal), 0)
   })
 
-  waits(`${name}: an aborted signal fails the wait immediately, and nothing waits`, async () => {
+  waits(`${name}: an aborted signal fails the wait immediately`, async () => {
     const { host, scheduler, make } = await setUp(name)
     const signal = AbortSignal.abort('before')
     const job = scheduler.spawn(function* () { yield make({ signal, scheduler }) })
@@ -153,7 +160,7 @@ for (const name of Object.keys(WAITS)) {
     assert.equal([await outcome, await outside], ['before', 'before'])
   })
 
-  waits(`${name}: a job that is cancelled while it waits leaves no listener at the signal`, async () => {
+  waits(`${name}: a job cancelled during the wait leaves no listener on the signal`, async () => {
     const { host, scheduler, controller, options, make } = await setUp(name)
     const job = scheduler.spawn(function* () { yield make(options) })
     await host.drain()
@@ -167,7 +174,7 @@ for (const name of Object.keys(WAITS)) {
 
 waits.run()
 
-// `using` is syntax of its own, which Node has from version 24 on.
+// `using` needs separate source text, because only Node 24 and later can parse it.
 const text = `
   export async function held(mutex) {
     {
@@ -184,7 +191,7 @@ const text = `
     await using handle = make()
     return handle
   }`
-/** The same where the engine has no such syntax. */
+/** The same functions for engines without `using`. */
 const byHand = {
   async held(mutex) {
     const held = await mutex.lock()

@@ -11,7 +11,7 @@ import { virtualHost } from '../../support/virtual-host.mjs'
 
 const shape = 'postMessage, addEventListener'
 
-/** Two ends of a channel, a ms apart, and a scheduler on the same clock. */
+/** Two ends of a channel, with a delay of 1 ms between them, and a scheduler on the same clock. */
 function setUp({ name = shape, names = ['x'], delay = 1, ...options } = {}) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, ...options })
@@ -25,7 +25,7 @@ function setUp({ name = shape, names = ['x'], delay = 1, ...options } = {}) {
     posted: pair.log,
     left: names.map(name => connect(pair.a, name)),
     right: names.map(name => connect(pair.b, name)),
-    /** Notes what happens when. */
+    /** Logs a text with its time. */
     note: text => { log.push(`${host.time} ${text}`) },
     spawn: (work, options) => {
       const job = scheduler.spawn(work, options)
@@ -45,7 +45,7 @@ const failure = waitable => Promise.resolve(waitable).then(value => {
 const rendezvous = suite('connect: rendezvous')
 
 for (const name of shapeNames) {
-  rendezvous(`over ${name} a send is over when the other side has received`, () => {
+  rendezvous(`over ${name} a send ends when the peer has received the message`, () => {
     const { host, scheduler, log, note, left: [a], right: [b] } = setUp({ name })
     scheduler.spawn(function* () {
       for (const message of ['one', 'two']) {
@@ -64,7 +64,7 @@ for (const name of shapeNames) {
   })
 }
 
-rendezvous('a receiver that waits gets the message one delay later', () => {
+rendezvous('a waiting receiver gets the message after one delay', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   scheduler.spawn(function* () { note(`got ${yield b.receive()}`) })
   scheduler.spawn(function* () {
@@ -76,7 +76,7 @@ rendezvous('a receiver that waits gets the message one delay later', () => {
   assert.equal(log, ['11 got it', '12 sent'])
 })
 
-rendezvous('a message, and its answer, start their jobs in the turn that brings them', () => {
+rendezvous('a message and its answer start their jobs in the task that delivers them', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   scheduler.spawn(function* () { for (;;) note(`got ${yield b.receive()}`) })
   host.run()
@@ -89,13 +89,13 @@ rendezvous('a message, and its answer, start their jobs in the turn that brings 
   }))
   const { turns } = host
   host.run()
-  // Turn 1 is the timer, 2 the round of the sender, and then each frame is one.
+  // Turn 1 is the timer, turn 2 is the round of the sender, and each frame is one more turn.
   assert.equal(log.map(line => line.replace(/^\d+ /, '')), [
     'got 1', '1 is sent, in turn 4', 'got 2', '2 is sent, in turn 6'])
   assert.is(host.turns - turns, 6)
 })
 
-rendezvous('a message costs two frames, and one at a time is out', () => {
+rendezvous('a message takes two frames, and only one message at a time is out', () => {
   const { host, scheduler, posted, left: [a], right: [b] } = setUp()
   host.run()
   const hello = posted.length
@@ -109,7 +109,7 @@ rendezvous('a message costs two frames, and one at a time is out', () => {
   assert.is(kindsOf(posted.slice(hello)), 'a DATA, b DONE, a DATA, b DONE, a DATA, b DONE')
 })
 
-rendezvous('both ends may send, each to the other', () => {
+rendezvous('both ends can send to each other', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   for (const [name, end] of [['a', a], ['b', b]]) {
     scheduler.spawn(function* () { yield end.send(`from ${name}`) })
@@ -119,7 +119,7 @@ rendezvous('both ends may send, each to the other', () => {
   assert.equal(log.map(line => line.slice(2)).sort(), ['a got from b', 'b got from a'])
 })
 
-rendezvous('many names share an endpoint, and one that waits holds up no other', () => {
+rendezvous('a waiting channel does not delay other channels of the same endpoint', () => {
   const names = Array.from({ length: 20 }, (_, i) => `name ${i}`)
   const { host, scheduler, left, right } = setUp({ names })
   const got = []
@@ -131,7 +131,7 @@ rendezvous('many names share an endpoint, and one that waits holds up no other',
   assert.equal(got.sort(), names.slice(1).map(name => `${name}: ${name}`).sort())
 })
 
-rendezvous('the most eligible sender goes first, and the most eligible receiver gets it', () => {
+rendezvous('the most eligible sender sends first, to the most eligible receiver', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   host.run()
   const send = (message, deadline) => scheduler.spawn(function* () { yield a.send(message) }, { deadline })
@@ -149,7 +149,7 @@ rendezvous('the most eligible sender goes first, and the most eligible receiver 
   assert.equal(log, ['13 500 got first', '15 700 got soon'])
 })
 
-rendezvous('connect gives the same channel while it is open, to any order of connecting', () => {
+rendezvous('connect returns the open channel of a name, in any order of connecting', () => {
   const host = virtualHost()
   const { a, b } = endpoints(shape, { clock: host })
   const scheduler = new Scheduler({ host })
@@ -159,7 +159,7 @@ rendezvous('connect gives the same channel while it is open, to any order of con
   assert.is(early.name, 'early')
   assert.is(early.closed, false)
   scheduler.spawn(function* () { yield early.send('a') })
-  // Nobody listens there yet: what was said is lost.
+  // The other end has no listener yet, so the HELLO is lost.
   host.run()
   const got = []
   for (const name of ['other', 'early']) {
@@ -167,7 +167,7 @@ rendezvous('connect gives the same channel while it is open, to any order of con
     host.run()
   }
   scheduler.spawn(function* () { got.push(yield connect(b, 'early').receive()) })
-  // Here somebody listens, who does not know the name yet.
+  // The other end has a listener, but the name is not connected there yet.
   scheduler.spawn(function* () { yield connect(b, 'late').send('b') })
   host.run()
   scheduler.spawn(function* () { got.push(yield connect(a, 'late').receive()) })
@@ -175,7 +175,7 @@ rendezvous('connect gives the same channel while it is open, to any order of con
   assert.equal(got, ['a', 'b'])
 })
 
-rendezvous('endpoints without any delay are no harm', async () => {
+rendezvous('endpoints without delay deliver all messages', async () => {
   for (const name of shapeNames) {
     const { a, b } = endpoints(name)
     const [left, right] = [connect(a, 'x'), connect(b, 'x')]
@@ -190,7 +190,7 @@ rendezvous('endpoints without any delay are no harm', async () => {
   }
 })
 
-rendezvous('a socket may still be connecting', () => {
+rendezvous('a channel over a socket that is still connecting starts when it opens', () => {
   for (const [connecting, open] of [[0, 1], ['connecting', 'open']]) {
     const host = virtualHost()
     const { a, b, log } = endpoints('WebSocket', { clock: host })
@@ -210,7 +210,7 @@ rendezvous('a socket may still be connecting', () => {
   }
 })
 
-rendezvous('jobs that wait for the other side wait as long as it takes', async () => {
+rendezvous('jobs wait without a limit for a peer that is not ready', async () => {
   const { host, scheduler, left: [a], right: [b] } = setUp()
   const other = new Scheduler({ host })
   const job = scheduler.spawn(function* () {
@@ -229,7 +229,7 @@ rendezvous('jobs that wait for the other side wait as long as it takes', async (
   assert.equal(host.errors, [])
 })
 
-rendezvous('offer succeeds when everything before was received, poll gets what waits', () => {
+rendezvous('offer needs all earlier messages to be received, and poll gets a held message', () => {
   const { host, left: [a], right: [b] } = setUp()
   assert.is(a.offer('too early'), false)
   host.run()
@@ -248,7 +248,7 @@ rendezvous('offer succeeds when everything before was received, poll gets what w
   assert.is(b.poll(), undefined)
 })
 
-rendezvous('misuse is an error at the call, and nothing listens then', () => {
+rendezvous('invalid arguments throw at the call, and leave no listener', () => {
   const { a } = endpoints(shape)
   for (const name of [undefined, 5, null]) assert.throws(() => connect(a, name), /name must be a string, got/)
   assert.throws(() => connect(a, 'x'.repeat(1001)), /name must be at most 1000 characters long/)
@@ -277,7 +277,7 @@ const messages = suite('connect: messages')
 const cycle = []
 cycle.push(cycle)
 
-/** Everything that structured clone keeps, but for what has no bytes. */
+/** All kinds of values that structured clone keeps, except objects without bytes. */
 const values = [
   0, -0, NaN, -Infinity, 1.5, true, null, undefined, '', '\u6587\u{1F600}', 2n ** 70n,
   [], {}, [1, [undefined]],
@@ -290,7 +290,7 @@ const values = [
 ]
 
 for (const name of shapeNames) {
-  messages(`over ${name} they arrive as structured clone would copy them`, () => {
+  messages(`over ${name} messages arrive as copies by structured clone`, () => {
     const { host, scheduler, left: [a], right: [b] } = setUp({ name })
     const copies = values.map(value => structuredClone(value))
     const got = []
@@ -305,7 +305,7 @@ for (const name of shapeNames) {
     assert.is(b.rejected, 0)
   })
 
-  messages(`over ${name} one that cannot be cloned fails its own send, and no other`, () => {
+  messages(`over ${name} a message that cannot be cloned fails only its own send`, () => {
     const { host, scheduler, left: [a], right: [b] } = setUp({ name })
     const errors = []
     const refused = name.startsWith('postMessage') || name.includes('advanced')
@@ -338,7 +338,7 @@ for (const name of shapeNames) {
   })
 }
 
-messages('holes of arrays stay holes', () => forSeeds(20, random => {
+messages('holes in arrays are preserved', () => forSeeds(20, random => {
   const anyArray = depth => {
     const list = Array(random.pick([0, 1, 5, 5, 2 ** 32 - 1]))
     for (let n = random.integer(0, 4); n > 0 && list.length > 0; n--) {
@@ -354,12 +354,12 @@ messages('holes of arrays stay holes', () => forSeeds(20, random => {
     scheduler.spawn(function* () { for (const value of sent) yield a.send(value) })
     scheduler.spawn(function* () { for (const _ of sent) got.push(yield b.receive()) })
     host.run()
-    // Shown with holes as holes; compared element by element, arrays of this length take for ever.
+    // inspect shows holes as holes. An element-wise comparison of arrays of this length would never end.
     assert.is(inspect(got, { depth: 9 }), inspect(sent, { depth: 9 }), name)
   }
 }))
 
-messages('errors keep their kind and text', () => {
+messages('errors keep their class and message', () => {
   for (const name of shapeNames) {
     const { host, scheduler, left: [a], right: [b] } = setUp({ name })
     let got
@@ -371,7 +371,7 @@ messages('errors keep their kind and text', () => {
   }
 })
 
-messages('large buffers are transferred where they stand whole, small ones and parts are copied', () => {
+messages('large buffers that are sent as a whole are transferred, all others are copied', () => {
   const { host, scheduler, left: [a], right: [b] } = setUp()
   const large = () => new Uint8Array(2 ** 16).fill(3)
   const moved = [large(), large().buffer, { pixels: large() }, [1, large()]]
@@ -390,7 +390,7 @@ messages('large buffers are transferred where they stand whole, small ones and p
   assert.equal(small.map(bytes), before.slice(moved.length))
 })
 
-messages('transfer says exactly what to transfer', () => {
+messages('`transfer` is the exact list of transferred objects', () => {
   const { host, scheduler, left: [a], right: [b] } = setUp()
   const [kept, moved] = [new Uint8Array(2 ** 17), new Uint8Array(8)]
   scheduler.spawn(function* () {
@@ -403,12 +403,12 @@ messages('transfer says exactly what to transfer', () => {
   assert.is(moved.length, 0)
 })
 
-messages('buffers that refuse to be transferred are copied', () => {
+messages('buffers that cannot be transferred are copied', () => {
   const { a, host, spawn, left: [x], right: [u] } = setUp()
   host.run()
   const { postMessage } = a
   a.postMessage = (message, transfer) => {
-    // As browsers do for that of a WebAssembly.Memory.
+    // Browsers behave like this for the buffer of a WebAssembly.Memory.
     if (transfer?.length > 0) throw new TypeError('it cannot be transferred')
     postMessage(message)
   }
@@ -418,13 +418,13 @@ messages('buffers that refuse to be transferred are copied', () => {
   spawn(function* () { got = yield u.receive() })
   host.run()
   assert.equal([job.state, got?.byteLength, buffer.byteLength], ['done', 2 ** 17, 2 ** 17])
-  // Who says what to transfer is told.
+  // With an explicit `transfer`, the sender gets the error.
   const other = spawn(function* () { yield x.send(buffer, { transfer: [buffer] }) })
   host.run()
   assert.is(other.state, 'failed')
 })
 
-messages('few bytes come with their frame, in one message', () => {
+messages('small buffers travel in the message of their frame', () => {
   const { host, spawn, posted, left: [x], right: [u] } = setUp({ name: 'WebSocket' })
   host.run()
   const hello = posted.length
@@ -459,12 +459,12 @@ messages('a large message over a socket is sent in messages of at most 64 KiB', 
   }
 })
 
-messages('an RTCDataChannel gets no message longer than all browsers take', () => {
+messages('an RTCDataChannel gets no message above the limit of all browsers', () => {
   const { host, scheduler, posted, left: [a], right: [b] } = setUp({ name: 'RTCDataChannel' })
   const got = []
   scheduler.spawn(function* () {
     yield a.send('\u6587'.repeat(200_000))
-    // Of fewer characters than it takes bytes.
+    // This text has fewer characters than bytes.
     yield a.send('\u6587'.repeat(30_000))
     yield a.send(new Uint8Array(200_000).fill(5))
   })
@@ -480,7 +480,7 @@ messages.run()
 
 const choices = suite('connect: choice')
 
-choices('of several ends with receivers one gets the message, and only one', () => {
+choices('a choice over several ends sends its message to exactly one receiver', () => {
   const { host, scheduler, left, right, log, note } = setUp({ names: ['x', 'y', 'z'] })
   for (const channel of right) {
     scheduler.spawn(function* () {
@@ -495,7 +495,7 @@ choices('of several ends with receivers one gets the message, and only one', () 
   assert.is(new Set(log.map(line => line.split(' ')[1])).size, 3)
 })
 
-choices('no message goes out before somebody waits for it', () => {
+choices('a choice sends no message before a receiver waits', () => {
   const { host, scheduler, posted, log, note, left: [a], right: [b] } = setUp()
   host.run()
   const hello = posted.length
@@ -511,7 +511,7 @@ choices('no message goes out before somebody waits for it', () => {
   assert.equal(log, ['102 got it', '103 chose 0'])
 })
 
-choices('without a receiver another guard is chosen, and the message never leaves', () => {
+choices('without a receiver, a choice takes another guard and sends no message', () => {
   const { host, scheduler, posted, log, note, left: [a], right: [b] } = setUp()
   scheduler.spawn(function* () {
     const { index } = yield choice([{ send: a, value: 'it' }, { timeout: 10 }])
@@ -524,7 +524,7 @@ choices('without a receiver another guard is chosen, and the message never leave
   assert.not.match(kindsOf(posted), 'DATA')
 })
 
-choices('once it is known that somebody waits, a send guard comes before one to skip', () => {
+choices('if a receiver is known to wait, a send guard precedes a skip guard', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   scheduler.spawn(function* () { for (;;) note(`got ${yield b.receive()}`) })
   scheduler.spawn(function* () {
@@ -537,7 +537,7 @@ choices('once it is known that somebody waits, a send guard comes before one to 
   assert.equal(log, ['4 got 1', '11 got 2', '12 chose 0'])
 })
 
-choices('a send within a timeout, or another choice, that is out is what has been chosen', () => {
+choices('a nested send that has left is the chosen branch, inside a timeout or choice', () => {
   const within = [send => timeout(50, send), send => choice([{ wait: send }]), send => choice([{ wait: timeout(50, send) }])]
   for (const wrapped of within) {
     for (const isKnown of [false, true]) {
@@ -558,7 +558,7 @@ choices('a send within a timeout, or another choice, that is out is what has bee
   }
 })
 
-choices('a choice over ends receives from the one that has a message', () => {
+choices('a choice over several ends receives from the end that has a message', () => {
   const { host, scheduler, log, note, left, right } = setUp({ names: ['x', 'y'] })
   scheduler.spawn(function* () {
     for (let i = 0; i < 3; i++) {
@@ -577,7 +577,7 @@ choices('a choice over ends receives from the one that has a message', () => {
   assert.equal(log, ['11 1 SECOND', '13 0 first', '63 2 undefined'])
 })
 
-choices('choices at both sides find each other', () => {
+choices('choices at both ends find each other', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   const elsewhere = new Channel()
   scheduler.spawn(function* () {
@@ -593,7 +593,7 @@ choices('choices at both sides find each other', () => {
   assert.equal(log, ['7 receiver chose 1: it', '8 sender chose 1'])
 })
 
-choices('who only polls is sent to by a choice as well', () => {
+choices('a choice can send to a receiver that only polls', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   scheduler.spawn(function* () {
     yield choice([{ send: a, value: 'it' }])
@@ -608,7 +608,7 @@ choices('who only polls is sent to by a choice as well', () => {
   assert.equal(log, ['20 got it', '21 sent'])
 })
 
-choices('a message that crosses a receiver who leaves waits for the next, and so does its choice', () => {
+choices('a message whose receiver has stopped waiting is held, and its choice waits', () => {
   const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
   host.run()
   const receiver = scheduler.spawn(function* () { yield b.receive() })
@@ -616,7 +616,7 @@ choices('a message that crosses a receiver who leaves waits for the next, and so
     const { index } = yield choice([{ send: a, value: 'it' }, { timeout: 20 }])
     note(`chose ${index}`)
   })
-  // The WANT is under way.
+  // The WANT frame is under way.
   host.after(1.5, () => { receiver.cancel() })
   receiver.catch(() => {})
   host.run({ until: 50 })
@@ -626,7 +626,7 @@ choices('a message that crosses a receiver who leaves waits for the next, and so
   assert.equal(log, ['50 got it', '51 chose 0'])
 })
 
-choices('who waited to receive and has left is not sent to any more', () => {
+choices('a choice does not send to a receiver that has stopped waiting', () => {
   const { host, spawn, log, note, left: [a], right: [b] } = setUp()
   spawn(function* () { yield choice([{ send: a, value: 'first' }]) })
   spawn(function* () { yield b.receive() })
@@ -645,7 +645,7 @@ choices('who waited to receive and has left is not sent to any more', () => {
 })
 
 for (const few of ['plain', 'guard']) {
-  choices(`plain senders and guards take turns, also when the ${few} ones are few`, () => {
+  choices(`plain senders and guards alternate, even if the ${few} ones are few`, () => {
     const { host, scheduler, left: [a], right: [b] } = setUp()
     const got = []
     const ways = { plain: () => a.send('plain'), guard: () => choice([{ send: a, value: 'guard' }]) }
@@ -666,9 +666,9 @@ choices.run()
 
 // ---------------------------------------------------------------------------------------------------------
 
-const endings = suite('connect: closing and dying')
+const endings = suite('connect: the end of channels')
 
-/** Jobs that wait at both ends of the first channel, to send or to receive in every way there is. */
+/** Jobs that wait at both ends of the first channel, by every way to send or to receive. */
 function waiting({ spawn, left, right }, kind) {
   const ways = {
     senders: end => [
@@ -688,7 +688,7 @@ function waiting({ spawn, left, right }, kind) {
 }
 
 for (const kind of ['senders', 'receivers']) {
-  endings(`closing one end fails all ${kind} at both, for the reason given`, async () => {
+  endings(`closing one end fails all waiting ${kind} at both ends with the reason`, async () => {
     for (const name of shapeNames) {
       const world = setUp({ name, names: ['x', 'y'] })
       const { host, spawn, left: [x, y], right: [u, v] } = world
@@ -721,7 +721,7 @@ for (const kind of ['senders', 'receivers']) {
         assert.is(end.offer(1), false)
         assert.is(end.poll(), undefined)
       }
-      // Other names go on.
+      // Other channels continue.
       const other = spawn(function* () { yield y.send('other') })
       spawn(function* () { yield v.receive() })
       await host.drain({ until: 60 })
@@ -730,7 +730,7 @@ for (const kind of ['senders', 'receivers']) {
   })
 }
 
-endings('iteration ends when the other side closes, and fails when it gives an error or dies', async () => {
+endings('iteration ends when the peer closes, and fails after an error or death', async () => {
   for (const [finish, fails] of [
     [({ left: [x] }) => x.close(), false], [({ left: [x] }) => x.close('done'), false],
     [({ left: [x] }) => x.close(new Error('why')), true], [({ b }) => b.happen('close'), true]
@@ -750,7 +750,7 @@ endings('iteration ends when the other side closes, and fails when it gives an e
   }
 })
 
-endings('a reason that cannot travel stays behind', () => {
+endings('a reason that cannot be cloned is left out', () => {
   const { host, left: [x], right: [u] } = setUp()
   host.run()
   x.close(() => {})
@@ -758,7 +758,7 @@ endings('a reason that cannot travel stays behind', () => {
   assert.is(u.closed, true)
 })
 
-endings('a message that was not received when its sender closed never is; an offered one is', () => {
+endings('close discards an unreceived message of send, and keeps one of offer', () => {
   const { host, scheduler, spawn, log, note, left: [x, y], right: [u, v] } = setUp({ names: ['x', 'y'] })
   const sender = spawn(function* () { yield x.send('not received') })
   host.run()
@@ -781,7 +781,7 @@ for (const [name, event, value] of [
   ['send, on, JSON', 'exit', null], ['send, on, advanced', 'disconnect'],
   ['emit, on, socket.io', 'disconnect', 'x'], ['ws', 'close', 1006], ['postMessage, on', 'close']
 ]) {
-  endings(`over ${name} everything fails at '${event}'`, async () => {
+  endings(`over ${name} the event '${event}' fails all operations`, async () => {
     for (const kind of ['senders', 'receivers']) {
       const world = setUp({ name, names: ['x', 'y'] })
       const { a, host, left } = world
@@ -804,7 +804,7 @@ for (const [name, event, value] of [
 }
 
 for (const name of [shape, 'postMessage, on']) {
-  endings(`over ${name} a message that cannot be read closes both ends, whosever it was`, async () => {
+  endings(`over ${name} an unreadable message closes all channels at both ends`, async () => {
     const world = setUp({ name })
     const { a, host, left: [x] } = world
     const jobs = waiting(world, 'senders')
@@ -819,7 +819,7 @@ for (const name of [shape, 'postMessage, on']) {
   })
 }
 
-endings('a socket that is closed already gives a closed channel', async () => {
+endings('connect over a closed socket returns a closed channel', async () => {
   for (const readyState of [2, 3, 'closing', 'closed']) {
     const { a } = endpoints('WebSocket')
     a.readyState = readyState
@@ -830,7 +830,7 @@ endings('a socket that is closed already gives a closed channel', async () => {
   }
 })
 
-endings('nothing is sent to a socket that is closing, which would complain', async () => {
+endings('a channel sends nothing over a closing socket', async () => {
   for (const act of [x => failure(x.send(1)), async x => x.close(), async x => x.offer(1)]) {
     const { a, host, posted, left: [x] } = setUp({ name: 'WebSocket' })
     host.run()
@@ -843,7 +843,7 @@ endings('nothing is sent to a socket that is closing, which would complain', asy
   }
 })
 
-endings('what has ended gives closed channels from then on', async () => {
+endings('connect over an ended endpoint returns a closed channel', async () => {
   for (const [name, event] of [[shape, 'close'], ['postMessage, on', 'exit'], ['send, on, JSON', 'exit']]) {
     const { a, host, left: [x] } = setUp({ name })
     host.run()
@@ -854,7 +854,7 @@ endings('what has ended gives closed channels from then on', async () => {
   }
 })
 
-endings('a socket of socket.io may be connected anew', () => {
+endings('a channel can be connected again over a socket of socket.io that has reconnected', () => {
   const { a, b, host, scheduler, log, note, left: [x], right: [u] } = setUp({ name: 'emit, on, socket.io' })
   host.run()
   a.happen('disconnect')
@@ -866,7 +866,7 @@ endings('a socket of socket.io may be connected anew', () => {
   assert.equal(log.map(line => line.split(' ')[1]), ['it'])
 })
 
-endings('an endpoint that refuses to send ends its channels', async () => {
+endings('an endpoint whose send throws fails all its channels', async () => {
   const { a, host, spawn, left: [x, y] } = setUp({ names: ['x', 'y'] })
   host.run()
   const job = spawn(function* () { yield y.receive() })
@@ -878,7 +878,7 @@ endings('an endpoint that refuses to send ends its channels', async () => {
   assert.is((await failure(job)).reason.message, 'broken')
 })
 
-endings('when the last channel is closed nobody listens any more, and one may connect again', () => {
+endings('the last close removes all listeners, and the endpoint can be connected again', () => {
   const { a, b, host, scheduler, log, note, left: [x, y], right: [u, v] } = setUp({ names: ['x', 'y'] })
   host.run()
   x.close()
@@ -895,7 +895,7 @@ endings('when the last channel is closed nobody listens any more, and one may co
   assert.equal(log.map(line => line.split(' got ')[1]), ['again'])
 })
 
-endings('one end may close and connect again while the other has not noticed yet', () => {
+endings('an end can close and connect again before the peer has processed the close', () => {
   const { a, b, host, scheduler, log, note, left: [x], right: [u] } = setUp()
   host.run()
   x.close()
@@ -908,7 +908,7 @@ endings('one end may close and connect again while the other has not noticed yet
   assert.equal(log.map(line => line.split(' ')[1]), ['it'])
 })
 
-endings('who closes before the other side has come is not met later', () => {
+endings('a channel that closes before its peer connects is unknown to that peer', () => {
   const { a, b, host, posted } = setUp({ names: ['x'] })
   const early = connect(a, 'early')
   host.run()
@@ -918,11 +918,11 @@ endings('who closes before the other side has come is not met later', () => {
   connect(b, 'early')
   host.run()
   assert.is(kindsOf(posted.slice(from)), 'b HELLO')
-  // To whoever will have that name.
+  // To any end with this name.
   assert.is(posted[from].message[3], 0)
 })
 
-endings('who closes before the answer to its hello comes is not taken for one who is there', () => {
+endings('a channel that closes before the answer to its HELLO fails waiting senders', () => {
   const { a, b, host, spawn } = setUp()
   const right = connect(b, 'quick')
   host.run()
@@ -937,14 +937,14 @@ endings('who closes before the answer to its hello comes is not taken for one wh
   assert.equal([line, job.state], [[false], 'failed'])
 })
 
-endings('a side that has started anew fails the channel, and may be connected to', () => {
+endings('a restarted peer fails the channel, and can be connected again', () => {
   const host = virtualHost()
   const { a, b } = endpoints(shape, { clock: host })
   const scheduler = new Scheduler({ host })
   const x = connect(a, 'x')
   connect(b, 'x')
   host.run()
-  // As a process that was restarted behind the same endpoint: another realm has never heard of the first.
+  // This simulates a restarted process at the same endpoint: the new realm does not know the first channel.
   const again = { ...b, listeners: b.listeners }
   const second = connect(again, 'x')
   const waiting = scheduler.spawn(function* () { yield x.receive() })
@@ -959,9 +959,9 @@ endings('a side that has started anew fails the channel, and may be connected to
   assert.is(job.state, 'done')
 })
 
-// --- those who leave
+// --- operations that stop waiting
 
-endings('a sender that leaves takes its message along, wherever that is', () => {
+endings('a cancelled sender withdraws its message, even one that has left', () => {
   const { host, spawn, log, note, left: [x], right: [u] } = setUp()
   host.run()
   const out = spawn(function* () { yield x.send('out') })
@@ -980,7 +980,7 @@ endings('a sender that leaves takes its message along, wherever that is', () => 
   assert.equal(log.map(line => line.replace(/^\d+ /, '')), ['got stays', 'sent'])
 })
 
-endings('a timeout lets go of a send in time, though the other side does not answer', () => {
+endings('a timeout ends a send in time, even without an answer of the peer', () => {
   const { a, host, spawn, log, note, left: [x] } = setUp()
   host.run()
   a.isDead = true
@@ -996,7 +996,7 @@ endings('a timeout lets go of a send in time, though the other side does not ans
   assert.equal(log, [`${start + 50} TimeoutError`])
 })
 
-endings('a receiver that leaves loses no message', () => {
+endings('a receiver that stops waiting loses no message', () => {
   const { host, spawn, log, note, left: [x], right: [u] } = setUp()
   const leaver = spawn(function* () { yield u.receive() })
   host.run()
@@ -1012,7 +1012,7 @@ endings('a receiver that leaves loses no message', () => {
   assert.equal(log.map(line => line.split(' ')[1]), ['got', 'sent'])
 })
 
-endings('of random senders and receivers that come, leave and choose, no message is lost or doubled', () =>
+endings('random senders and receivers lose and double no message', () =>
   forSeeds(300, async random => {
     const name = random.pick(shapeNames)
     const delay = random.pick([0, 1, 3])
@@ -1022,7 +1022,10 @@ endings('of random senders and receivers that come, leave and choose, no message
     const note = (map, message) => map.set(message, (map.get(message) ?? 0) + 1)
     let messages = 0
     const jobs = []
-    /** Sends so many, in some way each; what a choice did not choose must not be received. */
+    /**
+     * Sends `count` messages, each in a random way. A message that a choice did not choose must not be
+     * received.
+     */
     function* sender(ends, count) {
       for (let i = 0; i < count; i++) {
         if (random.chance(0.5)) yield sleep(random.integer(0, 8))
@@ -1062,7 +1065,7 @@ endings('of random senders and receivers that come, leave and choose, no message
       if (random.chance(0.3)) host.after(random.integer(1, 40), () => { reading.cancel() })
     }
     await host.drain({ until: 200 })
-    // Whatever is still on its way, or held, is received in the end.
+    // All messages that are still under way or held are received.
     for (const end of [...left, ...right]) {
       spawn(function* () { for (;;) note(got, `${yield end.receive()}`) })
     }
@@ -1075,7 +1078,7 @@ endings('of random senders and receivers that come, leave and choose, no message
     await host.drain()
   }))
 
-endings('of random senders that are cancelled each message is received once or not at all', () =>
+endings('each message of random senders, some cancelled, is received at most once', () =>
   forSeeds(200, async random => {
     const { host, spawn, left, right } = setUp({ names: ['x', 'y'], delay: random.pick([0, 1, 3]) })
     const sent = []
@@ -1107,9 +1110,9 @@ endings.run()
 
 // ---------------------------------------------------------------------------------------------------------
 
-const hostile = suite('connect: what does not belong there')
+const hostile = suite('connect: foreign and invalid messages')
 
-hostile('other messages on the same endpoint pass by', () => {
+hostile('foreign messages on the same endpoint are ignored', () => {
   for (const name of shapeNames) {
     const { a, host, scheduler, left: [x], right: [u] } = setUp({ name })
     const got = []
@@ -1131,7 +1134,7 @@ const junk = [
   Symbol.iterator
 ]
 
-hostile('frames at random change nothing', () => forSeeds(400, random => {
+hostile('random frames do not change a conversation', () => forSeeds(400, random => {
   const name = random.pick(shapeNames)
   const { a, b, host, scheduler, posted, left: [x], right: [u] } = setUp({ name, names: ['x', 'y'] })
   host.run()
@@ -1150,7 +1153,7 @@ hostile('frames at random change nothing', () => forSeeds(400, random => {
   for (let i = 0; i < 40; i++) {
     const to = random.pick([...ids, ...ids, 0, 12345])
     const any = () => random.pick(junk)
-    // Nothing that the other side could have said: that would have to be believed.
+    // Only frames that the peer cannot have sent: a channel must believe all others.
     const frame = random.pick([
       ['rt.mjs', 2, 2, to, any(), random.pick([0, 1, 2, 'x']), any(), any()], ['rt.mjs', 2, 2, to],
       ['rt.mjs', 2, 3, to, any(), any()], ['rt.mjs', 2, 4, to, any()], ['rt.mjs', 2, 6, to, 'yes'],
@@ -1181,7 +1184,7 @@ hostile('frames at random change nothing', () => forSeeds(400, random => {
   assert.equal(host.errors, [])
 }))
 
-hostile('what was rejected is counted', () => {
+hostile('`rejected` counts the frames that do not fit', () => {
   const { b, host, posted, left: [x], right: [u] } = setUp()
   host.run()
   const [{ message: [, , , , from] }] = posted
@@ -1194,13 +1197,13 @@ hostile('what was rejected is counted', () => {
     [2, 1, to, 4714, 'y', '', []]
   ]) inject(...frame)
   assert.is(u.rejected, 14)
-  // Late ones to somebody who is no more are no fault of anybody's.
+  // Late frames to an end that no longer exists are not counted.
   inject(2, 3, 4711, 1, true)
   assert.is(u.rejected, 14)
   assert.is(x.rejected, 0)
 })
 
-hostile('a reason that has no text closes its channel as others do', () => {
+hostile('a reason that cannot be converted to text closes its channel', () => {
   const { host, right: [u], left: [x] } = setUp()
   host.run()
   x.close({ toString: 0, valueOf: 0 })
@@ -1208,7 +1211,7 @@ hostile('a reason that has no text closes its channel as others do', () => {
   assert.is(u.closed, true)
 })
 
-hostile('no answer counts but that to the message which is out', () => {
+hostile('only the answer to the present message counts', () => {
   const { a, host, spawn, posted, left: [x], right: [u] } = setUp()
   host.run()
   const to = posted.find(({ from }) => from === 'a').message[4]
@@ -1221,12 +1224,12 @@ hostile('no answer counts but that to the message which is out', () => {
   spawn(function* () { yield u.receive() })
   host.run()
   assert.is(job.state, 'done')
-  // Nor does it count again.
+  // The same answer does not count again.
   a.listeners.call('message', { data: ['rt.mjs', 2, 3, to, 1, true] })
   assert.is(x.rejected, 4)
 })
 
-hostile('a second message while one is held is refused: nobody can be flooded', () => {
+hostile('a second message is rejected while one is held: a peer cannot flood the end', () => {
   const { b, host, scheduler, posted, right: [u] } = setUp()
   host.run()
   const to = posted.find(({ from }) => from === 'b').message[4]
@@ -1240,7 +1243,7 @@ hostile('a second message while one is held is refused: nobody can be flooded', 
   assert.is(u.rejected, 999)
 })
 
-hostile('names that nobody asks for leave nothing behind', () => {
+hostile('HELLO frames for unknown names store nothing', () => {
   const { b, host, posted, right: [u] } = setUp()
   host.run()
   const before = posted.length
@@ -1252,7 +1255,7 @@ hostile('names that nobody asks for leave nothing behind', () => {
   assert.is(u.closed, false)
 })
 
-hostile('a message that cannot be read fails its send, and the channel goes on', () => {
+hostile('an undecodable message fails its send, and the channel continues', () => {
   const { a, host, spawn, left: [x], right: [u] } = setUp({ name: 'WebSocket' })
   host.run()
   const send = a.send
@@ -1268,7 +1271,7 @@ hostile('a message that cannot be read fails its send, and the channel goes on',
   assert.is(u.rejected, 1)
 })
 
-hostile('parts that do not follow each other are rejected, and the next frame is received', () => {
+hostile('parts out of sequence are rejected, and the next frame is received', () => {
   const { b, host, scheduler, posted, left: [x], right: [u] } = setUp({ name: 'WebSocket' })
   host.run()
   const to = frameOf(posted.find(({ from }) => from === 'b').message)[4]
@@ -1278,7 +1281,7 @@ hostile('parts that do not follow each other are rejected, and the next frame is
   const steps = [
     [frame(CONTINUES), 1], [frame(CONTINUES | MORE), 2], [frame(4), 3], [frame(255), 4],
     [frame(MORE), 4], [frame(MORE), 5], [frame(CONTINUES), 6], [frame(CONTINUES), 7],
-    // Bytes without the prefix are no part, also within a frame.
+    // Bytes without the prefix are not parts, even within a frame.
     [frame(MORE), 7], [new ArrayBuffer(6), 7]
   ]
   for (const [bytes, rejected] of steps) {
@@ -1293,7 +1296,7 @@ hostile('parts that do not follow each other are rejected, and the next frame is
 })
 
 for (const name of ['WebSocket', 'RTCDataChannel', 'send, on, JSON']) {
-  hostile(`over ${name} a frame that lost one of its parts takes no other frame along`, () => {
+  hostile(`over ${name} a frame that lost a part does not affect the next frame`, () => {
     for (let lost = 0; lost < 4; lost++) {
       const { a, host, spawn, left: [x, y], right: [u, v] } = setUp({ name, names: ['x', 'y'] })
       host.run()
@@ -1327,7 +1330,7 @@ hostile('an incomplete frame is dropped when its next part is late', () => {
   assert.is(u.rejected, 1)
 })
 
-hostile('frames whose bytes are not as many as they announce are rejected', () => {
+hostile('frames whose number of bytes differs from their header are rejected', () => {
   const { b, host, spawn, posted, right: [u] } = setUp({ name: 'WebSocket' })
   host.run()
   const to = frameOf(posted.find(({ from }) => from === 'b').message)[4]
@@ -1352,7 +1355,7 @@ hostile('frames whose bytes are not as many as they announce are rejected', () =
   assert.equal(got, [new Uint8Array([1, 2, 3])])
 })
 
-hostile('a buffer that two escapes take makes a message unreadable', () => {
+hostile('a message in which two values refer to one buffer is unreadable', () => {
   for (const index of [0, -1, 2, 0.5, '0', 'length', '__proto__', null, {}]) {
     const { b, host, posted, right: [u] } = setUp({ name: 'WebSocket' })
     host.run()
@@ -1419,7 +1422,7 @@ hostile('parts above the limit of a frame are dropped, and small parts count as 
   }
 })
 
-hostile('an emitter that says to us what we say to it is no other side', () => {
+hostile('an emitter that delivers our own frames to us is not a peer', () => {
   const heard = []
   const emitter = {
     on: (type, listener) => { if (type === 'message') heard.push(listener) },
@@ -1439,7 +1442,7 @@ hostile('an emitter that says to us what we say to it is no other side', () => {
   })
 })
 
-hostile('another version of the protocol is named, before anything else happens', async () => {
+hostile('another version of the protocol fails the channel with both versions', async () => {
   const host = virtualHost()
   const pair = endpoints(shape, { clock: host })
   const x = connect(pair.a, 'x')
@@ -1449,7 +1452,7 @@ hostile('another version of the protocol is named, before anything else happens'
   assert.instance(error, ChannelError)
   assert.is(error.message, 'x: the other side speaks version 3 of the protocol, this one version 2')
   host.run()
-  // It is answered, so that it can say the same.
+  // The HELLO is answered, so that the peer can report the same error.
   assert.is(kindsOf(pair.log), 'a HELLO, a HELLO')
   assert.is(pair.log[1].message[3], 99)
 })
@@ -1457,24 +1460,24 @@ hostile('another version of the protocol is named, before anything else happens'
 for (const [name, carried] of [
   ['WebSocket', bytes => ({ data: bytes })], ['ws', bytes => bytes], ['send, on, JSON', bytes => bytes.toString('base64')]
 ]) {
-  hostile(`over ${name} bytes of another version are named, before and after they can be understood`, async () => {
+  hostile(`over ${name} bytes of another version fail all channels that have no peer yet`, async () => {
     const { a, host, left: [x, y], right: [u], posted } = setUp({ name, names: ['x', 'y'] })
     const bytes = Buffer.from(bytesOfFrame(['rt.mjs', 3, 1, 0, 99, 'x', '', []]))
     bytes[6] = 3
-    bytes.fill(255, 8) // whatever it means
+    bytes.fill(255, 8) // the content does not matter
     a.happen('message', carried(bytes))
     for (const channel of [x, y]) {
       const error = await failure(channel.receive())
       assert.instance(error, ChannelError)
       assert.is(error.message, `${channel.name}: the other side speaks version 3 of the protocol, this one version 2`)
     }
-    // It is answered, so that it can say the same.
+    // The HELLO is answered, so that the peer can report the same error.
     assert.is(kindsOf(posted.filter(({ from }) => from === 'a')), 'a HELLO, a HELLO, a HELLO, a HELLO')
     host.run()
     assert.is(u.closed, false)
   })
 
-  hostile(`over ${name} bytes of another version change nothing between ends that have met`, () => {
+  hostile(`over ${name} bytes of another version do not affect ends that know each other`, () => {
     const { b, host, spawn, left: [x], right: [u] } = setUp({ name })
     host.run()
     b.happen('message', carried(Buffer.from('rt.mjs\x03\0\x01\x02\x03\x04')))
@@ -1487,7 +1490,7 @@ for (const [name, carried] of [
   })
 }
 
-hostile('what is received has no power over prototypes', () => {
+hostile('received objects cannot change prototypes', () => {
   for (const name of ['WebSocket', 'send, on, JSON']) {
     const { host, scheduler, left: [x], right: [u] } = setUp({ name })
     let got

@@ -20,14 +20,14 @@ const failure = waitable => Promise.resolve(waitable).then(value => {
 }, error => error)
 
 /**
- * Every kind of endpoint that Node has, with something at its other side: `kill` ends that without a word.
+ * All kinds of endpoints of Node, each with a peer. `kill` ends the peer without a message.
  *
  * @type {Record<string, () => Promise<{ endpoint: any, kill(): void, end(): unknown }>>}
  */
 const kinds = {
   async 'Worker'() {
     const worker = new Worker(peer)
-    // What it throws on purpose.
+    // The peer throws on purpose.
     worker.on('error', () => {})
     return { endpoint: worker, kill: () => { worker.terminate() }, end: () => worker.terminate() }
   },
@@ -72,7 +72,7 @@ const kinds = {
 const endpoints = suite('connect: endpoints of Node')
 
 for (const [kind, open] of Object.entries(kinds)) {
-  endpoints(`${kind}: messages go there and back`, async () => {
+  endpoints(`${kind}: messages travel in both directions`, async () => {
     const { endpoint, end } = await open()
     const echo = connect(endpoint, 'echo')
     const binary = new Uint8Array(1e6).map((_, i) => i * 7)
@@ -110,7 +110,7 @@ for (const [kind, open] of Object.entries(kinds)) {
     await end()
   })
 
-  endpoints(`${kind}: killed amid 1000 transfers, all that wait fail, and none hangs`, async () => {
+  endpoints(`${kind}: after a kill during 1000 transfers, all waiting operations fail`, async () => {
     const { endpoint, kill, end } = await open()
     const names = ['sink', 'source', 'silent', 'never']
     const [sink, source, silent, never] = names.map(name => connect(endpoint, name))
@@ -131,7 +131,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       spawn(function* () { yield sink.send(new Uint8Array(i)) })
       if (i % 5 === 0) spawn(function* () { yield source.receive() })
     }
-    // These have no chance.
+    // These operations can never succeed.
     for (const channel of [silent, never]) {
       spawn(function* () { yield channel.send('x') })
       spawn(function* () { yield channel.receive() })
@@ -160,7 +160,7 @@ for (const how of ['exit', 'throw']) {
   }
 }
 
-endpoints('a worker of a session that ends by an error is replaced, as any other', async () => {
+endpoints('a worker that ends with an error is replaced by the session', async () => {
   const { port1, port2 } = new MessageChannel()
   const got = new Promise(resolve => accept(port2, session => { connect(session, 'x').receive().then(resolve) }))
   const lines = [port1, new Worker('throw new Error("on purpose")', { eval: true })]
@@ -170,7 +170,7 @@ endpoints('a worker of a session that ends by an error is replaced, as any other
   channel.close()
 })
 
-endpoints('a worker that hangs is not dead: a timeout lets go of it', async () => {
+endpoints('a hanging worker is not dead, but a timeout ends the wait', async () => {
   const { endpoint, end } = await kinds.Worker()
   const sink = connect(endpoint, 'sink')
   await sink.send('before')
@@ -182,7 +182,7 @@ endpoints('a worker that hangs is not dead: a timeout lets go of it', async () =
   assert.instance(await pending, ChannelError)
 })
 
-endpoints('the other side closes, and says why', async () => {
+endpoints('close at the peer passes its reason', async () => {
   const { endpoint, end } = await kinds.Worker()
   const [echo, silent] = ['echo', 'silent'].map(name => connect(endpoint, name))
   const waits = failure(echo.receive())
@@ -204,7 +204,7 @@ endpoints('a large buffer is transferred to a worker', async () => {
   await end()
 })
 
-endpoints('a port goes through a channel, and has channels of its own', async () => {
+endpoints('a port can be sent over a channel, and can carry channels itself', async () => {
   const { port1, port2 } = new MessageChannel()
   const inner = new MessageChannel()
   const [left, right] = [connect(port1, 'ports'), connect(port2, 'ports')]
@@ -215,7 +215,7 @@ endpoints('a port goes through a channel, and has channels of its own', async ()
   await Promise.all([failure(right.receive()), failure(u.receive())])
 })
 
-endpoints('over a BroadcastChannel a name has two ends, and a third is refused', async () => {
+endpoints('over a BroadcastChannel a name has two ends, and a third end is rejected', async () => {
   const [a, b, c] = [1, 2, 3].map(() => new BroadcastChannel('rt.mjs test'))
   const [x, y] = [connect(a, 'x'), connect(b, 'x')]
   assert.equal(await Promise.all([x.send('one'), y.receive()]), [undefined, 'one'])
@@ -223,7 +223,7 @@ endpoints('over a BroadcastChannel a name has two ends, and a third is refused',
   const error = await failure(third.receive())
   assert.instance(error, ChannelError)
   assert.match(error.message, 'the name is taken')
-  // Another name is free, and those two go on.
+  // Another name is free, and the two ends continue.
   const [other, last] = [connect(c, 'y'), connect(a, 'y')]
   const both = await Promise.all([last.receive(), x.receive(), other.send('two'), y.send('three')])
   assert.equal(both.slice(0, 2), ['two', 'three'])
@@ -233,7 +233,7 @@ endpoints('over a BroadcastChannel a name has two ends, and a third is refused',
   for (const endpoint of [a, b, c]) endpoint.close()
 })
 
-endpoints('a worker that is another process opens without waiting for locks, where its own are out of sight', () => {
+endpoints('a worker of another process opens without its Web Lock, which is invisible here', () => {
   const real = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
   const locks = { request: () => new Promise(() => {}) }
   Object.defineProperty(globalThis, 'navigator', { value: { locks }, configurable: true })

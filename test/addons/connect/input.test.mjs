@@ -1,4 +1,4 @@
-/** Wrong arguments of addons/connect.mjs. */
+/** Tests the invalid arguments of addons/connect.mjs. */
 import { suite } from 'uvu'
 import * as module from '../../../addons/connect.mjs'
 import { FUNCTION, POSITIVE, STRING, exportTests, parameterTests, throws } from '../../support/refusals.mjs'
@@ -18,7 +18,7 @@ const PARAMETERS = [
   ['connect', 'name', { ...STRING, isRequired: true }, (_, name) => connect(endpoint(), name)]
 ]
 
-const refusals = suite('connect: wrong arguments')
+const refusals = suite('connect: invalid arguments')
 
 parameterTests(refusals, PARAMETERS, () => ({ traces: () => null }))
 exportTests(refusals, module, PARAMETERS, [])

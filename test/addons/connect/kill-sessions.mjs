@@ -1,4 +1,5 @@
-// Kill test of sessions on a virtual clock: lines are cut, hang, lose and double messages, and both ends restart without a word.
+// Kill test of sessions on a virtual clock: lines are cut, hang, lose and double messages, and both ends
+// restart without notice.
 //
 //   node test/addons/connect/kill-sessions.mjs [from] [to]    seeds, default 1 1000, about a minute
 import { runWithRestarts } from '../../support/faulty-lines.mjs'

@@ -1,5 +1,5 @@
-// Kill test of sessions over `ws`: a TCP proxy cuts two connections of each case after every byte, in the upgrade, in the headers
-// of WebSocket messages and in frames.
+// Kill test of sessions over `ws`: a TCP proxy cuts two connections of each case after every byte, in the
+// upgrade, in the headers of WebSocket messages and in frames.
 //
 //   node test/addons/connect/kill-sockets.mjs [from] [to] [step]    default 1 1200 1, about four minutes
 import { openCuttingProxy } from '../../support/cutting-proxy.mjs'

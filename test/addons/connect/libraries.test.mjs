@@ -1,4 +1,4 @@
-/** Channels over `ws` and socket.io as published, and over fakes that have the methods of both. */
+/** Tests channels over the published `ws` and socket.io, and over fakes that have the methods of both. */
 import { createServer } from 'node:http'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -56,7 +56,7 @@ for (const [name, expected] of [['ws', 'events'], ['emit, on, socket.io', 'messa
   })
 }
 
-shapes('an unheard error of a fake socket is thrown, as an emitter of Node throws it', () => {
+shapes('an error of a fake socket without a listener is thrown, as by an emitter of Node', () => {
   const { a } = endpoints('ws')
   assert.throws(() => a.happen('error', new Error('refused')), /refused/)
 })
@@ -68,8 +68,8 @@ shapes.run()
 const libraries = suite('connect: ws and socket.io as published')
 
 /**
- * Both kinds of sockets. `serve(work)` calls `work` with each socket of a server. It resolves to a dial function, and to a
- * function that waits for the end of the last socket and closes the server.
+ * Both kinds of sockets. `serve(work)` calls `work` with each socket of a server. It resolves to a dial
+ * function, and to a function that waits for the end of the last socket and closes the server.
  */
 const KINDS = {
   'ws': async (work, options) => {
@@ -85,7 +85,10 @@ const KINDS = {
   }
 }
 
-/** @param {import('node:http').Server} server @param {(port: number) => any} open @param {string} closing the event of the end */
+/**
+ * @param {import('node:http').Server} server @param {(port: number) => any} open
+ * @param {string} closing the event of the end
+ */
 async function listening(server, open, closing) {
   await new Promise(resolve => server.listen(0, resolve))
   let closed = Promise.resolve()
@@ -105,7 +108,7 @@ async function listening(server, open, closing) {
 
 if (ws !== null) {
   for (const [kind, serve] of Object.entries(KINDS)) {
-    libraries(`${kind}: messages go there and back over a link`, async () => {
+    libraries(`${kind}: messages travel in both directions over a link`, async () => {
       const { dial, end } = await serve(echo)
       const socket = dial()
       const channel = connect(socket, 'echo')
@@ -115,7 +118,7 @@ if (ws !== null) {
       await end()
     })
 
-    libraries(`${kind}: messages go there and back over a session`, async () => {
+    libraries(`${kind}: messages travel in both directions over a session`, async () => {
       const { dial, end } = await serve(socket => accept(socket, echo))
       const channel = connect(dial, 'echo')
       assert.equal(await exchange(channel), MESSAGES)

@@ -1,4 +1,4 @@
-/** Progress, time and errors of sessions over lines that are slow, limited, lossy or down. */
+/** Tests the progress, the time limits and the errors of sessions over slow, limited, lossy or dead lines. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { accept, connect } from '../../../addons/connect.mjs'
@@ -14,9 +14,11 @@ import { virtualHost } from '../../support/virtual-host.mjs'
 const [JOIN, PART, HEARD] = [9, 10, 11]
 
 /**
- * A side that dials, and one that accepts. `line` is called with each new line, `onSession` with each new session.
+ * An end that dials, and an end that accepts. `line` is called with each new line, `onSession` with each new
+ * session.
  *
- * @param {any} [options] of the sessions, and: `shape`; `onSession(connected)`; `line(line, index)`; `mayDial()`
+ * @param {any} [options] the options of the sessions, and: `shape`; `onSession(connected)`; `line(line,
+ *   index)`; `mayDial()`
  */
 function world({ shape = 'WebSocket', onSession = () => {}, line: use = () => {}, mayDial = () => true, accepting, ...given } = {}) {
   const host = virtualHost()
@@ -39,20 +41,20 @@ function world({ shape = 'WebSocket', onSession = () => {}, line: use = () => {}
   return { host, scheduler, options, lines, open, run, dial: name => connect(open, name, options), pass: ms => host.run({ until: host.time + ms }) }
 }
 
-/** Receives everything of a channel into a list. */
+/** Receives all messages of a channel into a list. */
 const into = (list, run) => connected => run(function* () {
   const channel = connected('x')
   for (;;) list.push(yield channel.receive())
 })
 
-/** Closes a line with a code when a message is larger than the limit of its socket, as `ws` does with `maxPayload`. */
+/** Closes a line with a code if a message exceeds the limit of its socket, as `ws` does with `maxPayload`. */
 function limit(line, bytes) {
   for (const end of [line.a, line.b]) {
     onSend(end, (post, message) => message.byteLength > bytes ? cut(line, [line.a, line.b], { code: 1009 }) : post())
   }
 }
 
-/** Kinds of the messages on a line: `a 9` is a JOIN of the side that dials. */
+/** The kinds of the messages on a line: `a 9` is a JOIN of the end that dials. */
 const kindsOf = ({ log }) => log.map(({ from, message }) => `${from} ${frameOf(message)[2]}`)
 
 /** @param {any} waitable @returns {Promise<any>} */
@@ -140,7 +142,7 @@ parts('a message fails within timeout if its parts exceed the limit of the socke
   }
 })
 
-parts('a message that needs more lines than one survives each of them', () => {
+parts('a message arrives even if it needs several lines one after the other', () => {
   const got = []
   const { host, lines, dial, run } = world({
     retry: 100,
@@ -200,7 +202,7 @@ parts.run()
 
 const losses = suite('connect: sessions over lossy lines')
 
-losses('any single message that is lost without a word is sent again over the next line', () => {
+losses('a single message that is lost silently is sent again over the next line', () => {
   for (let lost = 0; lost < 24; lost++) {
     const got = []
     let count = 0
@@ -223,7 +225,7 @@ losses('any single message that is lost without a word is sent again over the ne
   }
 })
 
-losses('a frame that is broken on its way ends the line, and arrives over the next one', () => {
+losses('a damaged frame ends the line, and arrives over the next one', () => {
   for (const broken of [0, 1, 2, 3, 4, 5]) {
     const got = []
     const { host, lines, dial, run } = world({
@@ -276,7 +278,7 @@ losses.run()
 
 const time = suite('connect: progress and time of sessions')
 
-time('a peer that joins without progress is dialled after pauses that grow', () => {
+time('a peer that joins without progress is dialled after growing pauses', () => {
   const { host, lines, dial } = world({
     retry: 10_000, timeout: 30_000,
     line(line) { onSend(line.b, post => { post(); host.after(2, () => cut(line)) }) }
@@ -315,7 +317,7 @@ time('a choice between a send and a timeout keeps its timeout while the line is 
   const outcomes = []
   run(function* () {
     yield choice([{ send: x, value: 'before' }])
-    yield sleep(10) // the peer says that a receiver waits
+    yield sleep(10) // the peer reports that a receiver waits
     isUp = false
     cut(lines[0])
     for (let i = 0; i < 3; i++) {
@@ -348,7 +350,7 @@ time('a send that waits while the line is down leaves when the peer has joined',
   assert.equal([jobs.map(({ state }) => state), got], [['done', 'done'], [1, 2]])
 })
 
-time('close() ends at once if no endpoint was ever reached', () => {
+time('close() ends immediately if no endpoint was ever reached', () => {
   for (const endpoint of [() => { throw new Error('down') }, () => null, () => new Promise(() => {}), () => {
     const { a } = endpoints('WebSocket')
     return Object.assign(a, { readyState: 0 })
@@ -371,7 +373,7 @@ time('close() ends within a heartbeat if the endpoint does not answer', () => {
   assert.equal([host.timers, a.listeners.of('message').length], [[], 0])
 })
 
-time('two ends that both dial meet, also if three heartbeats are shorter than retry', () => forSeeds(40, random => {
+time('two ends that both dial meet, even if three heartbeats are shorter than retry', () => forSeeds(40, random => {
   const { random: realRandom } = Math
   Math.random = () => random.real()
   try {
@@ -398,7 +400,7 @@ time('two ends that both dial meet, also if three heartbeats are shorter than re
   }
 }))
 
-time('an endpoint that says nothing is closed after three heartbeats', () => {
+time('an endpoint that sends nothing is closed after three heartbeats', () => {
   const { host, scheduler } = world()
   const { b } = endpoints('WebSocket', { clock: host })
   let closes = 0
@@ -410,7 +412,7 @@ time('an endpoint that says nothing is closed after three heartbeats', () => {
   assert.equal([closes, b.listeners.of('message').length, host.timers], [1, 0, []])
 })
 
-time('an endpoint that begins with a large or broken frame is closed', () => {
+time('an endpoint that starts with a large or invalid frame is closed', () => {
   for (const bytes of [
     bytesOfFrame(['rt.mjs', 2, JOIN, 0, 7, 0, false, [], 0, 'x'.repeat(2 ** 16)]),
     bytesOfFrame(['rt.mjs', 2, JOIN, 0, 7, 0], { length: 5 }),
@@ -447,7 +449,7 @@ for (const [name, mistake] of [
   ['a SyntaxError of the platform', () => { throw new DOMException('a wrong address', 'SyntaxError') }],
   ['the TypeError of a value that is no endpoint', () => ({})]
 ]) {
-  dialling(`connect throws ${name} of the first call, and nothing is left`, () => {
+  dialling(`connect throws ${name} of the first call, and leaves nothing behind`, () => {
     const { host, options } = world()
     let mustFail = true
     const open = () => mustFail ? mistake() : null
@@ -490,7 +492,7 @@ for (const [name, dial] of [
   })
 }
 
-dialling('an error event of a socket fails nothing by itself, and is the cause of the end', async () => {
+dialling('an error event of a socket is the cause when its channel ends', async () => {
   const { host, options } = world({ timeout: 1000 })
   const refused = new Error('connect ECONNREFUSED')
   const x = connect(() => {
@@ -576,7 +578,7 @@ if (dispose) {
   })
 }
 
-handles('a timeout around a choice ends it, although its line fails after it has chosen', () => {
+handles('a timeout around a choice ends it, even if its line fails after the decision', () => {
   const { host, lines, dial, run } = world({ onSession: connected => into([], run)(connected) })
   const x = dial('x')
   const log = []

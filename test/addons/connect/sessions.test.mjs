@@ -10,7 +10,7 @@ import { virtualHost } from '../../support/virtual-host.mjs'
 
 const { random } = Math
 
-/** The ends of a line are told, and what is on it is lost. */
+/** Closes both ends of a line. Messages on the line are lost. */
 function cut({ a, b }) {
   for (const end of [a, b]) {
     end.isDead = true
@@ -19,16 +19,18 @@ function cut({ a, b }) {
   }
 }
 
-/** Ends without a word. */
+/** Ends a line without any event. */
 function hang({ a, b }) {
   a.isDead = b.isDead = true
 }
 
 /**
- * A side that opens lines of a ms, and one that accepts them or, `isMutual`, takes the latest.
+ * An end that opens lines with a delay of 1 ms, and an end that accepts them. With `isMutual`, the second end
+ * connects to the latest line.
  *
- * @param {any} [options] `meet` gets what the other side has, once for each session; `posted` each line that carries a message; `times`
- *   says how often it does
+ * @param {any} [options] `meet` is called with the connect function of the second end, once per session;
+ *   `posted` is called with each line that carries a message; `times` returns how often a message is
+ *   delivered
  */
 function setUp({
   shape = 'WebSocket', isMutual = false, meet = () => {}, posted = () => {}, times = () => 1, isReachable = () => true, ...given
@@ -67,13 +69,14 @@ function setUp({
 
 // ---------------------------------------------------------------------------------------------------------
 
-const sessions = suite('connect: what outlives its endpoint')
+const sessions = suite('connect: channels that outlive their endpoints')
 
 /**
- * Values both ways over a line, with an answer to each of some, to the end. All has to arrive once and in order, and nobody
- * may be left.
+ * Sends values in both directions over a line, with echoes of some values, until all are received. Each value
+ * must arrive once and in order, and no timer or listener may remain.
  *
- * @param {any} random @param {number} most values @param {(line: any, host: any) => void} posted
+ * @param {any} random @param {number} most the maximum number of values
+ * @param {(line: any, host: any) => void} posted
  */
 function converse(random, most, posted) {
   Math.random = () => random.real()
@@ -123,21 +126,21 @@ function converse(random, most, posted) {
   assert.is(lines.reduce((sum, { a, b }) => sum + a.listeners.of('message').length + b.listeners.of('message').length, 0), 0)
 }
 
-sessions('cut at any messages, all arrives once and in order, both ways, to the end, and nobody is left', () =>
+sessions('with cuts at random messages, each value arrives once and in order', () =>
   forSeeds(100, random => {
     const risk = random.real(0, 0.4)
     let cuts = random.integer(0, 30)
     converse(random, 12, (line, host) => {
       if (cuts === 0 || !random.chance(risk)) return
       cuts--
-      // Within this turn, or when some of it has arrived.
+      // In this task, or after some of the message has arrived.
       if (random.chance(0.5)) cut(line)
       else host.after(random.integer(0, 2), () => (random.chance(0.8) ? cut : hang)(line))
     })
   }))
 
 // SEEDS=1000 takes two minutes. kill-sessions.mjs has more kinds of faults.
-sessions('cut at each message in turn, of either side, which arrives or does not, the same holds', () =>
+sessions('with a cut at each single message, each value arrives once and in order', () =>
   forSeeds(8, ({ seed }) => {
     const converseCutAt = (message, delay) => {
       let count = 0
@@ -163,7 +166,7 @@ sessions('cut at each message in turn, of either side, which arrives or does not
 
 sessions.after(() => { Math.random = random })
 
-sessions('a line that hangs is given up, and another one taken', () => {
+sessions('a hanging line is replaced by another one', () => {
   const got = []
   const { host, dial, run, lines } = setUp({
     heartbeat: 100, meet: (connected, run) => run(() => connected('x').forEach(message => { got.push(`${host.time} ${message}`) }))
@@ -184,7 +187,7 @@ sessions('a line that hangs is given up, and another one taken', () => {
 /** @param {PromiseLike<any>} waitable */
 const failure = waitable => waitable.then(() => null, error => error)
 
-sessions('a line that says things twice, or loses them without a word, changes nothing', () => forSeeds(40, async random => {
+sessions('a line that doubles or loses messages silently does not affect a session', () => forSeeds(40, async random => {
   const heard = []
   const isLossy = random.chance(0.5)
   const { dial, run, wait, lines } = setUp({
@@ -205,7 +208,7 @@ sessions('a line that says things twice, or loses them without a word, changes n
   if (!isLossy) assert.is(lines.length, 1)
 }))
 
-sessions('whoever is silent for too long has gone: what waits fails, at both ends', async () => {
+sessions('after a long silence the peer has gone, and waiting operations fail at both ends', async () => {
   const there = []
   const { host, dial, wait, lines } = setUp({
     timeout: 1000, isReachable: () => host.time === 0, meet: connected => there.push(failure(connected('x').send(1)))
@@ -223,7 +226,7 @@ sessions('whoever is silent for too long has gone: what waits fails, at both end
   }
 })
 
-sessions('whoever has nothing to say is asked in time, however long the heartbeat', async () => {
+sessions('an idle end is probed before the timeout, even with a long heartbeat', async () => {
   const { dial, wait } = setUp({ timeout: 1000, heartbeat: 5000 })
   const x = dial('x')
   await wait(20_000)
@@ -231,7 +234,7 @@ sessions('whoever has nothing to say is asked in time, however long the heartbea
 })
 
 for (const isAccepted of [false, true]) {
-  sessions(`a side started anew, which ${isAccepted ? 'accepts' : 'opens lines'}, is told from one cut off`, async () => {
+  sessions(`a restarted end, which ${isAccepted ? 'accepts' : 'opens lines'}, is distinguished from a cut line`, async () => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host })
     const lines = []
@@ -268,7 +271,7 @@ for (const isAccepted of [false, true]) {
   })
 }
 
-sessions('what ends say while there is no line stays small', async () => {
+sessions('the queue of an end without a line stays small', async () => {
   let isUp = true
   let messages = 0
   const { host, dial, run, wait, lines } = setUp({
@@ -295,7 +298,7 @@ for (const [what, first] of Object.entries({
   'rejects': () => Promise.reject(new TypeError('Failed to fetch')),
   'has none': () => null
 })) {
-  sessions(`a function that ${what} is asked again, after pauses that grow and differ`, async () => {
+  sessions(`an endpoint is requested again, after growing pauses, if the function ${what}`, async () => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host })
     const times = []
@@ -314,7 +317,7 @@ for (const [what, first] of Object.entries({
   })
 }
 
-sessions('a promise of an endpoint is waited for', async () => {
+sessions('connect waits for a promise of an endpoint', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const { a, b } = endpoints('ws', { clock: host })
@@ -325,7 +328,7 @@ sessions('a promise of an endpoint is waited for', async () => {
   assert.is(await got, 'it')
 })
 
-sessions('what is no endpoint, no option or no work is refused at the call', () => {
+sessions('connect and accept reject invalid endpoints, options and works at the call', () => {
   assert.throws(() => connect(() => ({}), 'x'), /endpoint must be an object with postMessage, send or emit/)
   assert.throws(() => connect(() => null, 'x', { timeout: 0 }), /timeout must be a number > 0, got 0/)
   assert.throws(() => connect(() => null, 'x', { heartbeat: NaN }), /heartbeat must be a finite number > 0, got NaN/)
@@ -333,7 +336,7 @@ sessions('what is no endpoint, no option or no work is refused at the call', () 
   assert.throws(() => accept(endpoints('ws').a, 5), /work must be a function, got 5/)
 })
 
-sessions('a side that keeps no session is accepted as it is', async () => {
+sessions('accept passes an endpoint whose peer has no session to `work`', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   for (const shape of ['WebSocket', 'postMessage, on']) {
@@ -345,7 +348,7 @@ sessions('a side that keeps no session is accepted as it is', async () => {
   }
 })
 
-sessions('a side that keeps no session is told of at once', async () => {
+sessions('connect fails immediately if the peer has no session', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const { a, b } = endpoints('WebSocket', { clock: host })
@@ -356,7 +359,7 @@ sessions('a side that keeps no session is told of at once', async () => {
   assert.match((await error).message, /its end is not one of `accept`/)
 })
 
-sessions('frames of a kind or a version that has no text end a session as others do', async () => {
+sessions('frames whose kind or version cannot be converted to text end a session', async () => {
   for (const content of [[{ toString: 0, valueOf: 0 }], [1, { toString: 0, valueOf: 0 }], [1, [{ toString: 0, valueOf: 0 }], 1]]) {
     const { dial, wait, lines } = setUp({ shape: 'postMessage, on' })
     const x = dial('x')
@@ -366,7 +369,7 @@ sessions('frames of a kind or a version that has no text end a session as others
   }
 })
 
-sessions('a channel that is opened as the last one closes begins a session, which later ones share', async () => {
+sessions('a channel that opens when the last one closes starts a session for later ones', async () => {
   const got = []
   const { dial, wait, lines, run } = setUp({
     meet: (connected, run) => { for (const name of ['x', 'y']) run(() => connected(name).forEach(message => { got.push(message) })) }

@@ -13,7 +13,7 @@ import { exactWorld, rejection, world } from '../../support/world.mjs'
 
 const setup = options => world({ except: [], slice: Infinity, ...options })
 
-/** What waiting for something gives a job: ['value', value] or ['error', error]. */
+/** The outcome of a wait in a job: ['value', value] or ['error', error]. */
 function* outcomeOf(waitable) {
   try {
     return ['value', yield waitable]
@@ -24,7 +24,11 @@ function* outcomeOf(waitable) {
 
 const deadlock = suite('a closed world')
 
-/** @template {{ scheduler: Scheduler }} W @param {W} made @returns {W} whose scheduler reports deadlocks */
+/**
+ * Makes the scheduler of a world report deadlocks.
+ *
+ * @template {{ scheduler: Scheduler }} W @param {W} made @returns {W}
+ */
 function closed(made) {
   reportDeadlocks(made.scheduler)
   return made
@@ -32,7 +36,7 @@ function closed(made) {
 const closedWorld = options => closed(setup(options))
 const closedExactWorld = options => closed(exactWorld(options))
 
-deadlock('a closed scheduler tells idle() when nothing is left that could wake its jobs', async () => {
+deadlock('idle() of a closed scheduler rejects when nothing can wake its jobs', async () => {
   const { host, scheduler } = closedWorld()
   const forever = name => scheduler.spawn(function* () { yield new extend.Waitable() }, { name })
   forever('a')
@@ -45,7 +49,7 @@ deadlock('a closed scheduler tells idle() when nothing is left that could wake i
   assert.equal(host.errors, [])
 })
 
-deadlock('jobs that have been woken are none of those that nothing can wake', async () => {
+deadlock('a DeadlockError does not name jobs that have been woken', async () => {
   const { host, scheduler } = closedWorld()
   const waitable = new extend.Waitable()
   for (const name of ['ends', 'waits on']) {
@@ -96,7 +100,7 @@ const past = {
 }
 
 for (const [title, made] of Object.entries(past)) {
-  deadlock(`${title} wakes nobody any more: a closed scheduler is deadlocked`, async () => {
+  deadlock(`${title} can wake no job, so a closed scheduler is deadlocked`, async () => {
     const { host, scheduler } = closedWorld()
     scheduler.spawn(function* () {
       yield* outcomeOf(typeof made === 'function' ? made() : made)
@@ -109,7 +113,7 @@ for (const [title, made] of Object.entries(past)) {
   })
 }
 
-deadlock('a promise whose waiter was cancelled, job or async job, wakes nobody any more', async () => {
+deadlock('a promise whose waiter was cancelled can wake no job', async () => {
   const { host, scheduler } = closedWorld()
   const job = scheduler.spawn(function* () {
     yield* outcomeOf(new Promise(() => {}))
@@ -123,13 +127,13 @@ deadlock('a promise whose waiter was cancelled, job or async job, wakes nobody a
   let answer
   scheduler.idle().catch(error => { answer = error.message })
   await host.drain()
-  assert.is(answer, undefined) // what async code awaits cannot be left
+  assert.is(answer, undefined) // a cancelled async job cannot leave its await
   comeBack()
   await host.drain()
   assert.is(answer, 'deadlock: nothing can wake job')
 })
 
-deadlock('a closed scheduler reports one beside a server that polls', async () => {
+deadlock('a deadlock is reported even with a polling reservation', async () => {
   const { host, scheduler } = closedWorld({ policy: fp })
   const reservation = new Reservation({ scheduler, capacity: 1, period: 10, kind: 'polling' })
   scheduler.spawn(function* () { yield sleep(3) }, { reservation })
@@ -150,7 +154,7 @@ deadlock('jobs of a depleted reservation are not deadlocked', async () => {
   assert.equal(host.errors, [])
 })
 
-deadlock('reportDeadlocks() may be called for a scheduler that exists', async () => {
+deadlock('reportDeadlocks() accepts an existing scheduler', async () => {
   const { host, scheduler } = world()
   reportDeadlocks(scheduler)
   const job = scheduler.spawn(function* () { yield new extend.Waitable() }, { name: 'waits' })
@@ -162,7 +166,7 @@ deadlock('reportDeadlocks() may be called for a scheduler that exists', async ()
   job.cancel()
 })
 
-deadlock('a thenable that throws is no waker that a closed scheduler waits for', async () => {
+deadlock('a thenable that throws does not prevent a deadlock report', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   reportDeadlocks(scheduler)
@@ -182,7 +186,7 @@ deadlock.run()
 
 const schedulers = suite('closed schedulers')
 
-/** Two jobs that wait for messages of each other. */
+/** Two jobs, each of which waits for a message of the other. */
 function stuck(scheduler) {
   const [there, back] = [new Channel(0, { name: 'there' }), new Channel(0, { name: 'back' })]
   const pass = (name, from, to) => scheduler.spawn(function* () {
@@ -192,7 +196,7 @@ function stuck(scheduler) {
   return [pass('ping', back, there), pass('pong', there, back)]
 }
 
-schedulers('idle() rejects with a DeadlockError that names the jobs, when nothing can wake them', async () => {
+schedulers('idle() rejects with a DeadlockError that names the jobs', async () => {
   const { host, scheduler } = closedExactWorld()
   const jobs = stuck(scheduler)
   const error = rejection(scheduler.idle())
@@ -202,7 +206,7 @@ schedulers('idle() rejects with a DeadlockError that names the jobs, when nothin
   assert.equal((await error).jobs, jobs)
 })
 
-schedulers('onError is told, once, whoever asks for idleness', async () => {
+schedulers('onError is called once per deadlock, without regard to the calls of idle()', async () => {
   const onError = (error, job) => log.push(`${error.name} ${job}`)
   const { host, scheduler, log } = closedExactWorld({ onError })
   stuck(scheduler)
@@ -213,12 +217,12 @@ schedulers('onError is told, once, whoever asks for idleness', async () => {
   assert.equal(log, ['DeadlockError null'])
 })
 
-schedulers('an alarm, a release, a promise and a hold may still wake them', async () => {
+schedulers('an alarm, a release, a promise and a hold can still wake jobs', async () => {
   const wakers = [
     ({ scheduler }, wake) => after(5, wake, { scheduler }),
     ({ host, scheduler }, wake) => {
       after(5, wake, { scheduler, ref: false })
-      host.after(6, () => {}) // keeps the process alive for as long
+      host.after(6, () => {}) // keeps Node alive until the alarm
     },
     ({ scheduler }, wake) => scheduler.spawn(() => wake(), { release: 5 }),
     ({ host, scheduler }, wake) => scheduler.spawn(function* () {
@@ -249,18 +253,18 @@ schedulers('an alarm, a release, a promise and a hold may still wake them', asyn
   }
 })
 
-schedulers('the end of the last hold is when the deadlock is noticed', async () => {
+schedulers('a deadlock is detected at the end of the last hold', async () => {
   const { host, scheduler, log } = closedExactWorld()
   stuck(scheduler)
   const [first, last] = [extend.hold(scheduler), extend.hold(scheduler)]
   scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
-  for (const time of [1, 2, 3]) host.after(time, first) // which counts once
+  for (const time of [1, 2, 3]) host.after(time, first) // repeated calls have no effect
   host.after(5, last)
   await host.drain()
   assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
 })
 
-schedulers('async jobs hold it only while they are away', async () => {
+schedulers('an async job prevents a report only while it awaits a foreign promise', async () => {
   const away = (host, ms) => new Promise(resolve => host.after(ms, resolve))
   const ends = [
     async ({ host }) => { await away(host, 5) },
@@ -269,7 +273,7 @@ schedulers('async jobs hold it only while they are away', async () => {
       await job.yield()
     },
     async ({ host }, job) => {
-      host.after(3, () => job.cancel()) // which cannot leave what it awaits
+      host.after(3, () => job.cancel()) // the job cannot leave its await
       await away(host, 5)
     }
   ]
@@ -284,7 +288,7 @@ schedulers('async jobs hold it only while they are away', async () => {
   }
 })
 
-schedulers('deadlines wake nobody: the deadlock is noticed before they are missed', async () => {
+schedulers('deadlines cannot wake jobs, so a deadlock is detected before they are missed', async () => {
   const { host, scheduler, log } = closedExactWorld()
   for (const job of stuck(scheduler)) job.deadline = 1000
   scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
@@ -292,7 +296,7 @@ schedulers('deadlines wake nobody: the deadlock is noticed before they are misse
   assert.equal(log, ['deadlock: nothing can wake ping, pong at 0'])
 })
 
-schedulers('deadlines at which jobs abort do wake them', async () => {
+schedulers('deadlines with `miss: \'abort\'` can wake jobs', async () => {
   const { host, scheduler, log } = closedExactWorld()
   scheduler.spawn(function* () { yield new Channel().receive() }, { deadline: 5, miss: 'abort' })
   scheduler.idle().then(() => log.push('idle'), error => log.push(error.message))
@@ -300,7 +304,7 @@ schedulers('deadlines at which jobs abort do wake them', async () => {
   assert.equal(log, ['idle'])
 })
 
-schedulers('after the jobs have been cancelled, it is idle', async () => {
+schedulers('the scheduler is idle after deadlocked jobs have been cancelled', async () => {
   const { host, scheduler } = closedExactWorld()
   const jobs = stuck(scheduler)
   const first = rejection(scheduler.idle())
@@ -311,7 +315,7 @@ schedulers('after the jobs have been cancelled, it is idle', async () => {
   await scheduler.idle()
 })
 
-schedulers('an open scheduler waits in silence', async () => {
+schedulers('an open scheduler reports no deadlock', async () => {
   const { host, scheduler, log } = exactWorld({ onError: error => log.push(error) })
   const jobs = stuck(scheduler)
   scheduler.idle().then(() => log.push('idle'), error => log.push(error))
@@ -319,7 +323,7 @@ schedulers('an open scheduler waits in silence', async () => {
   assert.equal([log, jobs.map(({ state }) => state)], [[], ['waiting', 'waiting']])
 })
 
-schedulers('jobs that wait on channels of a closed scheduler are a deadlock that names them', async () => {
+schedulers('jobs that wait on channels of a closed scheduler are deadlocked', async () => {
   const { host, scheduler, trace } = closedWorld()
   const left = new Channel(0, { name: 'left' })
   const right = new Channel(0, { name: 'right' })
@@ -334,7 +338,7 @@ schedulers('jobs that wait on channels of a closed scheduler are a deadlock that
     0 round start=0`)
 })
 
-schedulers('jobs at a barrier where too few meet, and without permits, are a deadlock', async () => {
+schedulers('jobs at an incomplete barrier, or without a permit, are deadlocked', async () => {
   const { host, scheduler } = closedWorld()
   const barrier = new Barrier(3)
   scheduler.spawn(() => barrier.wait(), { name: 'one' }).catch(() => {})
@@ -379,7 +383,7 @@ for (const [title, waitable] of Object.entries(outside)) {
   })
 }
 
-schedulers('a job that another job waits for is deadlocked with it', async () => {
+schedulers('a job that waits for a deadlocked job is deadlocked as well', async () => {
   const { host, scheduler } = closedExactWorld()
   const inner = scheduler.spawn(function* () { yield new Channel().receive() }, { name: 'inner' })
   scheduler.spawn(function* () { yield inner }, { name: 'outer' })
@@ -402,7 +406,7 @@ schedulers('a new deadlock after a job was woken is reported again', async () =>
   assert.equal(messages, ['deadlock: nothing can wake first', 'deadlock: nothing can wake second'])
 })
 
-schedulers('nothing is reported while a job lives that was spawned before', async () => {
+schedulers('no deadlock is reported while a job from before reportDeadlocks() lives', async () => {
   const messages = []
   const { host, scheduler } = exactWorld({ onError: error => messages.push(error.message) })
   const early = scheduler.spawn(function* () { yield new Channel().receive() })
@@ -416,7 +420,7 @@ schedulers('nothing is reported while a job lives that was spawned before', asyn
   assert.equal(messages, ['deadlock: nothing can wake late'])
 })
 
-schedulers('a report can be stopped; a later one replaces an earlier one', async () => {
+schedulers('a report can be stopped, and a later report replaces an earlier one', async () => {
   const { host, scheduler, log } = exactWorld({ onError: error => log.push(error.message) })
   const stops = [reportDeadlocks(scheduler), reportDeadlocks(scheduler)]
   stuck(scheduler)
@@ -430,7 +434,7 @@ schedulers('a report can be stopped; a later one replaces an earlier one', async
   assert.equal([log.length, isIdle], [1, false])
 })
 
-schedulers('a message names twelve jobs at most', async () => {
+schedulers('a message names at most twelve jobs', async () => {
   const { host, scheduler } = closedExactWorld()
   for (let i = 0; i < 20; i++) scheduler.spawn(function* () { yield new Channel().receive() }, { name: `${i}` })
   const error = rejection(scheduler.idle())
@@ -439,7 +443,7 @@ schedulers('a message names twelve jobs at most', async () => {
   assert.is((await error).jobs.length, 20)
 })
 
-schedulers('a wrong scheduler is rejected', () => {
+schedulers('an invalid scheduler is rejected', () => {
   assert.throws(() => reportDeadlocks(/** @type {any} */ ({})), /scheduler must be a Scheduler, got an object/)
 })
 

@@ -10,6 +10,7 @@ import { standInOf } from '../../../addons/preemptify/helpers.mjs'
 import { takeExpected } from '../../../addons/preemptify/run.mjs'
 import { Mutex, Resource } from '../../../sync.mjs'
 import { rewrittenModule, written } from '../../support/modules.mjs'
+import { switchesOf } from '../../support/switches.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
 const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
@@ -20,7 +21,7 @@ const scheduler = (options = {}) =>
 
 async function settled(jobs, { host }) {
   const results = Promise.allSettled(jobs)
-  await host.run()
+  await host.drain()
   return (await results).map(({ value, reason }) => reason === undefined ? value : `${reason.name}: ${reason.message}`)
 }
 
@@ -35,18 +36,6 @@ export const position = () => at
 export function pure(n) { let total = 0; for (let i = 0; i < n; i++) total += i; return total }
 `
 const parser = await rewrittenModule(PARSER)
-
-/** The places where the processor goes from one job to the other. */
-function switchesOf(scheduler) {
-  let last = null
-  const found = { count: 0 }
-  scheduler.observe(({ type, job }) => {
-    if (type !== 'start' && type !== 'resume') return
-    if (last !== null && job !== last) found.count++
-    last = job
-  })
-  return found
-}
 
 const stays = suite('stays')
 
@@ -428,6 +417,226 @@ starts('a short function waits for the holder of its claim', async () => {
 })
 
 starts.run()
+
+const identity = suite('claims of arguments')
+
+/** Functions that change an object, each with points between its read and its write. */
+const updates = await rewrittenModule(`
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export function add(o) { const before = o.x; pause(); pause(); o.x = before + 1; return o.x }
+  export function read(o) { const before = o.x; pause(); pause(); return before + o.x }
+  export function change(o) { o.x += 10; return o.x }
+  export const set = (o, x = 5) => { o.x = x }
+  export class Counter { x = 0; add() { const before = this.x; pause(); pause(); this.x = before + 1 } change() { this.x += 10 } }
+  export async function later(o) { await null; return add(o) }
+  export async function caught(o, wait) { try { await wait() } catch { return add(o) } }
+  export async function drain(o, list) { for await (const item of list) { const before = o.x; pause(); o.x = before + item } return o.x }
+  export function* steps(o, n) { for (let i = 0; i < n; i++) { yield; const before = o.x; pause(); o.x = before + 1 } return o.x }
+`)
+
+/** Runs a job until it is suspended in the middle of its update. */
+function suspended(own, work, ...args) {
+  const job = own.spawn(work, {}, ...args)
+  own.host.run({ turns: 4 })
+  assert.is(job.state, 'ready')
+  return job
+}
+
+for (const [name, call, result] of [
+  ['a plain call', o => updates.change(o), 11], ['a plain call of a long function', o => updates.add(o), 2],
+  ['a plain call of an arrow function', o => updates.set(o), 5]
+]) {
+  identity(`${name} outside of jobs finishes the holder of its argument`, async () => {
+    const own = scheduler({ round: 0.001 })
+    const object = { x: 0 }
+    const job = suspended(own, updates.add, object)
+    call(object)
+    assert.is(job.state, 'done')
+    assert.is(object.x, result)
+    assert.is(await job, 1)
+  })
+}
+
+identity('a plain call of a method outside of jobs finishes the holder of its object', async () => {
+  const own = scheduler({ round: 0.001 })
+  const counter = new updates.Counter()
+  const job = suspended(own, [counter, 'add'])
+  counter.change()
+  assert.is(job.state, 'done')
+  assert.is(counter.x, 11)
+})
+
+identity('a plain call outside of jobs leaves the holder of another object', async () => {
+  const own = scheduler({ round: 0.001 })
+  const job = suspended(own, updates.add, { x: 0 })
+  updates.change({ x: 0 })
+  assert.is(job.state, 'ready')
+  await settled([job], own)
+})
+
+identity('a plain call outside of jobs that reads leaves another reader', async () => {
+  const own = scheduler({ round: 0.001 })
+  const object = { x: 1 }
+  const job = suspended(own, updates.read, object)
+  assert.is(updates.read(object), 2)
+  assert.is(job.state, 'ready')
+  await settled([job], own)
+})
+
+identity('a step of a generator outside of jobs finishes the holder of its argument', async () => {
+  const own = scheduler({ round: 0.001 })
+  const object = { x: 0 }
+  const steps = updates.steps(object, 2)
+  steps.next()
+  const job = suspended(own, updates.add, object)
+  steps.next()
+  assert.is(job.state, 'done')
+  assert.is(object.x, 2)
+})
+
+identity('a short function that the scheduler starts waits for the holder of its argument', async () => {
+  const own = scheduler()
+  const object = { x: 0 }
+  const jobs = [own.spawn(updates.add, {}, object), own.spawn(updates.change, { priority: 1, release: own.now() + 0.1 }, object)]
+  assert.equal(await settled(jobs, own), [1, 11])
+})
+
+identity('twins that hand-written code calls claim their arguments', async () => {
+  const add = preemptify(updates.add)
+  const works = {
+    'yield*': function* (o) { return yield* add(o) }, yield: function* (o) { return yield add(o) },
+    generators: o => add(o)
+  }
+  for (const [name, work] of Object.entries(works)) {
+    const own = scheduler()
+    const object = { x: 0 }
+    assert.equal(await settled([own.spawn(work, {}, object), own.spawn(work, {}, object)], own), [1, 2], name)
+  }
+  const own = scheduler()
+  const object = { x: 0 }
+  assert.equal(await settled([own.spawn(add(object)), own.spawn(add(object))], own), [1, 2])
+})
+
+identity('a twin that hand-written code calls keeps its name, its length and its identity', () => {
+  const twin = preemptify(updates.add)
+  assert.equal([twin.name, twin.length, preemptify(twin), preemptify(updates.add)], ['add', 1, twin, twin])
+})
+
+for (const [name, args] of [['later', []], ['caught', [() => Promise.reject(new Error('no'))]]]) {
+  identity(`an async function claims its arguments again ${name === 'later' ? 'after an await' : 'in a handler'}`, async () => {
+    const own = scheduler()
+    const object = { x: 0 }
+    const jobs = [1, 2, 3].map(() => own.spawn(updates[name], {}, object, ...args))
+    assert.equal(await settled(jobs, own), [1, 2, 3])
+  })
+}
+
+identity('a `for await` loop claims its arguments again at each step', async () => {
+  const own = scheduler()
+  const object = { x: 0 }
+  await settled([own.spawn(updates.drain, {}, object, [1, 2]), own.spawn(updates.drain, {}, object, [3, 4])], own)
+  assert.is(object.x, 10)
+})
+
+identity('a generator that is a job claims its arguments again at each step', async () => {
+  const own = scheduler()
+  const object = { x: 0 }
+  await settled([own.spawn(updates.steps, {}, object, 3), own.spawn(updates.steps, {}, object, 4)], own)
+  assert.is(object.x, 7)
+})
+
+identity.run()
+
+const apart = suite('texts that are analysed apart')
+
+/** A module whose table other texts can import, with a reader and points between its reads. */
+const TABLE = `
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export const table = { x: 0 }
+  export const other = { x: 0 }
+  export let count = 0
+  export function read() { const before = table.x; pause(); pause(); return table.x === before }
+  export function increase() { const before = count; pause(); pause(); count = before + 1 }
+`
+const WRITER = `
+  import { table } from 'SPECIFIER'
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export function write() { for (let i = 0; i < 4; i++) { table.x++; pause() } }
+`
+const COUNTER = `
+  import * as all from 'SPECIFIER'
+  const pause = () => { for (let i = 0; i < 4; i++); }
+  export function isSteady() { const before = all.count; pause(); pause(); return all.count === before }
+`
+let places = 0
+
+/** Resolves to two modules at their places, of which the second one imports the first one. */
+async function twoModules([place, importer, specifier], first, second) {
+  const base = `file:///apart-${places++}/`
+  const textOf = (text, place) => preemptify.source(text, { runtime, url: base + place })
+  const one = written(textOf(first, place))
+  const other = textOf(second.replace('SPECIFIER', specifier), importer)
+  return [await import(one), await import(written(other.replace(`'${specifier}'`, JSON.stringify(`${one}`))))]
+}
+
+for (const [title, ...place] of [
+  ['one package', 'node_modules/p/a.mjs', 'node_modules/p/lib/b.mjs', '../a.mjs'],
+  ['two packages', 'node_modules/p/a.mjs', 'node_modules/q/b.mjs', 'p'],
+  ['two packages with scopes', 'npm/@s/p@1.2.0/a.mjs', 'npm/q@1/b.mjs', '@s/p/a.mjs'],
+  ['own code and a package', 'node_modules/p/a.mjs', 'b.mjs', './node_modules/p/a.mjs'], ['own code', 'a.mjs', 'b.mjs', './a.mjs']
+]) {
+  apart(`in ${title}, a reader claims an exported object that an importer writes`, async () => {
+    const [{ read, table }, { write }] = await twoModules(place, TABLE, WRITER)
+    const own = scheduler()
+    assert.equal(await settled([own.spawn(read), own.spawn(write), own.spawn(read)], own), [true, undefined, true])
+    assert.is(table.x, 4)
+  })
+
+  apart(`in ${title}, an importer claims a variable that the exporting module writes`, async () => {
+    const [{ increase }, { isSteady }] = await twoModules(place, TABLE, COUNTER)
+    const own = scheduler()
+    assert.equal(await settled([own.spawn(isSteady), own.spawn(increase), own.spawn(isSteady)], own), [true, undefined, true])
+  })
+}
+
+apart('readers of an exported object interleave while no importer writes', async () => {
+  const [{ read }] = await twoModules(['node_modules/readers/a.mjs', 'node_modules/other/b.mjs', 'readers'], TABLE, COUNTER)
+  const own = scheduler()
+  const blocks = []
+  own.observe(({ type }) => { if (type === 'block') blocks.push(type) })
+  const switches = switchesOf(own)
+  assert.equal(await settled([own.spawn(read), own.spawn(read)], own), [true, true])
+  assert.ok(switches.count > 5 && blocks.length === 0, `${switches.count} switches`)
+})
+
+for (const [title, place, importer, specifier] of [
+  ['two packages', 'node_modules/c/a.js', 'node_modules/d/b.js', 'c'], ['own code', 'a.js', 'b.js', './a.js']
+]) {
+  apart(`CommonJS files of ${title} that use one object exclude each other`, async () => {
+    const base = `file:///apart-${places++}/`
+    const load = (text, place) => {
+      const module = { exports: {} }
+      const script = `(function (exports, require) {${text}\n})`
+      ;(0, eval)(preemptify.source(script, { type: 'script', url: base + place }))(module.exports, () => files[0])
+      return module.exports
+    }
+    const files = []
+    files.push(load(`
+      function pause() { for (let i = 0; i < 4; i++); }
+      const table = exports.table = { x: 0 }
+      exports.add = function add() { const before = table.x; pause(); pause(); table.x = before + 1; return table.x }
+    `, place))
+    files.push(load(`
+      const { table } = require('${specifier}')
+      function pause() { for (let i = 0; i < 4; i++); }
+      exports.add = function add() { const before = table.x; pause(); pause(); table.x = before + 1; return table.x }
+    `, importer))
+    const own = scheduler()
+    assert.equal((await settled(files.map(({ add }) => own.spawn(add)), own)).sort(), [1, 2])
+  })
+}
+
+apart.run()
 
 const scripts = suite('scripts')
 

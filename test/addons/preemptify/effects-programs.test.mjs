@@ -9,6 +9,7 @@ const programs = suite('preemptify.effects programs')
 
 programs('two stays that use one object, and one writes it, hold conflicting claims', async () => {
   let runs = 0
+  let failures = 0
   await forSeeds(150, random => {
     const texts = randomProgram(random)
     try {
@@ -18,9 +19,10 @@ programs('two stays that use one object, and one writes it, hold conflicting cla
     } catch (error) {
       // Some programs fail while they load.
       if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+      failures++
     }
   })
-  assert.ok(runs > 0)
+  assert.ok(runs > failures || runs + failures === 1, `${failures} of ${runs + failures} programs failed`)
 })
 
 programs('an object that takes a random way to a write is claimed by writer and readers', async () => {

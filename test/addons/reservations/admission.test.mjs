@@ -1,4 +1,4 @@
-/** Who is promised processor time, and who is refused: equation 1, the edf bound, exact tests of tasks. */
+/** Tests which reservations and tasks are admitted: equation 1, the edf bound, exact tests of tasks. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, Task, edf, fp, rm, extend } from '../../../rt.mjs'
@@ -19,7 +19,7 @@ function world(policy = fp) {
   return {
     host,
     scheduler,
-    /** A reservation of `capacity` in 100 ms. */
+    /** Makes a reservation of `capacity` ms in 100 ms. */
     reserve: (capacity, more = {}) =>
       new Reservation({ capacity, period: 100, name: `R${++made}`, scheduler, ...more }),
     io: (utilization, more = {}) =>
@@ -48,9 +48,9 @@ const LIU_LAYLAND = { 1: 1, 2: 0.8284271247461903, 3: 0.7797631496846196, 4: 0.7
 
 // ------------------------------------------------------------------------------- before anything is admitted
 
-const before = suite('before anything is admitted')
+const before = suite('before the first admit')
 
-before('only what exceeds the processor is refused', () => {
+before('before admit, only a sum above 100 % is rejected', () => {
   for (const policy of [edf, fp, rm]) {
     const { reserve, io } = world(policy)
     reserve(50)
@@ -68,7 +68,7 @@ before('only what exceeds the processor is refused', () => {
   }
 })
 
-before('sums of many small ones are not refused for how they round', () => {
+before('rounding errors of many small reservations do not cause a rejection', () => {
   for (const policy of [edf, fp]) {
     // 9 times 1/9 is 1.0000000000000002 here.
     for (const count of [9, 10, 39]) {
@@ -79,12 +79,12 @@ before('sums of many small ones are not refused for how they round', () => {
   }
 })
 
-before('each scheduler has a processor of its own', () => {
+before('each scheduler has its own processor time', () => {
   world().reserve(100)
   world().reserve(100)
 })
 
-before('those of the policy before do not count under another one', () => {
+before('after a change of the policy, earlier reservations do not count', () => {
   const { scheduler, reserve } = world()
   reserve(100)
   scheduler.configure({ policy: edf })
@@ -94,7 +94,7 @@ before('those of the policy before do not count under another one', () => {
   refusal(() => reserve(1))
 })
 
-before('what is off takes nothing', () => {
+before('reservations with a capacity of 0 take no processor time', () => {
   const { reserve, io } = world()
   const off = reserve(0)
   io(0)
@@ -109,7 +109,7 @@ before.run()
 
 const equation = suite('equation 1, by fixed priority')
 
-equation('reservations: the bound of Liu and Layland for as many as there are', () => {
+equation('reservations are admitted up to the bound of Liu and Layland for their number', () => {
   for (const [capacities, more] of [[[100], 0.1], [[40, 42], 1], [[40, 20, 17], 1], [[20, 20, 20, 15], 1]]) {
     for (const policy of [fp, rm]) {
       const { reserve, admit } = world(policy)
@@ -131,10 +131,10 @@ equation('reservations: the bound of Liu and Layland for as many as there are', 
   }
 })
 
-equation('one more has a lower bound to meet', () => {
+equation('a further reservation lowers the bound', () => {
   const { reserve, admit } = world()
   admit([reserve(40), reserve(38)])
-  // 0.78 is below the bound for two, and above that for three.
+  // 0.78 is below the bound for two reservations, and above the bound for three.
   const error = refusal(() => reserve(1, { name: 'the third' }))
   near(error.demand, 0.79)
   near(error.bound, LIU_LAYLAND[3])
@@ -143,10 +143,10 @@ equation('one more has a lower bound to meet', () => {
   assert.match(error.message, '77.98 %')
 })
 
-equation('Table VI of Qduino, 40, 20 and 10 of 100 ms, and what I/O may have beside them', () => {
+equation('Qduino, Table VI: 40, 20 and 10 of 100 ms leave less than 5 % for I/O', () => {
   const { reserve, io, admit } = world()
   admit([reserve(40), reserve(20), reserve(10)])
-  // (2 - U) U: 0.0784 for 0.04, 0.0975 for 0.05; there are 0.0798 left.
+  // (2 - U) U is 0.0784 for 0.04, and 0.0975 for 0.05. 0.0798 are left.
   const error = refusal(() => io(0.05))
   near(error.utilization, 0.75)
   near(error.demand, 0.7975)
@@ -157,7 +157,7 @@ equation('Table VI of Qduino, 40, 20 and 10 of 100 ms, and what I/O may have bes
   assert.is(small.utilization, 0.04)
 })
 
-equation('I/O alone has the whole processor to itself', () => {
+equation('an I/O reservation alone can have the whole processor', () => {
   const { io, admit } = world()
   const sums = admit([io(1)])
   near(sums.demand, 1)
@@ -165,12 +165,12 @@ equation('I/O alone has the whole processor to itself', () => {
   near(admit([world().io(0.5)], { scheduler: undefined }).demand, 0.75)
 })
 
-equation('deferrable ones may strike twice, and count as I/O does; polling ones may not', () => {
+equation('equation 1 counts deferrable reservations like I/O, but not polling ones', () => {
   const { reserve, admit } = world()
   admit([reserve(30, { kind: 'deferrable' })])
   near(admit([]).demand, 1.7 * 0.3)
   near(admit([]).utilization, 0.3)
-  // 0.51 + 0.32 exceeds the bound for two, 0.51 + 0.31 does not.
+  // 0.51 + 0.32 exceeds the bound for two reservations; 0.51 + 0.31 does not.
   refusal(() => reserve(32, { kind: 'polling' }))
   reserve(31, { kind: 'polling' })
   near(admit([]).demand, 0.82)
@@ -182,7 +182,7 @@ equation('deferrable ones may strike twice, and count as I/O does; polling ones 
   })
 })
 
-equation('what is off is not one of n', () => {
+equation('a reservation with a capacity of 0 does not count in n of equation 1', () => {
   const { reserve, admit } = world()
   admit([reserve(40), reserve(42)])
   const off = reserve(0)
@@ -190,7 +190,7 @@ equation('what is off is not one of n', () => {
   refusal(() => off.resize({ capacity: 1 }))
 })
 
-equation('one priority for different periods is not rate monotonic either, in whatever order they are made', () => {
+equation('equal priorities with different periods use the test of schedulable', () => {
   for (const periods of [[100, 50], [50, 100]]) {
     const { reserve, admit } = world()
     for (const period of periods) reserve(10, { period, priority: 1 })
@@ -198,11 +198,11 @@ equation('one priority for different periods is not rate monotonic either, in wh
   }
 })
 
-equation('priorities that are not rate monotonic: equation 1 does not hold, response times do', () => {
+equation('priorities that are not rate monotonic use response times instead of equation 1', () => {
   const { scheduler, admit } = world()
   const long = new Reservation({ capacity: 4, period: 100, priority: 2, name: 'long', scheduler })
   admit([long])
-  // It could be held up for as long as its period is.
+  // The short reservation could be delayed for its whole period.
   refusal(() => new Reservation({ capacity: 1, period: 4, priority: 1, name: 'short', scheduler }))
   new Reservation({ capacity: 1, period: 5, priority: 1, name: 'less short', scheduler })
   const { scheduler: other, admit: admitToo } = world()
@@ -218,7 +218,7 @@ equation.run()
 
 const bound = suite('the bound under edf')
 
-bound('utilizations add up to the processor, I/O as any other', () => {
+bound('under edf, utilizations including I/O add up to 1', () => {
   const { reserve, io, admit } = world(edf)
   const sums = admit([reserve(50), reserve(30), io(0.2)])
   near(sums.utilization, 1)
@@ -227,10 +227,10 @@ bound('utilizations add up to the processor, I/O as any other', () => {
   near(refusal(() => reserve(0.1)).demand, 1.001)
 })
 
-bound('tasks with early deadlines beside I/O have what that leaves of every moment', () => {
+bound('under edf, I/O takes its share of each interval from tasks with early deadlines', () => {
   const { io, admit } = world(edf)
   const task = { wcet: 2, period: 8, deadline: 4 }
-  // 2 within 4 ms: half of the processor.
+  // 2 ms within 4 ms: half of the processor.
   const sums = admit([io(0.5), task])
   near(sums.utilization, 0.75)
   assert.is(sums.test, 'schedulable')
@@ -239,7 +239,7 @@ bound('tasks with early deadlines beside I/O have what that leaves of every mome
   near(error.utilization, 0.76)
 })
 
-bound('I/O, reservations and tasks have the whole processor between them', () => {
+bound('under edf, I/O, reservations and tasks can share the whole processor', () => {
   const { reserve, io, admit } = world(edf)
   const sums = admit([io(0.1), reserve(2, { period: 10 }), { wcet: 7, period: 10 }])
   near(sums.utilization, 1)
@@ -247,10 +247,10 @@ bound('I/O, reservations and tasks have the whole processor between them', () =>
   refusal(() => reserve(0.1))
 })
 
-bound('nothing is left beside I/O that has all of it', () => {
+bound('I/O with the whole processor leaves no time for a task', () => {
   const { io, admit } = world(edf)
   const shared = io(1)
-  refusal(() => admit([shared, { wcet: 1e-9, period: 10 }])) // which the sums would not notice
+  refusal(() => admit([shared, { wcet: 1e-9, period: 10 }])) // too small to change the sums
 })
 
 bound.run()
@@ -259,7 +259,7 @@ bound.run()
 
 const tasks = suite('tasks are admitted by an exact test')
 
-tasks('fp: harmonic ones up to the whole processor, which no bound on utilization would allow', () => {
+tasks('under fp, harmonic tasks can use the whole processor', () => {
   const { scheduler, admit } = world()
   const half = { name: 'half', wcet: 1, period: 2, priority: 2 }
   const quarter = new Task(() => {}, { name: 'quarter', wcet: 2, period: 4, priority: 1, scheduler })
@@ -267,7 +267,7 @@ tasks('fp: harmonic ones up to the whole processor, which no bound on utilizatio
   assert.equal([sums.utilization, sums.test], [1, 'schedulable'])
 })
 
-tasks('fp: response times decide, also below the bound on utilization', () => {
+tasks('under fp, response times decide, even below the utilization bound', () => {
   const { admit } = world()
   const high = { name: 'high', wcet: 2, period: 10, deadline: 10, priority: 2 }
   // 3 + 2 = 5
@@ -280,13 +280,13 @@ tasks('fp: response times decide, also below the bound on utilization', () => {
   assert.is(error.message, 'high, low cannot all be served in time (schedulable, fp, share 1)')
 })
 
-tasks('rm: by rate, whatever their priorities say', () => {
+tasks('under rm, tasks rank by rate, and their priorities are ignored', () => {
   const set = [{ wcet: 3, period: 100, priority: 9 }, { wcet: 1, period: 3, priority: 1 }]
   world(rm).admit(set)
   refusal(() => world(fp).admit(set))
 })
 
-tasks('edf: processor demand decides', () => {
+tasks('under edf, the processor demand decides', () => {
   const { admit } = world(edf)
   admit([{ wcet: 2, period: 4, deadline: 2 }, { wcet: 2, period: 4, deadline: 4 }])
   const { admit: admitToo } = world(edf)
@@ -294,7 +294,7 @@ tasks('edf: processor demand decides', () => {
   near(refusal(() => admitToo([{ wcet: 3, period: 4 }, { wcet: 2, period: 4 }])).utilization, 1.25)
 })
 
-tasks('fp: reservations are above all tasks', () => {
+tasks('under fp, reservations rank above all tasks', () => {
   const task = { wcet: 3, period: 20, deadline: 5, priority: 1000 }
   const { reserve, admit } = world()
   admit([reserve(2, { period: 10 }), task])
@@ -302,14 +302,14 @@ tasks('fp: reservations are above all tasks', () => {
   refusal(() => admitToo([another(2.1, { period: 10 }), task]))
 })
 
-tasks('with a share, all of them take as much longer', () => {
+tasks('a share below 1 lengthens the execution times of tasks', () => {
   const set = [{ wcet: 2, period: 10, priority: 2 }, { wcet: 2, period: 5, deadline: 5, priority: 1 }]
-  // 4 ms of work take 5 at 0.8.
+  // 4 ms of work take 5 ms at a share of 0.8.
   world().admit(set, { share: 0.8 })
   refusal(() => world().admit(set, { share: 0.79 }))
 })
 
-tasks('that share a resource: the less urgent one may hold up the other', () => {
+tasks('a shared resource lets a less urgent task block a more urgent one', () => {
   const resource = new Resource()
   const uses = /** @type {any} */ ([resource])
   const long = new Task(() => {}, { wcet: 3, period: 20, priority: 1, uses })
@@ -319,7 +319,7 @@ tasks('that share a resource: the less urgent one may hold up the other', () => 
   world().admit([new Task(() => {}, { wcet: 2, period: 20, deadline: 5, priority: 2, uses }), long])
 })
 
-tasks('with sections: the longest of a less urgent one counts, at the speed that the share leaves', () => {
+tasks('the longest section of a less urgent task counts, scaled by the share', () => {
   const urgent = deadline => ({ wcet: 2, period: 20, deadline, priority: 2 })
   const long = section => ({ wcet: 6, period: 20, priority: 1, sections: [{ wcet: section }] })
   world().admit([urgent(5), long(3)])
@@ -328,7 +328,7 @@ tasks('with sections: the longest of a less urgent one counts, at the speed that
   refusal(() => world().admit([urgent(5.9), long(1)], { share: 0.5 }))
 })
 
-tasks('beside deferrable reservations, which may come twice in a row', () => {
+tasks('a deferrable reservation can delay a task by two capacities in a row', () => {
   const task = deadline => ({ wcet: 3, period: 20, deadline, priority: 1 })
   for (const [kind, least] of Object.entries({ deferrable: 7, sporadic: 5, polling: 5 })) {
     const { reserve, admit } = world()
@@ -339,15 +339,15 @@ tasks('beside deferrable reservations, which may come twice in a row', () => {
   }
 })
 
-tasks('beside I/O, which takes its share of all the time, and a capacity more', () => {
+tasks('I/O delays a task by its utilization of all time, and by one more capacity', () => {
   const task = deadline => ({ wcet: 4.5, period: 40, deadline, priority: 1 })
-  // In t ms, I/O takes 0.1 t + 0.9 at most, the reservation 2, the task 4.5: t = 7.4 / 0.9 = 8.22.
+  // In t ms, I/O takes at most 0.1 t + 0.9, the reservation 2, and the task 4.5: t = 7.4 / 0.9 = 8.22.
   const { reserve, io, admit } = world()
   admit([io(0.1), reserve(2, { period: 10 }), task(8.4)])
   const { reserve: another, io: ioToo, admit: admitToo } = world()
   refusal(() => admitToo([ioToo(0.1), another(2, { period: 10 }), task(8.2)]))
   refusal(() => admitToo([ioToo(1), task(40)]))
-  // A capacity of its own, 5 of 50: t = (5 + 2 * 2 + 4.5) / 0.9 = 15.
+  // I/O with its own capacity, 5 of 50: t = (5 + 2 * 2 + 4.5) / 0.9 = 15.
   const own = { utilization: undefined, capacity: 5, period: 50 }
   for (const [deadline, isAdmitted] of /** @type {const} */ ([[15.1, true], [14.9, false]])) {
     const { reserve, io, admit } = world()
@@ -357,7 +357,7 @@ tasks('beside I/O, which takes its share of all the time, and a capacity more', 
   }
 })
 
-tasks('the same answers as schedulable gives, on random sets', () => forSeeds(300, random => {
+tasks('admit agrees with schedulable on random sets', () => forSeeds(300, random => {
   const policy = random.pick([edf, fp, rm])
   const set = Array.from({ length: random.integer(1, 5) }, () => {
     const period = random.integer(2, 20)
@@ -370,7 +370,7 @@ tasks('the same answers as schedulable gives, on random sets', () => forSeeds(30
   else refusal(() => admit(set))
 }))
 
-tasks('admitted again, they count once; with other parameters, by those', () => {
+tasks('a task that is admitted again counts once, with its new parameters', () => {
   const { admit } = world(edf)
   const task = { wcet: 3, period: 4 }
   admit([task])
@@ -379,7 +379,7 @@ tasks('admitted again, they count once; with other parameters, by those', () => 
   near(admit([Object.assign(task, { wcet: 2 })]).utilization, 0.5)
 })
 
-tasks('taken back, their promise is free for others', () => {
+tasks('cancel frees the time of admitted tasks', () => {
   const { admit } = world(edf)
   const first = admit([{ wcet: 3, period: 4 }])
   refusal(() => admit([{ wcet: 2, period: 4 }]))
@@ -388,14 +388,14 @@ tasks('taken back, their promise is free for others', () => {
   near(admit([{ wcet: 2, period: 4 }]).utilization, 0.5)
 })
 
-tasks('what was promised to reservations stays, when what was to tasks is taken back', () => {
+tasks('cancel frees the time of tasks, and keeps the time of reservations', () => {
   const { reserve, admit } = world(edf)
   const promise = admit([reserve(40), { wcet: 3, period: 10 }])
   promise.cancel()
   near(admit([]).utilization, 0.4)
 })
 
-tasks('there need be no object of a class: what it would be made of will do', () => {
+tasks('admit accepts plain objects with the parameters of reservations', () => {
   const { admit } = world()
   const fifth = { capacity: 20, period: 100 }
   const sums = admit([fifth, { ...fifth, kind: 'deferrable' }, { utilization: 0.1 }])
@@ -406,11 +406,11 @@ tasks('there need be no object of a class: what it would be made of will do', ()
 
 tasks.run()
 
-// ------------------------------------------------------------------------------------- share, and who counts
+// ------------------------------------------------------------------------------- share, and counted members
 
 const share = suite('share')
 
-share('scales the bound, and stays for whoever comes later', () => {
+share('a share scales the bound, and applies to later reservations', () => {
   for (const [policy, full] of /** @type {[any, number][]} */ ([[edf, 1], [fp, LIU_LAYLAND[2]]])) {
     const { reserve, admit } = world(policy)
     const sums = admit([reserve(35), reserve(35)], { share: 0.85 })
@@ -422,7 +422,7 @@ share('scales the bound, and stays for whoever comes later', () => {
   }
 })
 
-share('a call that names another one sets it; one that names none leaves the one in force', () => {
+share('admit keeps the previous share unless the call sets one', () => {
   const { reserve, admit } = world(edf)
   assert.is(admit([]).share, 1)
   admit([reserve(50)], { share: 0.6 })
@@ -436,7 +436,7 @@ share('a call that names another one sets it; one that names none leaves the one
   reserve(30)
 })
 
-share('reservations count whether they are named or not', () => {
+share('all reservations count, whether they are listed or not', () => {
   const { reserve, admit } = world(edf)
   const named = reserve(50)
   reserve(40)
@@ -444,7 +444,7 @@ share('reservations count whether they are named or not', () => {
   near(admit([named, named]).utilization, 0.9)
 })
 
-share('any iterable will do, and one alone', () => {
+share('admit accepts any iterable, and a single reservation', () => {
   const { reserve, admit } = world(edf)
   const a = reserve(20)
   near(admit(a).utilization, 0.2)
@@ -452,7 +452,7 @@ share('any iterable will do, and one alone', () => {
   near(admit((function* () { yield a })()).utilization, 0.4)
 })
 
-share('the scheduler is that of who asks', () => {
+share('admit uses the scheduler of the set, and rejects a set of two schedulers', () => {
   const { reserve } = world(edf)
   const a = reserve(20)
   near(admit([a]).utilization, 0.2)
@@ -463,12 +463,12 @@ share('the scheduler is that of who asks', () => {
   assert.throws(() => admit([a], { scheduler }), TypeError)
 })
 
-share('the answer cannot be changed', () => {
+share('the result of admit is frozen', () => {
   const { reserve, admit } = world(edf)
   assert.ok(Object.isFrozen(admit([reserve(20)])))
 })
 
-share('a policy is known by how it compares, whatever its name', () => {
+share('admit recognises a policy by its compare function, not by its name', () => {
   const { admit } = world(/** @type {any} */ ({ ...fp, compare: (a, b) => fp.compare(a, b), name: 'mine' }))
   assert.throws(() => admit([]), error => error instanceof TypeError &&
     error.message === 'admit() knows edf, fp and rm, and not the policy "mine"')
@@ -483,7 +483,7 @@ share.run()
 
 const atomic = suite('all or nothing')
 
-atomic('a refused creation leaves nothing', () => {
+atomic('a rejected reservation keeps no share', () => {
   const { reserve, io, admit } = world(edf)
   admit([reserve(50)])
   for (let n = 0; n < 3; n++) {
@@ -494,7 +494,7 @@ atomic('a refused creation leaves nothing', () => {
   reserve(50)
 })
 
-atomic('a refused change leaves the reservation as it was, while it runs', () => {
+atomic('a rejected resize leaves a running reservation unchanged', () => {
   const { host, scheduler, reserve, admit } = world()
   const reservation = reserve(40)
   admit([reservation, reserve(40)])
@@ -512,7 +512,7 @@ atomic('a refused change leaves the reservation as it was, while it runs', () =>
   near(admit([]).utilization, 0.8)
 })
 
-atomic('a refused change of an I/O reservation leaves it as it was', () => {
+atomic('a rejected resize leaves an I/O reservation unchanged', () => {
   const { reserve, io, admit } = world(edf)
   const shared = io(0.3)
   admit([shared, reserve(60)])
@@ -523,12 +523,12 @@ atomic('a refused change of an I/O reservation leaves it as it was', () => {
   near(admit([]).utilization, 1)
 })
 
-atomic('a refused set: none of it counts, nothing is guaranteed, the share is what it was', () => {
+atomic('a rejected set changes neither the claims, the guarantee nor the share', () => {
   const { reserve, admit } = world()
   const all = [reserve(50), reserve(50)]
   refusal(() => admit(all))
   refusal(() => admit([{ wcet: 1, period: 10 }, { wcet: 10, period: 10 }], { share: 0.5 }))
-  // Neither equation 1 nor the share is in force, and 0 is promised to tasks.
+  // Neither equation 1 nor the share applies, and no time is promised to tasks.
   all[0].resize({ capacity: 20 })
   reserve(30)
   refusal(() => reserve(1))
@@ -539,13 +539,13 @@ atomic('a refused set: none of it counts, nothing is guaranteed, the share is wh
   another(30)
 })
 
-atomic('a member that is wrong: none of the others counts', () => {
+atomic('an invalid member prevents the admission of the whole set', () => {
   const { admit } = world(edf)
   assert.throws(() => admit([{ wcet: 5, period: 10 }, { wcet: 1 }]), TypeError)
   near(admit([]).utilization, 0)
 })
 
-atomic('what fails after its reservation was made has given it back', () => {
+atomic('interrupt and loop cancel their reservation if they throw after creating it', () => {
   const { scheduler, reserve } = world(edf)
   const target = { addEventListener() { throw new Error('no') }, removeEventListener() {} }
   const uses = [{ [extend.protocol]: { attach() { throw new Error('no') }, detach() {} } }]
@@ -560,14 +560,15 @@ atomic('what fails after its reservation was made has given it back', () => {
 
 atomic.run()
 
-// ------------------------------------------------------------------------------------- what ends gives back
+// ------------------------------------------------------------------------------ the end of loops and
+// handlers
 
-const ends = suite('what ends gives its capacity back')
+const ends = suite('the end of loops and handlers frees their capacity')
 
-/** Takes 60 %. */
+/** The options of a reservation with 60 %. */
 const most = scheduler => ({ capacity: 60, period: 100, scheduler })
 
-ends('loops, by an error, by cancel, by a signal', () => {
+ends('a loop that ends by an error, cancel or a signal frees its capacity', () => {
   const { host, scheduler, reserve, admit } = world(edf)
   const controller = new AbortController()
   const body = () => execute(host, 5)
@@ -577,7 +578,7 @@ ends('loops, by an error, by cancel, by a signal', () => {
     [body, ({ cancel }) => cancel()],
     [body, ({ job }) => job.cancel()],
     [body, () => controller.abort()],
-    [body, () => {}] // aborted before
+    [body, () => {}] // the signal is aborted already
   ])) {
     const begun = loop(given, { ...most(scheduler), signal: controller.signal })
     begun.job.catch(() => {})
@@ -589,7 +590,7 @@ ends('loops, by an error, by cancel, by a signal', () => {
   }
 })
 
-ends('loops: not before the last finally is over', () => {
+ends('a cancelled loop frees its capacity after its last finally block', () => {
   const { host, scheduler, admit } = world(edf)
   const { job, cancel } = loop(function* () {
     try {
@@ -605,7 +606,7 @@ ends('loops: not before the last finally is over', () => {
   near(admit([]).utilization, 0)
 })
 
-ends('handlers, when they are cancelled', () => {
+ends('a cancelled handler frees its capacity', () => {
   const { scheduler, admit } = world(edf)
   const target = new EventTarget()
   const handling = interrupt(target, 'ping', function* () {}, most(scheduler))
@@ -614,7 +615,7 @@ ends('handlers, when they are cancelled', () => {
   near(admit([]).utilization, 0)
 })
 
-ends('handlers that are cancelled while they handle an event, when that is over', () => {
+ends('a handler that is cancelled during an event frees its capacity after the event', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
   const handling = interrupt(target, 'ping', () => execute(host, 5), most(scheduler))
@@ -627,7 +628,7 @@ ends('handlers that are cancelled while they handle an event, when that is over'
   near(admit([]).utilization, 0)
 })
 
-ends('handlers that are cancelled by their own before, when that event has been handled', () => {
+ends('a handler that its own before cancels frees its capacity after the event', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
   const before = () => { handling.cancel() }
@@ -638,7 +639,7 @@ ends('handlers that are cancelled by their own before, when that event has been 
   near(admit([]).utilization, 0)
 })
 
-ends('handlers of one event, when that has been handled', () => {
+ends('a handler with `once` frees its capacity after its event', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
   interrupt(target, 'ping', () => execute(host, 5), { ...most(scheduler), once: true })
@@ -648,7 +649,7 @@ ends('handlers of one event, when that has been handled', () => {
   near(admit([]).utilization, 0)
 })
 
-ends('handlers of one event that is held back, not before that has been handled', () => {
+ends('a handler with `once` keeps its capacity while its event is held back', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
   const handling = interrupt(target, 'ping', () => execute(host, 5), { ...most(scheduler), once: true })
@@ -661,7 +662,7 @@ ends('handlers of one event that is held back, not before that has been handled'
   near(admit([]).utilization, 0)
 })
 
-ends('handlers whose signal is aborted, or was before', () => {
+ends('a handler whose signal is aborted, or was aborted before, frees its capacity', () => {
   const { scheduler, admit } = world(edf)
   const controller = new AbortController()
   interrupt(new EventTarget(), 'ping', function* () {}, { ...most(scheduler), signal: controller.signal })
@@ -672,7 +673,7 @@ ends('handlers whose signal is aborted, or was before', () => {
   near(admit([]).utilization, 0)
 })
 
-ends('given back, it is not taken again by a change', () => {
+ends('resize does not reserve the freed capacity of a loop again', () => {
   const { scheduler, reserve } = world(edf)
   const { reservation, cancel, job } = loop(function* () { yield }, most(scheduler))
   job.catch(() => {})
@@ -682,7 +683,7 @@ ends('given back, it is not taken again by a change', () => {
   assert.is(reservation.capacity, 80)
 })
 
-ends('a cancelled reservation can be resized, and is not promised again by that', () => {
+ends('a cancelled reservation can be resized, and stays without a share', () => {
   const { reserve } = world()
   const reservation = reserve(60)
   assert.is(reservation.cancel(), true)
@@ -702,7 +703,7 @@ ends('admit promises a cancelled reservation again, and resize is tested again',
   assert.is(reservation.cancel(), true)
 })
 
-ends('a capacity of 0 gives the share back until the next resize', () => {
+ends('a capacity of 0 frees the share until the next resize', () => {
   const { reserve, admit } = world()
   const reservation = reserve(60)
   reservation.resize({ capacity: 0 })
@@ -716,7 +717,7 @@ ends('a capacity of 0 gives the share back until the next resize', () => {
 })
 
 for (const policy of [edf, fp]) {
-  ends(`sums stay those of the present claims, whatever comes and goes (${policy.name})`, () => {
+  ends(`the sums match the present claims after random changes (${policy.name})`, () => {
     return forSeeds(20, random => {
       const { reserve, io, admit } = world(policy)
       /** @type {any[]} */
@@ -745,7 +746,7 @@ for (const policy of [edf, fp]) {
     })
   })
 
-  ends(`a refused set leaves the sums as they were (${policy.name})`, () => {
+  ends(`a rejected set leaves the sums unchanged (${policy.name})`, () => {
     const { reserve, admit } = world(policy)
     const reservation = reserve(30)
     reserve(20)
@@ -769,7 +770,7 @@ const hostile = suite('hostile input of admit')
 
 const throws = () => { throw new Error('user code was run') }
 
-hostile('every parameter is checked and named, and nothing has changed', () => {
+hostile('an invalid parameter throws an error that names it, and nothing changes', () => {
   const { scheduler, admit: admitHere } = world(edf)
   /** @type {[any, any, Function, string][]} */
   const wrong = [
@@ -820,18 +821,18 @@ hostile('every parameter is checked and named, and nothing has changed', () => {
     assert.throws(() => admit(set, given), error => error.constructor === type && error.message === message,
       `this was due: ${message}`)
   }
-  // Nothing is promised, and nothing is guaranteed: that would be another test under fp.
+  // No time is promised, and there is no guarantee, which would change the test under fp.
   near(admitHere([]).utilization, 0)
 })
 
-hostile('an endless set is not one', () => {
-  // As with Array.from: who hands over an endless iterable waits for ever. A Task is no iterable.
+hostile('a Task is admitted although its iterator is endless', () => {
+  // An endless iterable never returns, as with Array.from. A Task is not an iterable.
   const { admit } = world(edf)
   const task = new Task(function* () {}, { wcet: 1, period: 10 })
   near(admit(task).utilization, 0.1)
 })
 
-hostile('names are only shown', () => {
+hostile('a name whose conversion throws does not change the sums', () => {
   const { admit } = world(edf)
   const name = { toString: throws }
   assert.throws(() => admit([{ name, wcet: 6, period: 5 }]), error => error instanceof Error)

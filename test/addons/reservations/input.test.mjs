@@ -1,4 +1,4 @@
-/** What reservations, `interrupt`, `loop`, `admit` and `worstCaseDelay` do with wrong arguments. */
+/** Tests that reservations, `interrupt`, `loop`, `admit` and `worstCaseDelay` reject invalid arguments. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, fp } from '../../../rt.mjs'
@@ -126,11 +126,11 @@ testCalls({
   }
 })
 
-// ------------------------------------------------------------------------------ what only some calls have
+// -------------------------------------------------------------------------------- checks of single calls
 
-const wrong = suite('what only some calls have')
+const wrong = suite('checks of single calls')
 
-wrong('interrupt: what belongs to a reservation needs one, and only one', () => {
+wrong('interrupt rejects options that need a reservation, and a second reservation', () => {
   const here = world()
   const { partner, io } = here
   const { reservation, ...rest } = given(here)
@@ -150,7 +150,7 @@ wrong('interrupt: what belongs to a reservation needs one, and only one', () => 
     'capacity must not exceed the period of 10 ms, got 11')
 })
 
-wrong('required parameters have no default', () => {
+wrong('missing required parameters of interrupt, loop, admit and worstCaseDelay throw', () => {
   /** @type {[string, any, any[], { wants: string }][]} */
   const calls = [
     ['target', interrupt, [], TARGET], ['type', interrupt, [new EventTarget()], STRING],
@@ -163,11 +163,11 @@ wrong('required parameters have no default', () => {
   }
 })
 
-wrong('the AdmissionError is that of addons/schedulable.mjs', () => {
+wrong('reservations.mjs exports the AdmissionError of schedulable.mjs', () => {
   assert.is(AdmissionError, schedulability.AdmissionError)
 })
 
-wrong('loop: the reservation is its own, the body no async generator', () => {
+wrong('loop rejects the option reservation and an async generator function as body', () => {
   const here = world()
   const { partner, scheduler } = here
   const options = /** @type {any} */ ({ capacity: 2, period: 10, scheduler })
@@ -177,7 +177,7 @@ wrong('loop: the reservation is its own, the body no async generator', () => {
     'body must be a generator function, not an async one, got function stream')
 })
 
-wrong('reservations: capacity and period, or utilization, are required', () => {
+wrong('reservations require a capacity and a period, or a utilization', () => {
   const here = world()
   const { scheduler } = here
   const act = (more = {}) => () => new Reservation(/** @type {any} */ ({ scheduler, ...more }))
@@ -197,7 +197,7 @@ wrong('reservations: capacity and period, or utilization, are required', () => {
     'options must be an object, got undefined')
 })
 
-wrong('reservations: a period of the wrong kind is named, also where the priority follows from it', () => {
+wrong('an invalid period is named in the error, also without an explicit priority', () => {
   /** @type {[any, (here: any, period: any) => void][]} */
   const acts = [
     [INTERVAL, ({ scheduler }, period) => new Reservation({ capacity: 0, period, scheduler })],
@@ -211,7 +211,7 @@ wrong('reservations: a period of the wrong kind is named, also where the priorit
   for (const [kind, act] of acts) assertKind('period', kind, act)
 })
 
-wrong('reservations: capacity is at most the period', () => {
+wrong('a capacity above the period throws a RangeError', () => {
   const here = world()
   const { scheduler, reservation } = here
   assertRefusal(here, () => new Reservation({ capacity: 10.1, period: 10, scheduler }), RangeError,
@@ -231,14 +231,14 @@ wrong('reservations: capacity is at most the period', () => {
     'utilization must be a number from 0 to 1, got 2')
 })
 
-wrong('reservations: postponing is for a constant bandwidth', () => {
+wrong('`depleted: \'postpone\'` throws under fp', () => {
   const scheduler = new Scheduler({ host: virtualHost(), policy: fp })
   const error = errorOf(() => new Reservation({ capacity: 1, period: 10, depleted: 'postpone', scheduler }))
   assert.is(error.constructor, TypeError)
   assert.is(error.message, `depleted must be 'background' or 'wait', got "postpone"`)
 })
 
-wrong('reservations: what only looks like one is none', () => {
+wrong('an object that only resembles a Reservation is rejected', () => {
   const here = world()
   const { scheduler, partner, io, reservation } = here
   /** @type {[string, any][]} */
@@ -258,7 +258,7 @@ wrong('reservations: what only looks like one is none', () => {
   }
 })
 
-wrong('interrupt: what belongs to a reservation is refused without one', () => {
+wrong('interrupt rejects kind and depleted without a capacity', () => {
   for (const option of [{ kind: 'sporadic' }, { depleted: 'wait' }]) {
     const here = world()
     const act = () => interrupt(here.target, 'ping', generate, { ...given(here), ...option })

@@ -1,4 +1,4 @@
-/** `interrupt`: handlers with a capacity, bottom halves by I/O reservations, delays. */
+/** Tests of `interrupt`: handlers with a capacity, bottom halves in I/O reservations, delays. */
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -14,11 +14,11 @@ import { assertTrace, executions } from '../../support/trace.mjs'
 import { execute } from '../../support/virtual-host.mjs'
 import { abortListeners, exactWorld } from '../../support/world.mjs'
 
-/** A scheduler that reads its clock at every point and does not rotate, and what events happen to. */
+/** A scheduler that reads its clock at every point and does not rotate, and a target for events. */
 function world(options = {}) {
   const { host, scheduler, trace } = exactWorld({ round: 1, except: ['round', 'alarm'], ...options })
   const target = new EventTarget()
-  /** An event, that happened at `time`. */
+  /** Dispatches an event with the time stamp `time`. */
   const ping = (detail = undefined, time = host.time) => {
     const event = Object.assign(new Event('ping'), { detail })
     Object.defineProperty(event, 'timeStamp', { value: time })
@@ -30,9 +30,9 @@ function world(options = {}) {
     trace,
     target,
     ping,
-    /** Events at these times, numbered. */
+    /** Dispatches numbered events at these times. */
     pings: (...times) => times.forEach((time, n) => host.after(time, () => { ping(n) })),
-    /** Depleted, it waits, unless told otherwise. */
+    /** Makes a handler that waits when its reservation is depleted. */
     handle: (task, more = {}) => {
       const depleted = more.capacity === undefined ? undefined : 'wait'
       return interrupt(target, 'ping', task, { scheduler, depleted, ...more })
@@ -58,7 +58,7 @@ function world(options = {}) {
 
 const handlers = suite('handlers with a reservation')
 
-handlers('events are handled one after the other, in order, in no more than the capacity', () => {
+handlers('events are handled one after the other, within the capacity', () => {
   const { host, trace, handle, ping } = world()
   const seen = []
   const { reservation } = handle(function* ping({ detail }) {
@@ -78,7 +78,7 @@ handlers('events are handled one after the other, in order, in no more than the 
   assert.equal([used, capacity, period, name], [3, 2, 10, 'ping'])
 })
 
-handlers('a storm takes its share and no more, whatever its rate', () => {
+handlers('a storm of events takes the capacity at any rate, and no more', () => {
   for (const policy of [fp, edf]) {
     for (const every of [0.25, 1, 4]) {
       const { host, handle, ping, run } = world({ policy })
@@ -91,13 +91,13 @@ handlers('a storm takes its share and no more, whatever its rate', () => {
       const took = [other.cost, reservation.used]
       assert.equal(took, every === 4 ? [75, 25] : [70, 30], `${policy.name} ${every}`)
       assert.ok(waiting <= 4)
-      // What was neither handled nor lost waits, but for the one that has begun.
+      // An event that was neither handled nor dropped waits, or its job runs.
       assert.ok([0, 1].includes(raised - reservation.used - dropped - waiting), `${policy.name} ${every}`)
     }
   }
 })
 
-handlers('in the background it handles what there is time for', () => {
+handlers('a depleted handler in the background handles events while no other job is ready', () => {
   const { host, handle, ping, run } = world()
   const { reservation } = handle(() => execute(host, 1), { capacity: 2, period: 10, depleted: 'background' })
   for (let n = 0; n < 6; n++) ping(n)
@@ -106,7 +106,7 @@ handlers('in the background it handles what there is time for', () => {
   assert.equal([host.time, other.finished, reservation.used], [9, 5, 2])
 })
 
-handlers('the job is released when the event happened, and its deadline counts from there', () => {
+handlers('the release and the deadline of a handler\'s job count from the time of the event', () => {
   const { host, scheduler, handle, ping } = world()
   const seen = []
   const misses = []
@@ -120,23 +120,23 @@ handlers('the job is released when the event happened, and its deadline counts f
   ping('b', 17)
   ping('c', 19)
   host.run()
-  // The third has to wait from 22 to 30, and misses 25 meanwhile.
+  // The third event waits from 22 to 30, and its deadline at 25 passes.
   assert.equal(seen, [['a', 18, 20, 24, false], ['b', 17, 21, 23, false], ['c', 19, 30, 25, true]])
   assert.equal(misses, [19])
 })
 
-handlers('the period is that of the reservation, not of the jobs', () => {
+handlers('the period of interrupt belongs to the reservation, not to the jobs', () => {
   const { host, scheduler, handle, ping, reserve, ran } = world({ policy: rm })
   const reservation = /** @type {any} */ (reserve(1, 100, { depleted: 'background' }))
   handle(() => execute(host, 2), { name: 'handler', capacity: 1, period: 10, depleted: 'background' })
   new Task(() => execute(host, 2), { name: 'periodic', period: 20, scheduler, reservation }).release()
   ping()
   host.run()
-  // In the background, jobs rank by rates of their own.
+  // In the background, jobs rank by their own rates.
   assert.equal(ran(), { handler: [[0, 1], [3, 4]], periodic: [[1, 3]] })
 })
 
-handlers('kind, depleted and priority are those of the reservation', () => {
+handlers('kind, depleted and priority of interrupt belong to the reservation', () => {
   const { handle } = world()
   const { reservation } = handle(function* tick() {}, {
     capacity: 2, period: 10, kind: 'deferrable', priority: 4, depleted: 'background', name: 'tack'
@@ -150,7 +150,7 @@ handlers('kind, depleted and priority are those of the reservation', () => {
   assert.is(world().handle(() => {}).reservation, undefined)
 })
 
-handlers('what before returns is handed over; when it throws, nothing waits', () => {
+handlers('the handler gets the result of `before`; if `before` throws, no job is released', () => {
   const { host, handle, ping } = world()
   const seen = []
   const handling = handle(value => { seen.push(value) }, {
@@ -162,13 +162,13 @@ handlers('what before returns is handed over; when it throws, nothing waits', ()
     }
   })
   for (const n of [1, 2, 3]) ping(n)
-  assert.is(handling.waiting, 1) // beside the one that is under way
+  assert.is(handling.waiting, 1) // the first event has a job already
   host.run()
   assert.equal(seen, [20, 30])
   assert.equal(host.errors.map(({ message }) => message), ['no'])
 })
 
-handlers('one that fails, is cancelled, or is aborted by its deadline, keeps the next from nothing', () => {
+handlers('an event is handled after a failure, a cancellation or a miss of the job before', () => {
   const { host, scheduler, handle, ping } = world()
   const seen = []
   handle(function* ({ detail }) {
@@ -185,12 +185,12 @@ handlers('one that fails, is cancelled, or is aborted by its deadline, keeps the
   })
   host.after(3, () => { ping('in time') })
   host.run()
-  // 7 is noticed to have passed at 8: for the second one, too, which has not begun.
+  // At 8, the clock shows that 7 has passed. This also ends the job of the next event, which has not started.
   assert.equal(seen, [['fails', 0], ['cancelled', 0], ['late', 1], ['in time', 8]])
   assert.equal(host.errors.map(({ message }) => message), ['failed'])
 })
 
-handlers('a handler may wait; the next event waits for it', async () => {
+handlers('a handler can wait, and the next event waits for it', async () => {
   const { host, handle, ping } = world()
   const seen = []
   handle(function* ({ detail }) {
@@ -207,7 +207,7 @@ handlers('a handler may wait; the next event waits for it', async () => {
   assert.equal(seen, [[0, 0], ['async 0', 0], ['async 1', 3], [1, 4]])
 })
 
-handlers('with a reservation that is given, its jobs run by that, not one after the other', () => {
+handlers('with a given reservation, the jobs of a handler are not serialised', () => {
   const { host, handle, ping, reserve, ran } = world({ slice: 1 })
   const reservation = reserve(4, 10)
   const handling = handle(() => execute(host, 2), { reservation, name: 'both' })
@@ -220,7 +220,7 @@ handlers('with a reservation that is given, its jobs run by that, not one after 
   assert.equal(ran(), { both: [[0, 1], [2, 3], [1, 2], [3, 4]] })
 })
 
-handlers('an event whose job is refused is lost, and reported; the next is handled', () => {
+handlers('an event whose job is rejected is reported and dropped, and the next is handled', () => {
   const { host, scheduler, handle, ping } = world()
   const seen = []
   const handling = handle(({ detail }) => { seen.push(detail) }, { capacity: 2, period: 10 })
@@ -238,18 +238,18 @@ handlers('an event whose job is refused is lost, and reported; the next is handl
   assert.equal([seen, handling.waiting], [[0, 2], 0])
 })
 
-handlers('handlers of one target have each their own', () => {
+handlers('two handlers of one target have separate reservations', () => {
   const { host, handle, ping, ran } = world()
   handle(function* slow() { yield* execute(host, 3) }, { capacity: 3, period: 30 })
   handle(function* quick() { yield* execute(host, 1) }, { capacity: 1, period: 10 })
   ping()
   ping()
   host.run()
-  // Each event after the other, but the handlers beside each other.
+  // Each handler processes one event after the other, and the handlers run concurrently.
   assert.equal(ran(), { quick: [[0, 1], [10, 11]], slow: [[1, 4], [30, 33]] })
 })
 
-handlers('excess goes with a reservation, which is given back when the last of its jobs has ended', () => {
+handlers('with excess, the reservation is cancelled after the last job', () => {
   const { host, scheduler, handle, pings } = world()
   const handling = handle(() => execute(host, 4), {
     excess: 'restart', capacity: 1, period: 10, depleted: 'background', once: true
@@ -262,11 +262,12 @@ handlers('excess goes with a reservation, which is given back when the last of i
 
 handlers.run()
 
-// ----------------------------------------------------------------------------------------- how many may wait
+// ------------------------------------------------------------------------------- the number of waiting
+// events
 
-const waiting = suite('how many events may wait')
+const waiting = suite('number of waiting events')
 
-waiting('size bounds how many wait; those that come then are lost, and counted', () => {
+waiting('size limits the number of waiting events; further events are dropped and counted', () => {
   for (const more of [{}, { capacity: 2, period: 10 }]) {
     const { host, handle, ping } = world()
     const seen = []
@@ -275,7 +276,7 @@ waiting('size bounds how many wait; those that come then are lost, and counted',
       yield* execute(host, 1)
     }, { size: 2, ...more })
     for (let n = 0; n < 6; n++) ping(n)
-    // The first is under way.
+    // The first event has a job.
     assert.equal([handling.waiting, handling.dropped], [2, 3])
     host.run()
     ping(6)
@@ -285,7 +286,7 @@ waiting('size bounds how many wait; those that come then are lost, and counted',
   }
 })
 
-waiting('without a bound, none is lost', () => {
+waiting('without size, no event is dropped', () => {
   const { host, handle, ping } = world()
   let count = 0
   const handling = handle(function* () { count++ }, { capacity: 2, period: 10 })
@@ -295,7 +296,7 @@ waiting('without a bound, none is lost', () => {
   assert.equal([count, handling.waiting, handling.dropped], [1000, 0, 0])
 })
 
-waiting('cancel loses those that wait; the one that is handled goes on', () => {
+waiting('cancel drops the waiting events, and the running job continues', () => {
   const { host, handle, ping, when, target } = world()
   const seen = []
   const handling = handle(function* ({ detail }) {
@@ -313,7 +314,7 @@ waiting('cancel loses those that wait; the one that is handled goes on', () => {
   assert.equal(seen, [[0, 3]])
 })
 
-waiting('a signal does the same', () => {
+waiting('an aborted signal cancels a handler', () => {
   const { host, handle, ping, when, target } = world()
   const controller = new AbortController()
   let count = 0
@@ -329,7 +330,7 @@ waiting('a signal does the same', () => {
   assert.is(abortListeners(controller.signal), 0)
 })
 
-waiting('with a signal that was aborted before, nothing is handled', () => {
+waiting('a signal that was already aborted prevents the handler', () => {
   const { host, handle, ping, target } = world()
   let count = 0
   handle(() => { count++ }, { capacity: 10, period: 10, signal: AbortSignal.abort() })
@@ -339,7 +340,7 @@ waiting('with a signal that was aborted before, nothing is handled', () => {
   assert.is(count, 0)
 })
 
-waiting('once: the first event, all of it', () => {
+waiting('`once` handles the first event completely, and no other event', () => {
   for (const more of [{}, { io: true }]) {
     const { host, handle, ping, io, target } = world()
     const seen = []
@@ -369,11 +370,12 @@ waiting('a scheduler is not deadlocked while a handler of interrupt() can releas
 
 waiting.run()
 
-// ------------------------------------------------------------------------------------------ off and on again
+// ------------------------------------------------------------------------ noInterrupts and interrupts of
+// handlers
 
-const switching = suite('handlers off and on')
+const switching = suite('noInterrupts and interrupts of handlers')
 
-switching('events that happen meanwhile are held back, and handled in order then', () => {
+switching('events between noInterrupts and interrupts are handled in order afterwards', () => {
   for (const more of [{}, { capacity: 5, period: 10 }]) {
     const { host, scheduler, handle, pings, when } = world()
     const seen = []
@@ -386,12 +388,12 @@ switching('events that happen meanwhile are held back, and handled in order then
     when(4, () => { assert.equal([handling.waiting, handling.dropped], [2, 0]) })
     when(5, () => { handling.interrupts() })
     host.run()
-    // They are released as of when they happened; what it took until they were handled counts.
+    // The release is the time of the event, so the time until the event is handled counts.
     assert.equal(seen, [[0, 0, 0], [1, 2, 5], [2, 3, 6], [3, 6, 7]])
   }
 })
 
-switching('by choice they are lost, and counted', () => {
+switching('noInterrupts({ drop: true }) drops events and counts them', () => {
   const { host, handle, pings, when } = world()
   const seen = []
   const handling = handle(({ detail }) => { seen.push(detail) }, { capacity: 5, period: 10 })
@@ -403,12 +405,12 @@ switching('by choice they are lost, and counted', () => {
   when(10, () => { handling.noInterrupts({ drop: true }) })
   when(12, () => { handling.interrupts() })
   host.run()
-  // Those that were held back before are not lost.
+  // Events that were held back before are kept.
   assert.equal(seen, [0, 3, 4])
   assert.equal([handling.waiting, handling.dropped], [0, 3])
 })
 
-switching('off, those on their way to the handler are handled, held back are those that come', () => {
+switching('after noInterrupts, earlier events are handled and later events are held back', () => {
   const { host, handle, ping, when } = world()
   const seen = []
   const handling = handle(function* ({ detail }) {
@@ -426,7 +428,7 @@ switching('off, those on their way to the handler are handled, held back are tho
   assert.equal(seen, [[0, 0], [1, 2], [2, 8]])
 })
 
-switching('held back, they count against the size; cancel loses them', () => {
+switching('held events count against the size, and cancel drops them', () => {
   const { host, handle, ping } = world()
   let count = 0
   const handling = handle(() => { count++ }, { capacity: 5, period: 10, size: 2 })
@@ -439,7 +441,7 @@ switching('held back, they count against the size; cancel loses them', () => {
   assert.equal([count, handling.waiting, handling.dropped], [0, 0, 5])
 })
 
-switching('on when it is on already, nothing happens', () => {
+switching('interrupts() has no effect on a handler that is on', () => {
   const { host, handle, ping } = world()
   let count = 0
   const handling = handle(() => { count++ }, { capacity: 5, period: 10 })
@@ -450,7 +452,7 @@ switching('on when it is on already, nothing happens', () => {
   assert.is(count, 1)
 })
 
-switching('without a reservation, too', () => {
+switching('noInterrupts and interrupts work without a reservation', () => {
   const { host, handle, ping } = world()
   const seen = []
   const handling = handle(({ detail }) => { seen.push(detail) }, { depleted: undefined })
@@ -474,7 +476,7 @@ switching.run()
 
 const pibs = suite('I/O reservations')
 
-pibs('Danish, Li, West: after a use of u ms it is eligible again u / utilization after that began', () => {
+pibs('after a use of u ms, an I/O reservation waits u / utilization (Danish, Li, West)', () => {
   const { host, trace, reserve, io, run } = world()
   const shared = io(0.2)
   const reservation = shared.for(reserve(5, 10))
@@ -484,7 +486,7 @@ pibs('Danish, Li, West: after a use of u ms it is eligible again u / utilization
   run('d', 0.5, { step: 0.5, release: 21, reservation })
   run('e', 1, { release: 40, reservation })
   host.run()
-  // 1 from 0 on: eligible at 5; 1 from 5 on: at 10. 0.5 from 20 on: at 22.5.
+  // 1 ms from 0: eligible at 5. 1 ms from 5: eligible at 10. 0.5 ms from 20: eligible at 22.5.
   assertTrace(trace, `
     0 release a, start a
     1 finish a
@@ -501,7 +503,7 @@ pibs('Danish, Li, West: after a use of u ms it is eligible again u / utilization
   assert.equal([shared.used, shared.replenishments, shared.depletions], [4, 2, 0])
 })
 
-pibs('its capacity is the utilization\'s share of the period that it takes over', () => {
+pibs('the capacity of an I/O reservation is its utilization times the inherited period', () => {
   const { host, trace, reserve, io, run } = world()
   const shared = io(0.2)
   run('short', 3, { reservation: shared.for(reserve(5, 10)) })
@@ -519,7 +521,7 @@ pibs('its capacity is the utilization\'s share of the period that it takes over'
   assert.is(shared.depletions, 2)
 })
 
-pibs('of several that it works for, it takes the priority and the period of the most urgent', () => {
+pibs('an I/O reservation inherits priority and period from its most urgent main', () => {
   for (const policy of [fp, edf]) {
     const { host, reserve, io, run, ran } = world({ policy })
     const shared = io(0.4)
@@ -527,14 +529,14 @@ pibs('of several that it works for, it takes the priority and the period of the 
     run('slow', 1, { reservation: shared.for(reserve(1, 40)) })
     run('quick', 1, { release: 2, reservation: shared.for(reserve(1, 8)) })
     host.run()
-    // From 2 on both work by what is meant for 8 ms.
+    // From 2 on, both jobs run by the priority and the period of 8 ms.
     assert.equal(ran(), {
       between: [[0, 2], [4, 10], [20, 24]], slow: [[2, 3]], quick: [[3, 4]]
     }, policy.name)
   }
 })
 
-pibs('what was begun for a long period has not all of its capacity at a short one\'s priority', () => {
+pibs('a use of a long period does not keep its capacity at the rank of a short period', () => {
   for (const policy of [fp, edf]) {
     const { host, reserve, io, run, when } = world({ policy })
     const shared = io(0.1)
@@ -551,17 +553,17 @@ pibs('what was begun for a long period has not all of its capacity at a short on
   }
 })
 
-pibs('a use that is longer than the more urgent one may be is over, and is paid for first', () => {
+pibs('a use beyond the capacity of a more urgent main ends, and is paid for first', () => {
   const { host, reserve, io, run, ran } = world()
   const shared = io(0.1)
   run('slow', 5, { reservation: shared.for(reserve(1, 400)) })
   run('quick', 0.5, { step: 0.5, release: 4, reservation: shared.for(reserve(1, 8)) })
   host.run()
-  // 4 from 0 on, more than 0.8: eligible at 40; 1 from 40 on: at 50.
+  // 4 ms from 0 exceed 0.8 ms: eligible at 40. 1 ms from 40: eligible at 50.
   assert.equal(ran(), { slow: [[0, 4], [40, 41]], quick: [[50, 50.5]] })
 })
 
-pibs('when the most urgent work is done, the rest goes on by what that is for', () => {
+pibs('after the most urgent work, an I/O reservation ranks by its other main again', () => {
   const { host, reserve, io, run, ran } = world({ slice: 1 })
   const shared = io(0.4)
   run('between', 9, { reservation: reserve(8, 20) })
@@ -572,7 +574,7 @@ pibs('when the most urgent work is done, the rest goes on by what that is for', 
   assert.equal([between, quick, slow[0]], [[[0, 2], [4, 10]], [[3, 4]], [2, 3]])
 })
 
-pibs('it follows that, when it is resized', () => {
+pibs('an I/O reservation follows when its main is resized', () => {
   for (const policy of [fp, edf]) {
     const { host, reserve, io, run, ran, when } = world({ policy })
     const main = reserve(1, 100)
@@ -580,14 +582,14 @@ pibs('it follows that, when it is resized', () => {
     run('main', 99, { reservation: reserve(10, 50) })
     when(35, () => { main.resize({ period: 20 }) })
     host.run({ until: 116 })
-    // 20 of 100, and from 100 on 4 of 20, before what has 50.
+    // 20 of 100 ms. From 100 on 4 of 20 ms, before the reservation with a period of 50 ms.
     assert.equal(ran(), { main: [[0, 10], [50, 60], [104, 114]], 'I/O': [[10, 30], [100, 104]] })
   }
 })
 
-pibs('in a section it has the level of the reservation that it works for', () => {
+pibs('in a critical section, an I/O job has the level of its main reservation', () => {
   for (const [policy, expected] of /** @type {[any, any][]} */ ([
-    // By priority all reservations are of one level; by deadline, the shorter period is of the higher.
+    // Under fp all reservations have the same level. Under edf a shorter period has a higher level.
     [fp, { 'I/O': [[0, 4]], quick: [[4, 5]] }],
     [edf, { 'I/O': [[0, 1], [2, 5]], quick: [[1, 2]] }]
   ])) {
@@ -609,7 +611,7 @@ pibs('in a section it has the level of the reservation that it works for', () =>
   }
 })
 
-pibs('it ranks with the reservation that it works for, above others and below the more urgent', () => {
+pibs('an I/O reservation ranks with its main reservation', () => {
   const { host, reserve, io, run, ran } = world()
   const shared = io(0.5)
   run('plain', 1, { priority: 99 })
@@ -620,7 +622,7 @@ pibs('it ranks with the reservation that it works for, above others and below th
   assert.equal(ran(), { quick: [[0, 1]], 'I/O': [[1, 2]], slow: [[2, 3]], plain: [[3, 4]] })
 })
 
-pibs('under edf by the deadline that its period gives', () => {
+pibs('under edf, an I/O reservation ranks by the deadline of its inherited period', () => {
   const { host, reserve, io, run, ran } = world({ policy: edf })
   const shared = io(0.25)
   run('before', 1, { deadline: 19 })
@@ -628,13 +630,13 @@ pibs('under edf by the deadline that its period gives', () => {
   run('I/O', 6, { reservation: shared.for(reserve(2, 20)) })
   run('before 40', 25, { deadline: 39 })
   host.run()
-  // 5 of 20; then eligible at 20, for the deadline 40.
+  // 5 of 20 ms, then eligible at 20 with the deadline 40.
   assert.equal(ran(), {
     before: [[0, 1]], 'I/O': [[1, 6], [32, 33]], after: [[6, 7]], 'before 40': [[7, 32]]
   })
 })
 
-pibs('jobs that a job with a reservation spawns work for that; so do theirs', () => {
+pibs('I/O jobs work for the reservation of the job that spawned them, at any depth', () => {
   const { host, scheduler, reserve, io, ran } = world()
   const shared = io(0.5)
   const main = reserve(4, 20)
@@ -651,7 +653,7 @@ pibs('jobs that a job with a reservation spawns work for that; so do theirs', ()
   assert.equal([main.used, shared.used], [1, 2])
 })
 
-pibs('in a loop, for the loop', () => {
+pibs('an I/O job spawned in a loop works for the reservation of the loop', () => {
   const { host, scheduler, io } = world()
   const shared = io(0.1)
   let done = 0
@@ -666,7 +668,7 @@ pibs('in a loop, for the loop', () => {
   assert.equal([done, shared.used], [10, 10])
 })
 
-pibs('it works for somebody: without, it is refused, and nothing has changed', () => {
+pibs('an I/O reservation without a main is rejected, and nothing changes', () => {
   const { host, scheduler, io, run } = world()
   const shared = io(0.5)
   const isRefusal = error => error instanceof TypeError && error.message ===
@@ -686,7 +688,7 @@ pibs('it works for somebody: without, it is refused, and nothing has changed', (
   assert.is(scheduler.stats().jobs, 1)
 })
 
-pibs('in no interval does it use more than its utilization and a capacity', () => forSeeds(60, random => {
+pibs('I/O exceeds its utilization by at most one capacity in any interval', () => forSeeds(60, random => {
   const { host, reserve, io, run, trace } = world()
   const utilization = random.pick([0.1, 0.25, 0.5])
   const period = random.pick([8, 20])
@@ -703,7 +705,8 @@ pibs('in no interval does it use more than its utilization and a capacity', () =
     for (const [, end] of spans) {
       const within = ([from, to]) => Math.max(0, Math.min(to, end) - Math.max(from, start))
       const used = spans.reduce((sum, span) => sum + within(span), 0)
-      // A capacity at the end of a period, another at the beginning of the next; others' last budgets.
+      // The limit adds a capacity at the end of a period, another at the next start, and the last budget of
+      // other jobs.
       const most = utilization * (end - start) + utilization * period * (1 - utilization) + 0.25
       assert.ok(used <= Math.max(0, most) + 1e-9, `${used} in ${start} to ${end}, not ${most}`)
     }
@@ -719,7 +722,7 @@ const pauses = {
 }
 
 for (const [why, pause] of Object.entries(pauses)) {
-  pibs(`after ${why} it begins anew: what it could not use is lost`, () => {
+  pibs(`after ${why}, an I/O reservation does not make up for unused time`, () => {
     for (const policy of [fp, edf]) {
       const made = world({ policy })
       const { host, reserve, io, run, ran, when } = made
@@ -732,7 +735,7 @@ for (const [why, pause] of Object.entries(pauses)) {
   })
 }
 
-pibs('depleted, in the background where it is told so', () => {
+pibs('with `depleted: \'background\'`, a depleted I/O reservation runs after all jobs', () => {
   const { host, reserve, io, run, ran } = world()
   const shared = io(0.2, { depleted: 'background' })
   run('I/O', 4, { reservation: shared.for(reserve(2, 10)) })
@@ -742,19 +745,19 @@ pibs('depleted, in the background where it is told so', () => {
   assert.is(shared.used, 2)
 })
 
-pibs('resized: what it has used and not earned, it earns at the new rate', () => {
+pibs('after a resize, an I/O reservation earns used time back at the new rate', () => {
   const { host, reserve, io, run, ran, when } = world()
   const shared = io(0.5)
   const reservation = shared.for(reserve(2, 10))
   run('I/O', 20, { reservation })
   when(7, () => { assert.is(shared.resize({ utilization: 0.2 }), shared) })
   host.run({ until: 37 })
-  // 5 from 0 on, of which 1.5 are not earned at 7, and are at 14.5; then 2 of 10.
+  // 5 ms from 0: at 7, 1.5 ms are not earned back, and they are earned at 14.5. After that 2 of 10 ms.
   assert.equal(ran(), { 'I/O': [[0, 5], [14.5, 16.5], [24.5, 26.5], [34.5, 36.5]] })
   assert.is(shared.utilization, 0.2)
 })
 
-pibs('resized to 0 it stops; to more, it goes on', () => {
+pibs('an I/O reservation with a utilization of 0 stops until the utilization grows', () => {
   const { host, reserve, io, run, ran, when } = world()
   const shared = io(0.5)
   const job = run('I/O', 9, { reservation: shared.for(reserve(2, 10)) })
@@ -768,7 +771,7 @@ pibs('resized to 0 it stops; to more, it goes on', () => {
   assert.equal(ran()['I/O'], [[0, 2], [30, 34], [40, 43]])
 })
 
-pibs('off from the beginning', () => {
+pibs('an I/O reservation can start with a utilization of 0', () => {
   const { host, reserve, io, run, ran, when } = world()
   const shared = io(0)
   run('I/O', 3, { reservation: shared.for(reserve(2, 10)) })
@@ -778,7 +781,7 @@ pibs('off from the beginning', () => {
   assert.equal(ran(), { 'I/O': [[5, 7], [15, 16]] })
 })
 
-pibs('off, it does nothing in the background either', () => {
+pibs('an I/O reservation that is off does not run in the background', () => {
   const { host, reserve, io, run } = world()
   for (const shared of [io(0, { depleted: 'background' }), io(0.2, { depleted: 'background' })]) {
     shared.noInterrupts()
@@ -789,7 +792,7 @@ pibs('off, it does nothing in the background either', () => {
   }
 })
 
-pibs('its parameters can be read', () => {
+pibs('the parameters of an I/O reservation can be read', () => {
   const { scheduler } = world()
   const plain = new IoReservation({ utilization: 0.3, scheduler })
   const { name, utilization, capacity, period, used, isOn, drops } = plain
@@ -797,7 +800,7 @@ pibs('its parameters can be read', () => {
   assert.is(plain.scheduler, scheduler)
 })
 
-pibs('with a capacity and a period of its own it has those, and the priority of that rate, whoever it works for', () => {
+pibs('an I/O reservation with its own capacity and period ranks by its own rate', () => {
   for (const policy of [fp, edf]) {
     const { host, reserve, run, scheduler, when, ran } = world({ policy })
     const shared = new IoReservation({ capacity: 2, period: 10, name: 'io', scheduler })
@@ -805,19 +808,19 @@ pibs('with a capacity and a period of its own it has those, and the priority of 
     run('I/O', 5, { reservation: shared.for(reserve(3, 40)) })
     when(21, () => shared.resize({ utilization: 0.1 }))
     host.run()
-    // 2 of 10 at first, before what has 20; from 21 on 1 of 10, of which 1 was used at 20.
+    // At first 2 of 10 ms, before the main with 20 ms. From 21 on 1 of 10 ms, of which 1 ms was used at 20.
     assert.equal(ran(), { 'I/O': [[0, 2], [10, 12], [20, 21]], main: [[2, 6], [21, 23]] }, policy.name)
     assert.equal([shared.capacity, shared.period, shared.utilization], [1, 10, 0.1])
   }
 })
 
-pibs('a period of its own can be given to it later; what it has used, it earns at the new rate', () => {
+pibs('an I/O reservation can get its own period by resize', () => {
   const { host, reserve, io, run, when, ran } = world()
   const shared = io(0.2)
   run('I/O', 10, { reservation: shared.for(reserve(5, 40)) })
   when(20, () => shared.resize({ capacity: 1, period: 10 }))
   host.run()
-  // 8 of 40 at first; at 20, half of that is not earned.
+  // At first 8 of 40 ms. At 20, half of this time is not earned back.
   assert.equal(ran(), { 'I/O': [[0, 8], [60, 61], [70, 71]] })
 })
 
@@ -827,7 +830,7 @@ pibs.run()
 
 const bottom = suite('bottom halves')
 
-bottom('an I/O reservation pays for them, at the standing of the handler, which comes then', () => {
+bottom('bottom halves are charged to the I/O reservation, at the rank of the handler', () => {
   const { host, trace, handle, io, ping, run } = world()
   const shared = io(0.2)
   const handling = handle(function* ping() { yield* execute(host, 1) }, {
@@ -837,7 +840,7 @@ bottom('an I/O reservation pays for them, at the standing of the handler, which 
   ping()
   assert.is(handling.waiting, 1)
   host.run({ until: 13 })
-  // 2 of 10; 2 at 0, 1 at 10.
+  // 2 of 10 ms: 2 ms at 0, and 1 ms at 10.
   assertTrace(trace, `
     0 release plain, release ping, bottom half, start ping, bottom half
     2 deplete ping, bottom half reservation=io, start plain
@@ -848,7 +851,7 @@ bottom('an I/O reservation pays for them, at the standing of the handler, which 
   assert.equal([shared.used, handling.reservation.used, handling.waiting], [3, 1, 0])
 })
 
-bottom('what they return is handed over, unless it is nothing', async () => {
+bottom('a handler gets the result of its bottom half, or the event if it is undefined', async () => {
   const { host, handle, io, pings } = world()
   const seen = []
   handle(value => { seen.push(value) }, {
@@ -864,7 +867,7 @@ bottom('what they return is handed over, unless it is nothing', async () => {
   assert.equal(seen, [0, 'plain', 'promised', 'computed', null, { x: 1 }, [2]])
 })
 
-bottom('without one, an I/O reservation just delivers', () => {
+bottom('without a bottom half, an I/O reservation delivers the event', () => {
   const { host, handle, io, pings, scheduler } = world()
   const seen = []
   handle(({ detail }) => { seen.push([detail, host.time, scheduler.current.release]) }, {
@@ -875,7 +878,7 @@ bottom('without one, an I/O reservation just delivers', () => {
   assert.equal(seen, [[0, 0, 0], [1, 2, 2], [2, 5, 5]])
 })
 
-bottom('one after the other, in order, whatever they wait for', () => {
+bottom('bottom halves run one after the other, even if they wait', () => {
   const { host, handle, io, ping } = world()
   const seen = []
   handle(({ detail }) => { seen.push([detail, host.time]) }, {
@@ -890,7 +893,7 @@ bottom('one after the other, in order, whatever they wait for', () => {
   assert.equal(seen, [[0, 4], [1, 4]])
 })
 
-bottom('one that throws loses its event; the next ones are delivered', () => {
+bottom('a bottom half that throws loses its event, and the next event is delivered', () => {
   const { host, handle, io, pings } = world()
   const seen = []
   const handling = handle(({ detail }) => { seen.push([detail, host.time]) }, {
@@ -904,13 +907,14 @@ bottom('one that throws loses its event; the next ones are delivered', () => {
   })
   pings(0, 0, 0, 20)
   host.run()
-  // The job of the second half ends at 2, and with it a use of 2 ms: eligible again at 4.
+  // The job of the second bottom half ends at 2. Its use of 2 ms ends too, and the reservation is eligible at
+  // 4.
   assert.equal(seen, [[0, 2], [2, 5], [3, 21]])
   assert.equal(host.errors.map(({ message }) => message), ['broken'])
   assert.is(handling.waiting, 0)
 })
 
-bottom('a storm takes the I/O\'s share and the handler\'s, and others keep theirs', () => {
+bottom('a storm takes the shares of the I/O reservation and the handler, and no more', () => {
   const { host, handle, io, ping, run, reserve } = world()
   const shared = io(0.1)
   const handling = handle(() => execute(host, 1), {
@@ -920,11 +924,11 @@ bottom('a storm takes the I/O\'s share and the handler\'s, and others keep their
   const plain = run('plain', 1000)
   for (let time = 0; time < 200; time += 0.5) host.after(time, () => { ping() })
   host.run({ until: 199 })
-  // 10 % of 200, 10 % of 200, 70 of every 100, and the rest.
+  // 10 % of 200 ms, 10 % of 200 ms, 70 of every 100 ms, and the rest.
   assert.equal([shared.used, handling.reservation.used, guarded.cost, plain.cost], [20, 20, 140, 20])
 })
 
-bottom('several handlers may share an I/O reservation', () => {
+bottom('several handlers can share an I/O reservation', () => {
   const { host, handle, io, ping } = world()
   const shared = io(0.2)
   const seen = []
@@ -936,11 +940,12 @@ bottom('several handlers may share an I/O reservation', () => {
   ping()
   ping()
   host.run()
-  // 2 of 10 for both of them; equals do not preempt each other, and so the halves go before the handlers.
+  // Both share 2 of 10 ms. Jobs of equal rank do not preempt each other, so the bottom halves precede the
+  // handlers.
   assert.equal(seen, [['a', 2], ['a', 2], ['b', 12], ['b', 12]])
 })
 
-bottom('the handler may run by a reservation that is given, and shared', () => {
+bottom('a handler with an I/O reservation can use a given, shared reservation', () => {
   const { host, handle, io, ping, reserve, run } = world()
   const reservation = reserve(2, 10)
   const shared = io(0.5)
@@ -957,7 +962,7 @@ bottom('the handler may run by a reservation that is given, and shared', () => {
   assert.equal(seen, [10])
 })
 
-bottom('by a reservation that is given, too, one event after the other', () => {
+bottom('with an I/O reservation and a given reservation, a handler serialises its events', () => {
   const { host, handle, io, ping, reserve, ran } = world({ slice: 1 })
   handle(() => execute(host, 2), { name: 'top', reservation: reserve(5, 10), io: io(0.5) })
   ping()
@@ -966,7 +971,7 @@ bottom('by a reservation that is given, too, one event after the other', () => {
   assert.equal(ran().top, [[0, 2], [2, 4]])
 })
 
-bottom('off, the half that is under way is finished; those that come behind it are held back', () => {
+bottom('noInterrupts lets a running bottom half finish, and holds the next events back', () => {
   const { host, handle, io, ping, when } = world()
   const seen = []
   const handling = handle(({ detail }) => { seen.push([detail, host.time]) }, {
@@ -981,7 +986,7 @@ bottom('off, the half that is under way is finished; those that come behind it a
   assert.ok(seen[1][1] >= 14 && seen[2][1] === 16, JSON.stringify(seen))
 })
 
-bottom('size counts those on their way to either half', () => {
+bottom('size counts events that wait for the bottom half or for the handler', () => {
   const { host, handle, io, ping } = world()
   const seen = []
   const handling = handle(({ detail }) => { seen.push(detail) }, {
@@ -993,7 +998,7 @@ bottom('size counts those on their way to either half', () => {
   assert.equal(seen, [0, 1, 2])
 })
 
-bottom('cancelled while one runs: it is finished, and nothing is delivered', () => {
+bottom('a bottom half finishes after cancel, and its event is not delivered', () => {
   const { host, handle, io, ping, when } = world()
   let count = 0
   let halves = 0
@@ -1016,11 +1021,12 @@ bottom('cancelled while one runs: it is finished, and nothing is delivered', () 
 
 bottom.run()
 
-// ------------------------------------------------------------------------------ switching the I/O off and on
+// -------------------------------------------------------------- interrupts and noInterrupts of I/O
+// reservations
 
-const interrupts = suite('interrupts and noInterrupts of I/O')
+const interrupts = suite('interrupts and noInterrupts of I/O reservations')
 
-interrupts('events are held back, then delivered in order, as of when they happened', () => {
+interrupts('an I/O reservation delivers held events in order, with their own times', () => {
   const { host, scheduler, handle, io, pings, when } = world()
   const shared = io(0.5)
   const seen = []
@@ -1042,7 +1048,7 @@ interrupts('events are held back, then delivered in order, as of when they happe
   assert.ok(seen[1][2] >= 8 && seen[3][2] === 10)
 })
 
-interrupts('by choice, those that happen meanwhile are lost, and counted by each handler', () => {
+interrupts('an I/O reservation with `drop: true` drops events, and each handler counts them', () => {
   const { host, handle, io, pings, when } = world()
   const shared = io(0.5)
   const seen = []
@@ -1060,7 +1066,7 @@ interrupts('by choice, those that happen meanwhile are lost, and counted by each
   assert.equal(handlings.map(({ dropped, waiting }) => [dropped, waiting]), [[2, 0], [2, 0]])
 })
 
-interrupts('a bottom half that is under way stops, and goes on then', () => {
+interrupts('noInterrupts suspends a running bottom half until interrupts', () => {
   const { host, handle, io, ping, when, run } = world()
   const shared = io(0.5)
   const seen = []
@@ -1075,7 +1081,7 @@ interrupts('a bottom half that is under way stops, and goes on then', () => {
   assert.equal(seen, [8])
 })
 
-interrupts('switching off and on gives nobody more than the utilization', () => {
+interrupts('repeated noInterrupts and interrupts do not exceed the utilization', () => {
   const { host, handle, io, ping, when, run } = world()
   const shared = io(0.2)
   handle(() => {}, { capacity: 5, period: 10, io: shared, bottomHalf: () => execute(host, 20) })
@@ -1089,7 +1095,7 @@ interrupts('switching off and on gives nobody more than the utilization', () => 
   assert.ok(shared.used <= 8 + 1, `${shared.used} of 8 in 40 ms`)
 })
 
-interrupts('off, its share stays promised: it can be switched on again', () => {
+interrupts('an I/O reservation keeps its share after noInterrupts', () => {
   const { reserve, io, scheduler } = world({ policy: edf })
   const shared = io(0.5)
   admit([shared], { scheduler })
@@ -1099,7 +1105,7 @@ interrupts('off, its share stays promised: it can be switched on again', () => {
   assert.ok(shared.isOn)
 })
 
-interrupts('resized while it is off, it has the new share when it is on', () => {
+interrupts('an I/O reservation resized after noInterrupts has the new share after interrupts', () => {
   const { host, handle, io, ping, when } = world()
   const shared = io(0.5)
   const seen = []
@@ -1112,10 +1118,10 @@ interrupts('resized while it is off, it has the new share when it is on', () => 
   host.after(6, () => { ping() })
   host.run()
   assert.is(shared.utilization, 0.1)
-  assert.equal(seen, [27]) // 1 from 6 on, from 16 on, from 26 on
+  assert.equal(seen, [27]) // 1 ms from 6, from 16 and from 26
 })
 
-interrupts('switched twice, it is as switched once', () => {
+interrupts('repeated noInterrupts or interrupts act like a single call', () => {
   const { host, handle, io, ping } = world()
   const shared = io(0.5)
   let count = 0
@@ -1134,7 +1140,7 @@ interrupts('switched twice, it is as switched once', () => {
 
 interrupts.run()
 
-// ---------------------------------------------------------------------------------- how late an event may be
+// ----------------------------------------------------------------------------------- the worst-case delay
 
 const delay = suite('worstCaseDelay')
 
@@ -1142,7 +1148,9 @@ function near(actual, expected) {
   assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`)
 }
 
-/** Qduino, Table V: what I/O and handler have; what equation 3 says for 2.33 ms of bottom half. */
+/**
+ * Qduino, Table V: the I/O reservation, the handler, and the delay of equation 3 for 2.33 ms of bottom half.
+ */
 const TABLE_V = /** @type {const} */ ([
   [{ capacity: 2, period: 10 }, { capacity: 3, period: 10 }, 25.33],
   [{ capacity: 1, period: 10 }, { capacity: 3, period: 10 }, 36.33],
@@ -1151,25 +1159,25 @@ const TABLE_V = /** @type {const} */ ([
   [{ capacity: 2, period: 10 }, { capacity: 3, period: 20 }, 35.33]
 ])
 
-delay('Qduino, Table V', () => {
+delay('worstCaseDelay returns the values of Qduino, Table V', () => {
   for (const [io, handler, expected] of TABLE_V) {
     near(worstCaseDelay({ handler, io, bottomHalf: 2.33 }), expected)
   }
 })
 
-delay('the remainder is in (0, C]: a whole capacity of work takes a whole capacity', () => {
+delay('worstCaseDelay: work of a whole capacity takes a whole capacity', () => {
   const handler = { capacity: 3, period: 10 }
   const io = { capacity: 2, period: 10 }
   near(worstCaseDelay({ handler, io, bottomHalf: 2 }), 7 + 8 + 2)
   near(worstCaseDelay({ handler, io, bottomHalf: 4 }), 7 + 8 + 10 + 2)
   near(worstCaseDelay({ handler, io, bottomHalf: 4.5 }), 7 + 8 + 20 + 0.5)
   near(worstCaseDelay({ handler, io, bottomHalf: 0.5 }), 7 + 8 + 0.5)
-  // Quotients that are not exact: 7.000000000000001 and 2.9999999999999996.
+  // Quotients with rounding errors: 7.000000000000001 and 2.9999999999999996.
   near(worstCaseDelay({ handler, io: { capacity: 0.3, period: 10 }, bottomHalf: 2.1 }), 7 + 9.7 + 60 + 0.3)
   near(worstCaseDelay({ handler, io: { capacity: 0.1, period: 10 }, bottomHalf: 0.3 }), 7 + 9.9 + 20 + 0.1)
 })
 
-delay('without a bottom half, without I/O, without any capacity', () => {
+delay('worstCaseDelay without a bottom half, without I/O, and without capacity', () => {
   const handler = { capacity: 3, period: 10 }
   near(worstCaseDelay({ handler, io: { capacity: 2, period: 10 } }), 7 + 8)
   near(worstCaseDelay({ handler }), 7)
@@ -1181,13 +1189,13 @@ delay('without a bottom half, without I/O, without any capacity', () => {
   assert.is(worstCaseDelay({ handler, io: { utilization: 0 }, bottomHalf: 1 }), Infinity)
 })
 
-delay('of an I/O reservation with a period of its own', () => {
+delay('worstCaseDelay of an I/O reservation with its own period', () => {
   const { scheduler } = world()
   const io = new IoReservation({ capacity: 2, period: 10, scheduler })
   near(worstCaseDelay({ handler: { capacity: 3, period: 20 }, io, bottomHalf: 2.33 }), 35.33)
 })
 
-delay('of reservations that are there', () => {
+delay('worstCaseDelay accepts existing reservations', () => {
   const { handle, io } = world()
   const shared = io(0.2)
   const { reservation } = handle(() => {}, { capacity: 3, period: 10, io: shared })
@@ -1196,7 +1204,9 @@ delay('of reservations that are there', () => {
   near(worstCaseDelay({ handler: slow, io: { utilization: 0.1 }, bottomHalf: 2.5 }), 17 + 18 + 20 + 0.5)
 })
 
-/** The longest time from a listener to its handler, of events that come when those before were handled. */
+/**
+ * The longest time from a listener to its handler, for events that arrive after the previous were handled.
+ */
 function longestDelay({ host, handle, io, run, ping }, circumstances) {
   const { handler, utilization, bottomHalf, work, step, gap, until } = circumstances
   const shared = io(utilization)
@@ -1227,7 +1237,7 @@ function longestDelay({ host, handle, io, run, ping }, circumstances) {
   return longest
 }
 
-delay('no event is later, over random storms, but for one budget', () => forSeeds(150, random => {
+delay('random storms exceed worstCaseDelay by at most one budget', () => forSeeds(150, random => {
   const policy = random.pick([fp, edf])
   const step = 0.25
   const period = random.pick([4, 8, 10, 20])
@@ -1239,7 +1249,7 @@ delay('no event is later, over random storms, but for one budget', () => forSeed
   const bottomHalf = random.integer(1, 16) * step
   const kind = policy === fp ? random.pick(['sporadic', 'deferrable']) : undefined
   const handler = { capacity, period, kind }
-  // What the handler does may outlast its capacity, so that the next event finds it depleted.
+  // The work can outlast the capacity, so that the next event finds the handler depleted.
   const work = () => random.integer(1, 3 * capacity / step) * step
   const gap = idle => step * random.integer(0, idle && random.chance(0.5) ? 4 : 16 * period)
   const given = { handler, utilization, bottomHalf, work, step, gap, until: 150 * period }
@@ -1248,11 +1258,11 @@ delay('no event is later, over random storms, but for one budget', () => forSeed
   assert.ok(longest <= predicted + step + 1e-9, `${longest} > ${predicted}: ${JSON.stringify(given)}`)
 }))
 
-delay('Qduino, Table V: observed delays come near, and are never longer', () => {
+delay('observed delays never exceed worstCaseDelay (Qduino, Table V)', () => {
   for (const [io, handler, predicted] of TABLE_V) {
     const here = world()
     const utilization = io.capacity / handler.period * handler.period / io.period
-    // The period of the I/O is the handler's here, as with Quest.
+    // The I/O reservation has the period of the handler, as in Quest.
     const bound = worstCaseDelay({ handler, io: { utilization }, bottomHalf: 2.33 })
     let n = 0
     const longest = longestDelay(here, {

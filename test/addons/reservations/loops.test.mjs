@@ -1,4 +1,4 @@
-/** Loops with capacity and period (Qduino II-C), against schedules worked by hand. */
+/** Compares loops with capacity and period (Qduino II-C) with schedules computed by hand. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Job, Task, edf, fp } from '../../../rt.mjs'
@@ -10,18 +10,18 @@ import { assertTrace, executions } from '../../support/trace.mjs'
 import { execute } from '../../support/virtual-host.mjs'
 import { abortListeners, exactWorld } from '../../support/world.mjs'
 
-/** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
+/** A scheduler that reads its clock at every point, and does not rotate unless an option enables it. */
 function world(options = {}) {
   const { host, scheduler, trace } = exactWorld({ round: 1, except: ['round', 'alarm'], ...options })
   return {
     host,
     scheduler,
     trace,
-    /** Depleted, it waits, unless told otherwise. */
+    /** Starts a loop that waits when it is depleted. */
     start: (body, capacity, period, more = {}) =>
       loop(body, { capacity, period, depleted: 'wait', scheduler, ...more }),
     when: (time, act) => at(time, act, { scheduler }),
-    /** Who ran when. */
+    /** The intervals in which each job ran, by name. */
     ran: () => Object.fromEntries([...executions(trace.records)].map(([job, spans]) => [job.name, spans]))
   }
 }
@@ -32,7 +32,7 @@ const settled = () => new Promise(resolve => { setImmediate(resolve) })
 
 const isolation = suite('loops')
 
-/** How often each loop of Table VI came round by the end of every one of ten periods. */
+/** The number of rounds that each loop of Table VI has finished at the end of each of ten periods. */
 function progress(names, more = {}) {
   const { host, start, when } = world(more)
   const capacities = { a: 40, b: 20, c: 10 }
@@ -51,7 +51,7 @@ function progress(names, more = {}) {
   return seen
 }
 
-isolation('Qduino, Table VI: three together get in every period what each gets alone', () => {
+isolation('Qduino, Table VI: three loops make the same progress together as each alone', () => {
   for (const policy of [fp, edf]) {
     const together = progress(['a', 'b', 'c'], { policy })
     const times = factor => Array.from({ length: 10 }, (_, n) => factor * (n + 1))
@@ -60,7 +60,7 @@ isolation('Qduino, Table VI: three together get in every period what each gets a
   }
 })
 
-isolation('a body that never waits leaves the others theirs, and jobs without a reservation the rest', () => {
+isolation('a loop that never waits leaves other loops their capacity, and jobs the rest', () => {
   const { host, scheduler, start, ran } = world()
   start(function* greedy() { yield* execute(host, 1000) }, 6, 10)
   start(function* modest() {
@@ -69,7 +69,7 @@ isolation('a body that never waits leaves the others theirs, and jobs without a 
   }, 2, 10)
   scheduler.spawn(() => execute(host, 100), { name: 'other' })
   host.run({ until: 40 })
-  // Equal periods: who was ready first goes first.
+  // The periods are equal, so the loop that was ready first runs first.
   assert.equal(ran(), {
     greedy: [[0, 6], [10, 16], [20, 26], [30, 36]],
     modest: [[6, 8], [18, 20], [36, 38]],
@@ -77,7 +77,7 @@ isolation('a body that never waits leaves the others theirs, and jobs without a 
   })
 })
 
-isolation('in the background a loop uses what nobody else wants', () => {
+isolation('a depleted loop in the background uses the time that no other job needs', () => {
   const { host, scheduler, start } = world()
   const { job, reservation } = start(() => execute(host, 1), 2, 10, { depleted: 'background' })
   scheduler.spawn(() => execute(host, 3), { release: 5 })
@@ -86,7 +86,7 @@ isolation('in the background a loop uses what nobody else wants', () => {
   assert.equal(new Reservation({ capacity: 1, period: 10, scheduler }).depleted, reservation.depleted)
 })
 
-isolation('the body again and again, from where it ended, and the capacity as it comes', () => {
+isolation('a loop repeats its body, across replenishments', () => {
   const { host, trace, start } = world()
   let rounds = 0
   start(function* lap() {
@@ -99,10 +99,10 @@ isolation('the body again and again, from where it ended, and the capacity as it
     4 deplete lap reservation=lap
     10 replenish reservation=lap due=10, wake lap, resume lap
     14 deplete lap reservation=lap`)
-  assert.is(rounds, 3) // of 3 ms, in 8
+  assert.is(rounds, 3) // three rounds of 3 ms started within 8 ms
 })
 
-isolation('what it waits for costs nothing', () => {
+isolation('waiting in a loop uses no capacity', () => {
   const { host, start, ran } = world()
   start(function* () {
     yield* execute(host, 1)
@@ -112,7 +112,7 @@ isolation('what it waits for costs nothing', () => {
   assert.equal(ran(), { paced: [[0, 1], [5, 6], [10, 11], [15, 16], [20, 21]] })
 })
 
-isolation('sensing and acting meet in a channel of four slots, as in Qduino\'s first listing', () => {
+isolation('a sensing and an acting loop communicate by Latest (Qduino, listing 1)', () => {
   const { host, start } = world()
   const distance = new Latest(200)
   const seen = []
@@ -131,7 +131,7 @@ isolation('sensing and acting meet in a channel of four slots, as in Qduino\'s f
   assert.equal(seen, [[6, 150], [17, 150], [28, 150], [39, 100], [50, 100]])
 })
 
-isolation('loops meet in channels', () => {
+isolation('loops communicate by a channel', () => {
   const { host, start } = world()
   const channel = new Channel()
   const got = []
@@ -144,8 +144,8 @@ isolation('loops meet in channels', () => {
     got.push([yield channel.receive(), host.time])
   }, 3, 10, { name: 'consumer' })
   host.run({ until: 19 })
-  // The consumer, which takes the first at 1, wakes its equal, which goes first; at 3 that has nothing left.
-  // From then on it is the producer that wakes the consumer.
+  // The consumer takes the first value at 1, and wakes the producer, which has equal rank and runs first. At
+  // 3 the producer has no capacity left. From then on the producer wakes the consumer.
   assert.equal(got, [[1, 2], [2, 3], [3, 3], [4, 11], [5, 12], [6, 13]])
 })
 
@@ -155,7 +155,7 @@ isolation.run()
 
 const bodies = suite('bodies')
 
-bodies('a plain function: every call ends with a preemption point', () => {
+bodies('a plain function as body has a preemption point after each call', () => {
   const { host, scheduler, start, ran } = world()
   start(function plain() { host.advance(1) }, 2, 10)
   scheduler.spawn(() => execute(host, 20), { name: 'other' })
@@ -163,7 +163,7 @@ bodies('a plain function: every call ends with a preemption point', () => {
   assert.equal(ran(), { plain: [[0, 2], [10, 12], [20, 22]], other: [[2, 10], [12, 20]] })
 })
 
-bodies('a function that returns what is to be waited for', async () => {
+bodies('a loop waits for a promise or waitable that its body returns', async () => {
   const { host, start } = world()
   const log = []
   let n = 0
@@ -176,7 +176,7 @@ bodies('a function that returns what is to be waited for', async () => {
   assert.equal(log, [0, 5, 5, 16])
 })
 
-bodies('an async function: the next round when its promise is settled', async () => {
+bodies('a loop with an async function starts the next round after the promise settles', async () => {
   const { host, start } = world()
   const log = []
   start(async () => {
@@ -188,7 +188,7 @@ bodies('an async function: the next round when its promise is settled', async ()
   assert.equal(log, [0, 5, 10])
 })
 
-bodies('what a function returns besides is nothing to wait for', () => {
+bodies('a loop ignores primitive results of its body', () => {
   const { host, start } = world()
   const values = [5, 'text', null, undefined, Symbol('s'), 0n, true]
   const { job } = start(function odd() {
@@ -200,7 +200,7 @@ bodies('what a function returns besides is nothing to wait for', () => {
   assert.is(job.state, 'ready')
 })
 
-bodies('what is neither a point, a call nor something to wait for is an error of the loop', () => {
+bodies('a body that returns a plain object fails its loop', () => {
   const { host, start } = world()
   const { job } = start(() => ({ neither: 'nor' }), 3, 10)
   let error
@@ -209,7 +209,7 @@ bodies('what is neither a point, a call nor something to wait for is an error of
   return settled().then(() => assert.instance(error, TypeError))
 })
 
-bodies('an error ends the loop, its job fails with it, and others go on', () => {
+bodies('an error in the body fails the job of the loop, and other loops continue', () => {
   const { host, start } = world()
   let rounds = 0
   const { job } = start(function* () {
@@ -221,11 +221,11 @@ bodies('an error ends the loop, its job fails with it, and others go on', () => 
   assert.is(job.state, 'failed')
   assert.is(rounds, 3)
   assert.is(other.job.cost, 6)
-  // Nobody has asked about it, so the platform is told.
+  // No code handles the rejection, so it is reported to the platform.
   assert.equal(host.errors.map(({ message }) => message), ['broken'])
 })
 
-bodies('an error that a body handles ends nothing', async () => {
+bodies('a loop continues after an error that its body handles', async () => {
   const { host, start } = world()
   let rounds = 0
   const { job } = start(function* () {
@@ -247,7 +247,7 @@ bodies.run()
 
 const ends = suite('the end of loops')
 
-ends('cancel: the body\'s finally runs, the job is cancelled with the reason', async () => {
+ends('cancel runs the finally blocks of the body, and cancels the job with the reason', async () => {
   const { host, trace, start, when } = world()
   const { job, cancel } = start(function* lap() {
     try {
@@ -269,7 +269,7 @@ ends('cancel: the body\'s finally runs, the job is cancelled with the reason', a
   assert.is(reason, 'enough')
 })
 
-ends('cancelled while it waits, depleted, or off', async () => {
+ends('a loop can be cancelled while it waits, is depleted, or has a capacity of 0', async () => {
   for (const body of [() => sleep(100), 'busy']) {
     for (const capacity of [0, 2]) {
       const { host, start, when } = world()
@@ -281,7 +281,7 @@ ends('cancelled while it waits, depleted, or off', async () => {
   }
 })
 
-ends('a signal ends it; once it has ended nobody listens to that', async () => {
+ends('a signal ends a loop, and has no listener afterwards', async () => {
   const { host, start, when } = world()
   const controller = new AbortController()
   const { signal } = controller
@@ -295,7 +295,7 @@ ends('a signal ends it; once it has ended nobody listens to that', async () => {
   assert.is(abortListeners(signal), 0)
 })
 
-ends('with a signal that was aborted before, it never begins', async () => {
+ends('a loop with an aborted signal never starts', async () => {
   const { host, scheduler, start } = world()
   let rounds = 0
   const { job } = start(() => { rounds++ }, 10, 10, { signal: AbortSignal.abort('before') })
@@ -306,7 +306,7 @@ ends('with a signal that was aborted before, it never begins', async () => {
   new Reservation({ capacity: 10, period: 10, scheduler })
 })
 
-ends('its own job may end it', async () => {
+ends('a loop can cancel itself', async () => {
   const { host, start } = world()
   let rounds = 0
   const lap = start(function* () {
@@ -318,7 +318,7 @@ ends('its own job may end it', async () => {
   assert.equal([rounds, host.time], [3, 3])
 })
 
-ends('nothing is left of it: no timer, no posts', async () => {
+ends('a cancelled loop leaves no timer and no task of the event loop', async () => {
   const { host, scheduler, start, when } = world()
   const { job, cancel } = start(() => execute(host, 1), 2, 10)
   job.catch(() => {})
@@ -336,7 +336,7 @@ ends.run()
 
 const parameters = suite('parameters of loops')
 
-parameters('what it returns: the job and its reservation', () => {
+parameters('loop returns its job and its reservation', () => {
   const { scheduler } = world()
   const { job, reservation } = loop(function* lap() {}, { capacity: 3, period: 12, scheduler })
   assert.instance(job, Job)
@@ -349,7 +349,7 @@ parameters('what it returns: the job and its reservation', () => {
   assert.is(reservation.scheduler, scheduler)
 })
 
-parameters('the options go to the one or the other', () => {
+parameters('loop passes its options to the job or to the reservation', () => {
   const { start } = world()
   const { job, reservation } = start(() => {}, 3, 12, {
     name: 'x', kind: 'polling', priority: 7, deadline: 40, wcet: 2
@@ -359,7 +359,7 @@ parameters('the options go to the one or the other', () => {
   assert.is(start(() => {}, 1, 12).job.name, 'loop')
 })
 
-parameters('in a job, on its scheduler', () => {
+parameters('a loop started in a job uses the scheduler of that job', () => {
   const { host, scheduler } = world()
   let made
   scheduler.spawn(function* () { made = loop(() => sleep(5), { capacity: 1, period: 10 }) })
@@ -367,7 +367,7 @@ parameters('in a job, on its scheduler', () => {
   assert.is(made.reservation.scheduler, scheduler)
 })
 
-parameters('a loop that is resized goes on with what it has then', () => {
+parameters('a resized loop continues with its new capacity', () => {
   const { host, scheduler, start, ran, when } = world()
   const { reservation } = start(() => execute(host, 1), 2, 10, { name: 'lap' })
   scheduler.spawn(() => execute(host, 100), { name: 'other' })
@@ -378,7 +378,7 @@ parameters('a loop that is resized goes on with what it has then', () => {
   assert.equal(ran().lap, [[0, 2], [10, 14], [40, 43]])
 })
 
-parameters('one too many is refused, and leaves nothing', () => {
+parameters('a loop that is not admitted leaves no job', () => {
   const { host, scheduler, start } = world()
   start(() => sleep(5), 7, 10)
   assert.throws(() => start(() => sleep(5), 4, 10), error => error instanceof AdmissionError)
@@ -388,7 +388,7 @@ parameters('one too many is refused, and leaves nothing', () => {
   assert.is(scheduler.stats().jobs, 2)
 })
 
-parameters('deadlines are of its job: the whole loop is one', () => {
+parameters('a deadline applies to the whole loop', () => {
   const { host, start } = world()
   let misses = 0
   const { job } = start(() => execute(host, 1), 2, 10, { deadline: 15, onMiss: () => { misses++ } })
@@ -396,13 +396,13 @@ parameters('deadlines are of its job: the whole loop is one', () => {
   assert.equal([misses, job.missed], [1, true])
 })
 
-parameters('a Task is no body', () => {
+parameters('loop rejects a Task as body', () => {
   const { scheduler } = world()
   assert.throws(() => loop(/** @type {any} */ (new Task(() => {})), { capacity: 1, period: 10, scheduler }),
     error => error instanceof TypeError && error.message === 'body must be a function, got an object (Task)')
 })
 
-parameters('it has no periods to wait for', async () => {
+parameters('nextPeriod() in a loop fails with a TypeError', async () => {
   const { host, start } = world()
   const { job } = start(function* () { yield nextPeriod() }, 1, 10)
   let error

@@ -1,4 +1,4 @@
-/** Reservations against their oracle: whole schedules, ms by ms, and what must hold of any. */
+/** Compares the random schedules of reservations with an oracle, ms by ms, and tests general properties. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AdmissionError, Reservation } from '../../../addons/reservations.mjs'
@@ -14,7 +14,7 @@ import { assertTrace } from '../../support/trace.mjs'
 
 const lines = ticks => timetable(ticks).replaceAll(', ', '\n')
 
-/** Runs a scenario, on any host, unless its reservations ask for more than the processor. */
+/** Runs a scenario on a random host; null if its reservations exceed the processor. */
 function performed(scenario, { isAhead, random }) {
   const { where, hostOf } = random.pick(WORK_CONSERVING)
   try {
@@ -25,9 +25,9 @@ function performed(scenario, { isAhead, random }) {
   }
 }
 
-const oracle = suite('reservations run as their oracle says')
+const oracle = suite('reservations against the oracle')
 
-/** Compares who runs when, when other jobs end, and what each reservation has used. */
+/** Compares the running job of each ms, the ends of other jobs, and the use of each reservation. */
 function assertOracle(random, options) {
   const scenario = randomScenario(random, options)
   const isAhead = random.chance(0.5)
@@ -47,55 +47,55 @@ function assertOracle(random, options) {
     const spent = used - ran
     const depleted = depletions - expected.depletions[name].length
     const what = `${name} ran ${ran} ms, has used ${used}, depletions ${depletions}, ${note}`
-    // The last budget may go on behind the end.
+    // The last budget can continue after the end of the simulation.
     if (options.hasOverruns) assert.ok(spent >= 0 && spent < 5 && depleted >= 0 && depleted < 2, what)
     else assert.equal([spent, depleted], [0, 0], what)
   }
 }
 
 for (const kind of ['sporadic', 'deferrable', 'polling']) {
-  oracle(`${kind}, alone or several of them`, () => {
+  oracle(`${kind} reservations follow the oracle`, () => {
     return forSeeds(150, random => assertOracle(random, { policy: 'fp', kinds: [kind] }))
   })
 }
 
-oracle('of all kinds, under fixed priorities', () => {
+oracle('reservations of all kinds follow the oracle under fixed priorities', () => {
   return forSeeds(300, random => assertOracle(random, { policy: 'fp' }))
 })
 
-oracle('sporadic: what it could not do for four of its periods, by priorities that are not by rate, is not made up for', () => {
-  // Seldom at random.
+oracle('a sporadic server does not make up for four unused periods (not by rate)', () => {
+  // Random seeds find this case rarely.
   assertOracle(seeded(70257), { policy: 'fp', kinds: ['sporadic'] })
 })
 
-oracle('constant-bandwidth, under edf', () => {
+oracle('constant-bandwidth reservations follow the oracle under edf', () => {
   return forSeeds(300, random => assertOracle(random, { policy: 'edf' }))
 })
 
-/** Few preemption points, so that the last budgets exceed what remains. */
+/** Runs a scenario with few preemption points, so that the last budgets exceed the remaining capacity. */
 function assertOverruns(random) {
-  // Not polling: work that has come since a poll may be there when that is noticed.
+  // Polling is left out: work that arrives between a poll and its processing counts as present.
   const kinds = { fp: ['sporadic', 'deferrable'], edf: ['constant-bandwidth'] }
   const policy = random.pick(['fp', 'edf'])
   assertOracle(random, { policy, kinds: kinds[policy], hasOverruns: true })
 }
 
-oracle('with few preemption points, so that the last budgets exceed what remains', () => forSeeds(300, assertOverruns))
+oracle('reservations follow the oracle with long budgets', () => forSeeds(300, assertOverruns))
 
-oracle('when several replenishments and a release are due after a budget that outlasts the round', () => {
-  // Seldom at random: here the replenishments came one a round.
+oracle('replenishments and a release are due together after a budget beyond the round', () => {
+  // Random seeds find this case rarely. A former defect fired only one replenishment in each round here.
   assertOverruns(seeded(1221))
 })
 
 oracle.run()
 
-const properties = suite('what holds of reservations, whatever the oracle says')
+const properties = suite('properties of all reservations')
 
-/** Under edf a deadline of a job without a reservation is a demand that nobody has admitted. */
+/** Under edf, the deadline of a job without a reservation is a demand that was not admitted. */
 const isEntitled = scenario => isAdmitted(scenario) && (scenario.policy === 'fp' ||
   scenario.jobs.every(({ reservation, deadline }) => reservation !== undefined || deadline === Infinity))
 
-properties('none takes more than a periodic task would; each gets what it was admitted for', () => {
+properties('a reservation takes no more than a periodic task, and gets its admitted time', () => {
   return forSeeds(400, random => {
     const scenario = randomScenario(random, { isAdmitted: random.chance(0.8) })
     const run = performed(scenario, { isAhead: random.chance(0.5), random })
@@ -105,7 +105,7 @@ properties('none takes more than a periodic task would; each gets what it was ad
   })
 })
 
-properties('none takes more, but for a last budget, from jobs with few preemption points', () => {
+properties('with few preemption points, a reservation exceeds its limit by at most a budget', () => {
   return forSeeds(200, random => {
     const scenario = randomScenario(random, { hasOverruns: true })
     const run = performed(scenario, { random })
@@ -113,7 +113,7 @@ properties('none takes more, but for a last budget, from jobs with few preemptio
   })
 })
 
-/** Periodic tasks that keep their deadlines if reservations are no worse than periodic tasks with jitter. */
+/** Returns tasks that meet their deadlines if each reservation acts like a periodic task with jitter. */
 function tasksBeside(random, { policy, reservations }) {
   const tasks = []
   for (let priority = 3; priority > 0; priority--) {
@@ -131,7 +131,7 @@ function tasksBeside(random, { policy, reservations }) {
   return tasks
 }
 
-/** By response time (Audsley et al. 1993). */
+/** Tests response times (Audsley et al. 1993). */
 function isInTime({ wcet, period }, higher) {
   for (let response = wcet, before = 0; response <= period;) {
     before = response
@@ -143,7 +143,7 @@ function isInTime({ wcet, period }, higher) {
   return false
 }
 
-properties('jobs beside reservations keep the deadlines that these leave them, whatever these run', () => {
+properties('jobs without a reservation keep the deadlines that the reservations allow', () => {
   return forSeeds(400, random => {
     const scenario = randomScenario(random, { isAdmitted: true })
     const tasks = tasksBeside(random, scenario)
@@ -167,23 +167,23 @@ properties('jobs beside reservations keep the deadlines that these leave them, w
 
 properties.run()
 
-const defects = suite('the defects of the POSIX sporadic server (Stanovich et al. 2010) are not ours')
+const defects = suite('the defects of the POSIX sporadic server (Stanovich et al. 2010)')
 
 /** @param {import('../../support/reservation-oracle.mjs').ReservationScenario} scenario */
 function assertTimetable(scenario, expected) {
   assert.is(timetable(perform(scenario, Reservation).ticks), expected)
 }
 
-defects('premature replenishment', () => {
+defects('no premature replenishment in the timetable of Stanovich et al.', () => {
   assertTimetable(premature('sporadic'), '0-3 S, 5-11 H, 11-16 S, 20-23 S, 25-26 S')
 })
 
-defects('budget amplification', () => {
+defects('no budget amplification in the timetable of Stanovich et al.', () => {
   assertTimetable(amplified('sporadic'),
     '0-1 S, 4-5 S, 8-9 S, 12-13 S, 20-23 S, 32-35 S, 48-51 S, 64-67 S')
 })
 
-defects('unreliable temporal isolation', () => {
+defects('no unreliable temporal isolation in the timetable of Stanovich et al.', () => {
   assertTimetable(victimized({ kind: 'sporadic', depleted: 'background' }),
     '0-2 S, 2-6 victim, 6-10 S*, 10-12 S, 12-14 S*')
   assertTimetable(victimized({ kind: 'sporadic', depleted: 'wait' }), '0-2 S, 2-6 victim, 10-12 S')

@@ -1,7 +1,10 @@
 /**
- * Reservations against schedules worked by hand, from the papers: sporadic (Sprunt, Sha, Lehoczky 1989;
- * Stanovich, Baker, Wang, Gonzalez Harbour 2010), deferrable (Strosnider, Lehoczky, Sha 1995), polling,
- * constant-bandwidth (Abeni, Buttazzo 1998). Random ones have an oracle of their own.
+ * Compares the schedules of reservations with schedules from the papers, computed by hand. The test
+ * oracle.test.mjs checks random schedules. The papers are:
+ *
+ * - sporadic: Sprunt, Sha, Lehoczky 1989; Stanovich, Baker, Wang, Gonzalez Harbour 2010
+ * - deferrable: Strosnider, Lehoczky, Sha 1995
+ * - constant-bandwidth: Abeni, Buttazzo 1998
  */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -14,22 +17,22 @@ import { assertTrace, executions } from '../../support/trace.mjs'
 import { execute, virtualHost } from '../../support/virtual-host.mjs'
 import { exactWorld } from '../../support/world.mjs'
 
-/** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
+/** A scheduler that reads its clock at every point, and does not rotate unless an option enables it. */
 function world(options = {}) {
   const { host, scheduler, trace } = exactWorld({ round: 1, except: ['round', 'alarm'], ...options })
-  host.report = error => { throw error } // what fails in a callback fails the test
+  host.report = error => { throw error } // an error in a callback fails the test
   return {
     host,
     scheduler,
     trace,
-    /** Depleted, its jobs wait, unless told otherwise. */
+    /** Makes a reservation whose jobs wait when it is depleted. */
     reserve: given => new Reservation({ name: 'R', depleted: 'wait', scheduler, ...given }),
-    /** A job of `ms`, in steps of 1 ms. */
+    /** Spawns a job of `ms` ms, in steps of 1 ms by default. */
     run: (name, ms, { step = 1, ...given } = /** @type {any} */ ({})) =>
       scheduler.spawn(() => execute(host, ms, step), { name, ...given }),
-    /** `act` is called by the dispatcher, between two budgets. */
+    /** Lets the dispatcher call `act` between two budgets. */
     when: (time, act) => at(time, act, { scheduler }),
-    /** Who ran when. */
+    /** The intervals in which each job ran, by name. */
     ran: () => Object.fromEntries([...executions(trace.records)].map(([job, spans]) => [job.name, spans]))
   }
 }
@@ -40,13 +43,13 @@ const untilTime = (host, time) => host.run({ until: time })
 
 const sporadic = suite('sporadic')
 
-sporadic('is the kind by default, under fp and rm', () => {
+sporadic('fp and rm use a sporadic server by default', () => {
   for (const policy of [fp, rm]) {
     assert.is(world({ policy }).reserve({ capacity: 1, period: 5 }).kind, 'sporadic')
   }
 })
 
-sporadic('Sprunt: above all others, what it uses is due a period after its use began', () => {
+sporadic('used capacity of a sporadic server returns a period after its use began (Sprunt)', () => {
   const { host, trace, reserve, run } = world()
   const reservation = reserve({ name: 'SS', capacity: 1, period: 5 })
   for (const release of [0, 10]) run('t1', 2, { priority: 2, release })
@@ -67,7 +70,7 @@ sporadic('Sprunt: above all others, what it uses is due a period after its use b
     14 release t2, start t2`)
 })
 
-sporadic('Sprunt: preempted, it goes on with one use; for each use a replenishment of as much', () => {
+sporadic('a preempted sporadic server gets one replenishment for each use (Sprunt)', () => {
   const { host, trace, reserve, run } = world()
   const high = reserve({ name: 'H', capacity: 1, period: 5 })
   const server = reserve({ name: 'SS', capacity: 2.5, period: 10 })
@@ -96,7 +99,7 @@ sporadic('Sprunt: preempted, it goes on with one use; for each use a replenishme
     18 replenish reservation=SS due=18`)
 })
 
-sporadic('comes back piece by piece, where it was used piece by piece', () => {
+sporadic('a sporadic server gets its capacity back in the pieces in which it was used', () => {
   const { host, scheduler, trace, reserve } = world()
   const reservation = reserve({ capacity: 3, period: 10 })
   scheduler.spawn(function* () {
@@ -107,7 +110,7 @@ sporadic('comes back piece by piece, where it was used piece by piece', () => {
     yield* execute(host, 6)
   }, { name: 'a', reservation })
   host.run()
-  // 1 of it used from 0, 2 from 4; then again 1 from 11, 2 from 14.
+  // 1 ms is used from 0, and 2 ms from 4. Then 1 ms is used from 11, and 2 ms from 14.
   assertTrace(trace, `
     0 release a, start a
     1 block a on=Sleep
@@ -124,7 +127,7 @@ sporadic('comes back piece by piece, where it was used piece by piece', () => {
     26 finish a`)
 })
 
-sporadic('held up by others, it counts from when it had both work and capacity', () => {
+sporadic('a delayed sporadic server counts its period from when it had work and capacity', () => {
   const { host, reserve, run, ran } = world()
   const high = reserve({ name: 'H', capacity: 3, period: 50 })
   const low = reserve({ name: 'L', capacity: 2, period: 10, priority: -1 })
@@ -134,12 +137,12 @@ sporadic('held up by others, it counts from when it had both work and capacity',
   assert.equal(ran(), { high: [[0, 3]], low: [[3, 5], [10, 12], [20, 22], [30, 32]] })
 })
 
-sporadic('what comes by the time it is needed belongs to one use', () => {
+sporadic('capacity that returns while a sporadic server runs belongs to the same use', () => {
   const { host, trace, reserve, run } = world()
   const reservation = reserve({ capacity: 3, period: 10 })
   run('first', 2, { reservation })
   run('second', 6, { release: 9, reservation })
-  // What is left at 9 lasts until 10, when what was used from 0 is due: 3 from 9 on, due at 19.
+  // 1 ms is left at 9 and lasts until 10, when 2 ms return that were used from 0. These 3 ms return at 19.
   host.run()
   assertTrace(trace, `
     0 release first, start first
@@ -150,7 +153,7 @@ sporadic('what comes by the time it is needed belongs to one use', () => {
     22 finish second`)
 })
 
-sporadic('what has come while there was no work is one capacity, and not more', () => {
+sporadic('a sporadic server saves at most one capacity while it has no work', () => {
   const { host, reserve, run, ran } = world()
   const reservation = reserve({ capacity: 2, period: 5 })
   run('a', 1, { reservation })
@@ -159,7 +162,7 @@ sporadic('what has come while there was no work is one capacity, and not more', 
   assert.equal(ran(), { a: [[0, 1]], b: [[40, 42], [45, 47], [50, 52]] })
 })
 
-sporadic('a job that never rests gets the capacity in every period, from its release', () => {
+sporadic('a job that never waits gets its capacity in every period from its release', () => {
   const { host, reserve, run, ran } = world()
   run('hog', 100, { reservation: reserve({ capacity: 3, period: 7 }), release: 2 })
   run('other', 100, { priority: 5 })
@@ -167,7 +170,7 @@ sporadic('a job that never rests gets the capacity in every period, from its rel
   assert.equal(ran().hog, [[2, 5], [9, 12], [16, 19], [23, 26]])
 })
 
-sporadic('a whole period is a whole processor', () => {
+sporadic('a sporadic server whose capacity is its period gets the whole processor', () => {
   const { host, reserve, run, ran } = world()
   run('a', 25, { reservation: reserve({ capacity: 10, period: 10 }) })
   run('other', 5)
@@ -175,7 +178,7 @@ sporadic('a whole period is a whole processor', () => {
   assert.equal(ran(), { a: [[0, 25]], other: [[25, 30]] })
 })
 
-sporadic('many short uses come back in no more than 32 pieces, none too soon and nothing lost', () => {
+sporadic('many short uses of a sporadic server return in 32 pieces, none early, none lost', () => {
   const { host, scheduler, trace, reserve } = world()
   const reservation = reserve({ capacity: 40, period: 1000 })
   scheduler.spawn(function* () {
@@ -188,8 +191,8 @@ sporadic('many short uses come back in no more than 32 pieces, none too soon and
   assert.is(reservation.remaining, 0)
   assert.is(reservation.used, 40)
   trace.take()
-  // 30 pieces and the rest of the capacity are on the list; the nine from 300 to 380 come as one, not before
-  // what is used at the end of it is due: 1380. When the rest is used up, there is room for one more.
+  // The list has 30 pieces and the rest of the capacity. The nine pieces from 300 to 380 are merged, and
+  // return when the last of them is due, at 1380. When the rest is used up, the list has room for one more.
   for (let n = 0; n < 30; n++) {
     untilTime(host, 1000 + 10 * n)
     assert.is(reservation.remaining, n + 1)
@@ -205,7 +208,7 @@ sporadic('many short uses come back in no more than 32 pieces, none too soon and
   assert.is(reservation.replenishments, 32)
 })
 
-sporadic('a sliver of its capacity comes with the next piece', () => {
+sporadic('a tiny rest of a sporadic capacity returns with the next piece', () => {
   const { host, scheduler, trace, reserve } = world()
   const reservation = reserve({ capacity: 8, period: 20 })
   scheduler.spawn(function* () {
@@ -225,16 +228,17 @@ sporadic.run()
 
 // ------------------------------------------------------------------ the defects of the POSIX sporadic server
 
-const stanovich = suite('the defects that Stanovich et al. found')
+const stanovich = suite('defects of POSIX sporadic servers')
 
-stanovich('premature replenishment: what came later is due later, though both were used in one go', () => {
+stanovich('no premature replenishment: capacity that arrived later returns later', () => {
   const { host, trace, reserve, run } = world()
   const high = reserve({ name: 'H', capacity: 6, period: 100, priority: 9 })
   const server = reserve({ name: 'S', capacity: 2, period: 10 })
   run('first', 1, { reservation: server })
   run('high', 6, { release: 6, reservation: high })
   run('second', 4, { release: 6, reservation: server })
-  // 1 was there at 6, 1 came at 10, and both are used from 12 on: due at 16 and 20. POSIX has both due at 16.
+  // 1 ms is available at 6, and 1 ms at 10. Both are used from 12, and return at 16 and 20. POSIX returns
+  // both at 16.
   host.run()
   assertTrace(trace, `
     0 release first, start first
@@ -249,11 +253,11 @@ stanovich('premature replenishment: what came later is due later, though both we
     21 finish second`)
 })
 
-stanovich('budget amplification: overruns are charged to what comes, and nothing is ever added', () => {
+stanovich('no budget amplification: later capacity pays for overruns, and none is added', () => {
   const { host, trace, reserve, run } = world()
   const reservation = reserve({ capacity: 2, period: 10 })
   run('a', 12, { step: 3, reservation })
-  // Of the 2 due at 10, 1 is used: the other follows at 11, and the used one is due at 20.
+  // Of the 2 ms due at 10, 1 ms pays the debt and returns at 20. The other 1 ms is available at 11.
   host.run()
   assertTrace(trace, `
     0 release a, start a
@@ -264,10 +268,10 @@ stanovich('budget amplification: overruns are charged to what comes, and nothing
     33 deplete a reservation=R
     41 replenish reservation=R due=41, wake a, resume a
     44 finish a`)
-  assert.is(reservation.used, 12) // of 2 every 10, until 60
+  assert.is(reservation.used, 12) // 2 ms every 10 ms, until 60
 })
 
-stanovich('budget amplification: what remains never exceeds the capacity', () => {
+stanovich('no budget amplification: the remaining time never exceeds the capacity', () => {
   const { host, scheduler, reserve } = world()
   const reservation = reserve({ capacity: 4, period: 10, depleted: 'background' })
   let most = 0
@@ -284,7 +288,7 @@ stanovich('budget amplification: what remains never exceeds the capacity', () =>
   assert.is(reservation.remaining, 4)
 })
 
-stanovich('unreliable isolation: depleted ones are behind all others, whatever the priorities', () => {
+stanovich('no unreliable isolation: depleted jobs rank after all others, at any priority', () => {
   const { host, reserve, run, ran } = world()
   const reservation = reserve({ capacity: 2, period: 10, depleted: 'background' })
   run('reserved', 6, { priority: 100, reservation })
@@ -300,7 +304,7 @@ stanovich.run()
 
 const deferrable = suite('deferrable and polling')
 
-deferrable('deferrable: what is not used is kept, so it may strike twice in a row', () => {
+deferrable('a deferrable server keeps unused capacity, and can use two capacities in a row', () => {
   const { host, trace, reserve, run } = world()
   const reservation = reserve({ name: 'DS', kind: 'deferrable', capacity: 2, period: 5 })
   run('other', 30)
@@ -315,7 +319,7 @@ deferrable('deferrable: what is not used is kept, so it may strike twice in a ro
     12 deplete late reservation=DS, resume other`)
 })
 
-deferrable('deferrable: its periods count from the beginning, and no capacity is saved up', () => {
+deferrable('the periods of a deferrable server start at its creation and save no capacity', () => {
   const { host, reserve, run, ran } = world()
   host.advance(1)
   const reservation = reserve({ kind: 'deferrable', capacity: 2, period: 5 })
@@ -325,7 +329,7 @@ deferrable('deferrable: its periods count from the beginning, and no capacity is
   assert.equal(ran(), { a: [[2, 3]], b: [[14, 18], [21, 23]] })
 })
 
-deferrable('polling: who comes after the poll waits for the next; what is left at the end is lost', () => {
+deferrable('a polling server delays work after the poll, and loses its rest without work', () => {
   const { host, trace, reserve, run } = world()
   const reservation = reserve({ name: 'PS', kind: 'polling', capacity: 2, period: 5 })
   run('first', 1, { reservation })
@@ -343,27 +347,27 @@ deferrable('polling: who comes after the poll waits for the next; what is left a
     11 finish second`)
 })
 
-deferrable('polling: who is released at the very moment of the poll is there', () => {
+deferrable('a job released at the time of the poll is served by a polling server', () => {
   const { host, reserve, run, ran } = world()
   const reservation = reserve({ kind: 'polling', capacity: 2, period: 5 })
   run('a', 3, { release: 10, reservation })
   untilTime(host, 7)
-  assert.equal([reservation.replenishments, reservation.remaining], [1, 0]) // nobody was there at 5
+  assert.equal([reservation.replenishments, reservation.remaining], [1, 0]) // no job was ready at 5
   host.run()
   assert.equal(ran(), { a: [[10, 12], [15, 16]] })
 })
 
-deferrable('polling: who comes while a poll is late is there when it comes', () => {
+deferrable('a job that arrives while a poll is late is served by that poll', () => {
   const { host, reserve, run, ran } = world()
   const reservation = reserve({ kind: 'polling', capacity: 2, period: 5 })
   run('other', 12, { step: 4 })
   run('a', 1, { release: 6, reservation })
   host.run()
-  // The clock is read at 4, 8 and 12: what the poll of 5 finds is what there is at 8.
+  // The clock is read at 4, 8 and 12. The poll of 5 is therefore processed at 8, and finds the job.
   assert.equal(ran(), { other: [[0, 8], [9, 13]], a: [[8, 9]] })
 })
 
-deferrable('polling: the same for those whom the event loop brings', () => {
+deferrable('a polling server treats jobs spawned in tasks of the event loop in the same way', () => {
   const { host, reserve, run, ran } = world()
   const reservation = reserve({ kind: 'polling', capacity: 2, period: 5 })
   host.after(10, () => { run('at the poll', 1, { reservation }) })
@@ -372,7 +376,7 @@ deferrable('polling: the same for those whom the event loop brings', () => {
   assert.equal(ran(), { 'at the poll': [[10, 11]], later: [[25, 26]] })
 })
 
-deferrable('polling: who wakes after the poll waits, who comes to others\' work does not', () => {
+deferrable('a job that wakes after the poll waits, a job that joins running work does not', () => {
   const { host, scheduler, reserve, run, ran } = world({ slice: 1 })
   const reservation = reserve({ kind: 'polling', capacity: 3, period: 10 })
   scheduler.spawn(function* () {
@@ -386,7 +390,7 @@ deferrable('polling: who wakes after the poll waits, who comes to others\' work 
   assert.equal(ran(), { sleeper: [[0, 1], [10, 11]], long: [[20, 21], [22, 23]], comes: [[21, 22]] })
 })
 
-deferrable('polling: a job that cancels itself ends, although with it ends what gave it the standing of who waits for it', () => {
+deferrable('a polling job that cancels itself ends, although it ran by its waiter\'s rank', () => {
   for (const depleted of ['background', 'wait']) {
     const { host, scheduler, trace, reserve } = world()
     const reservation = reserve({ name: 'PS', kind: 'polling', capacity: 6, period: 14, depleted })
@@ -402,7 +406,7 @@ deferrable('polling: a job that cancels itself ends, although with it ends what 
   }
 })
 
-deferrable('polling: with nobody to poll for, it does not; then it does so at its old times', () => {
+deferrable('a polling server without jobs does not poll, and later polls at its old times', () => {
   const { host, trace, reserve, run } = world()
   const reservation = reserve({ name: 'PS', kind: 'polling', capacity: 2, period: 10 })
   host.after(57, () => {
@@ -419,13 +423,13 @@ deferrable('polling: with nobody to poll for, it does not; then it does so at it
     71 finish a`)
 })
 
-deferrable('both pay for an overrun in the next periods, all of it', () => {
+deferrable('deferrable and polling servers pay for an overrun in the next periods', () => {
   for (const kind of ['deferrable', 'polling']) {
     const { host, trace, reserve, run } = world()
     const reservation = reserve({ kind, capacity: 2, period: 5 })
     run('a', 10, { step: 5, reservation })
     host.run()
-    // 3 too many: 2 of them are paid at 5, 1 at 10.
+    // The overrun is 3 ms: 2 ms are paid at 5, and 1 ms at 10.
     assertTrace(trace, `
       0 release a, start a
       5 replenish reservation=R due=5, deplete a reservation=R
@@ -434,10 +438,10 @@ deferrable('both pay for an overrun in the next periods, all of it', () => {
   }
 })
 
-deferrable('periods that pass within one budget are all counted', () => {
+deferrable('a deferrable server counts all periods that pass within one budget', () => {
   const { host, reserve, run, ran } = world()
   run('a', 24, { step: 12, reservation: reserve({ kind: 'deferrable', capacity: 2, period: 5 }) })
-  // 12 from 0: 2 of the capacity, 10 too many, which the periods from 5, 10, 15, 20 and 25 pay for.
+  // The job uses 12 ms from 0, 10 ms too many. The periods from 5, 10, 15, 20 and 25 pay for them.
   host.run()
   assert.equal(ran(), { a: [[0, 12], [30, 42]] })
 })
@@ -448,11 +452,11 @@ deferrable.run()
 
 const bandwidth = suite('constant bandwidth')
 
-bandwidth('is the kind by default under edf', () => {
+bandwidth('edf uses a constant-bandwidth server by default', () => {
   assert.is(world({ policy: edf }).reserve({ capacity: 1, period: 5 }).kind, 'constant-bandwidth')
 })
 
-/** A hard task, 4 of 7 ms, beside a server of 3 of 8: the example of Abeni and Buttazzo 1998. */
+/** A hard task, 4 of 7 ms, and a server of 3 of 8 ms: the example of Abeni and Buttazzo 1998. */
 function hardAndSoft(here, reservation) {
   const { run } = here
   const hard = [0, 7, 14].map(release => run(`hard ${release}`, 4, { release, deadline: 7 }))
@@ -461,13 +465,14 @@ function hardAndSoft(here, reservation) {
   return hard
 }
 
-bandwidth('Abeni, Buttazzo: who uses the capacity up gets it again, for a later deadline', () => {
+bandwidth('a depleted constant-bandwidth server recharges and postpones its deadline', () => {
   const here = world({ policy: edf })
   const { host, trace, reserve } = here
   const reservation = reserve({ name: 'CBS', capacity: 3, period: 8, depleted: 'postpone' })
   const hard = hardAndSoft(here, reservation)
   host.run()
-  // Deadline 11 from 3 on, 19 from 7 on. At 13, 2 are left for 6 ms; 2 < 6 * 3/8: it stays. At 15: 27.
+  // The deadline is 11 from 3, and 19 from 7. At 13, 2 ms are left for 6 ms. The deadline stays, because
+  // 2 < 6 * 3/8. At 15 it becomes 27.
   assertTrace(trace, `
     0 release hard 0, start hard 0
     3 release J1
@@ -487,7 +492,7 @@ bandwidth('Abeni, Buttazzo: who uses the capacity up gets it again, for a later 
   assert.equal([reservation.depletions, reservation.replenishments], [2, 2])
 })
 
-bandwidth('the same, where it waits for its deadline to have it again', () => {
+bandwidth('with `depleted: \'wait\'`, a constant-bandwidth server recharges at its deadline', () => {
   const here = world({ policy: edf })
   const { host, trace, reserve } = here
   hardAndSoft(here, reserve({ name: 'CBS', capacity: 3, period: 8, depleted: 'wait' }))
@@ -506,7 +511,7 @@ bandwidth('the same, where it waits for its deadline to have it again', () => {
     20 finish J2`)
 })
 
-bandwidth('in the background, it is behind all others, whatever their deadlines', () => {
+bandwidth('a depleted constant-bandwidth server in the background ranks after all jobs', () => {
   const { host, trace, reserve, run } = world({ policy: edf })
   const reservation = reserve({ capacity: 2, period: 6, depleted: 'background' })
   run('served', 7, { deadline: 5, reservation })
@@ -521,8 +526,8 @@ bandwidth('in the background, it is behind all others, whatever their deadlines'
   assert.is(reservation.used, 4)
 })
 
-bandwidth('the old deadline is kept as long as less is left than the bandwidth would give until it', () => {
-  // 1 of 2 is left until 8, at a bandwidth of 1/4: from 4 on that is as much as until then is allowed.
+bandwidth('the old deadline stays while the bandwidth allows the remaining capacity', () => {
+  // 1 of 2 ms is left until 8, at a bandwidth of 1/4. From 4 on, the rest exceeds what the bandwidth allows.
   for (const [release, deadline, runs] of /** @type {[number, number, any][]} */ ([
     [3, 8, { sooner: [[3, 4]], second: [[4, 5], [8, 9]], later: [[5, 6]] }],
     [3.5, 8, { sooner: [[3.5, 4.5]], second: [[4.5, 5.5], [8, 9]], later: [[5.5, 6.5]] }],
@@ -540,7 +545,7 @@ bandwidth('the old deadline is kept as long as less is left than the bandwidth w
   }
 })
 
-bandwidth('ranks by the deadline of the server, also among others; ties by priority', () => {
+bandwidth('a constant-bandwidth server ranks by its deadline, then by priority', () => {
   const { host, scheduler, reserve, run, ran } = world({ policy: edf })
   const tenth = reserve({ name: 'tenth', capacity: 2, period: 10, priority: 3 })
   run('served', 2, { deadline: 100, reservation: tenth })
@@ -559,10 +564,10 @@ bandwidth('ranks by the deadline of the server, also among others; ties by prior
   assert.is(scheduler.stats().misses, 0)
 })
 
-bandwidth('an overrun costs as many periods as it takes', () => {
+bandwidth('a constant-bandwidth server pays for an overrun with several periods', () => {
   const { host, trace, reserve, run } = world({ policy: edf })
   run('a', 6, { step: 5, reservation: reserve({ capacity: 2, period: 6 }) })
-  // 3 too many: 2 are paid at 6, when the deadline becomes 12; 1 at 12.
+  // The overrun is 3 ms. 2 ms are paid at 6, when the deadline becomes 12, and 1 ms at 12.
   host.run()
   assertTrace(trace, `
     0 release a, start a
@@ -572,22 +577,22 @@ bandwidth('an overrun costs as many periods as it takes', () => {
     13 finish a`)
 })
 
-bandwidth('also of several at once', () => {
+bandwidth('a constant-bandwidth server recharges over several passed periods in one step', () => {
   const { host, reserve, run, ran } = world({ policy: edf })
   run('a', 40, { step: 20, reservation: reserve({ capacity: 2, period: 6 }) })
-  // 20 are worth 60 ms.
+  // 20 ms at this bandwidth take 60 ms.
   host.run()
   assert.equal(ran(), { a: [[0, 20], [60, 80]] })
 })
 
-bandwidth('postponing, an overrun costs a later deadline still', () => {
+bandwidth('with `depleted: \'postpone\'`, an overrun postpones the deadline several times', () => {
   const { host, reserve, run, ran } = world({ policy: edf })
   const reservation = reserve({ capacity: 2, period: 6, depleted: 'postpone' })
   run('a', 6, { step: 5, reservation })
   run('before 18', 1, { release: 5, deadline: 12.5 })
   run('after 18', 1, { release: 5, deadline: 13.5 })
   host.run()
-  // 5 used by 5: deadlines 6, 12, and 18 with 1 left.
+  // 5 ms are used by 5: the deadline becomes 6, 12, and then 18 with 1 ms left.
   assert.equal(ran(), { a: [[0, 5], [6, 7]], 'before 18': [[5, 6]], 'after 18': [[7, 8]] })
   assert.is(reservation.replenishments, 3)
   assert.is(reservation.depletions, 2)
@@ -595,11 +600,11 @@ bandwidth('postponing, an overrun costs a later deadline still', () => {
 
 bandwidth.run()
 
-// ------------------------------------------------------------------------------------- standing and turns
+// ---------------------------------------------------------------------------------------- rank and rotation
 
-const standing = suite('standing')
+const standing = suite('rank')
 
-standing('by priority: rate monotonic, and above all without a reservation', () => {
+standing('reservations rank by rate under fp, above all jobs without a reservation', () => {
   const { host, reserve, run, ran } = world()
   const slow = reserve({ name: 'slow', capacity: 5, period: 100 })
   const fast = reserve({ name: 'fast', capacity: 2, period: 50, depleted: 'background' })
@@ -610,7 +615,7 @@ standing('by priority: rate monotonic, and above all without a reservation', () 
   assert.equal(ran(), { plain: [[4, 5]], slow: [[2, 4]], fast: [[0, 2], [5, 6]] })
 })
 
-standing('by a priority of its own, which may be negative', () => {
+standing('reservations rank by their own priority, which can be negative', () => {
   const { host, reserve, run, ran } = world()
   const slow = reserve({ name: 'slow', capacity: 5, period: 100, priority: 1 })
   const least = reserve({ name: 'least', capacity: 5, period: 10, priority: -1 })
@@ -623,7 +628,7 @@ standing('by a priority of its own, which may be negative', () => {
   assert.equal(ran(), { plain: [[3, 4]], least: [[2, 3]], fast: [[1, 2]], slow: [[0, 1]] })
 })
 
-standing('the same under rm', () => {
+standing('reservations rank above all other jobs under rm', () => {
   const { host, reserve, run, ran } = world({ policy: rm })
   run('plain', 1, { priority: 1000 })
   run('reserved', 1, { reservation: reserve({ capacity: 5, period: 1000 }) })
@@ -631,7 +636,7 @@ standing('the same under rm', () => {
   assert.equal(ran(), { plain: [[1, 2]], reserved: [[0, 1]] })
 })
 
-standing('equal jobs of one reservation take turns, deplete together and wake together', () => {
+standing('equal jobs of one reservation rotate, are depleted together and wake together', () => {
   const { host, trace, reserve, run } = world({ slice: 1 })
   const reservation = reserve({ capacity: 4, period: 8 })
   run('a', 3, { reservation })
@@ -650,7 +655,7 @@ standing('equal jobs of one reservation take turns, deplete together and wake to
     10 finish b`)
 })
 
-standing('in the background they rank by their own priority, which may change there', () => {
+standing('jobs in the background rank by their own priority, which can change there', () => {
   const { host, reserve, run, ran, when } = world({ slice: 1 })
   const reservation = reserve({ capacity: 2, period: 100, depleted: 'background' })
   const a = run('a', 4, { priority: 1, reservation })
@@ -661,7 +666,7 @@ standing('in the background they rank by their own priority, which may change th
   assert.equal(ran(), { a: [[4, 8]], b: [[0, 2], [3, 4], [8, 9]], other: [[2, 3]] })
 })
 
-standing('jobs of one reservation rank among each other as they would without one', () => {
+standing('jobs of one reservation rank among each other by their own keys', () => {
   for (const [policy, urgent, lax] of [[fp, { priority: 2 }, { priority: 1 }], [edf, { deadline: 30 }, { deadline: 40 }]]) {
     for (const depleted of ['wait', 'background']) {
       const { host, reserve, run, ran, when } = world({ policy, slice: 1 })
@@ -670,7 +675,7 @@ standing('jobs of one reservation rank among each other as they would without on
       run('first', 3, { ...urgent, reservation })
       run('second', 2, { ...urgent, reservation })
       run('late', 2, { ...urgent, deadline: 27, reservation, release: 3 })
-      // Also where it changes while they are depleted.
+      // The keys can also change while the jobs are depleted.
       when(5, () => { Object.assign(last, policy === fp ? { priority: 3 } : { deadline: 1 }) })
       host.run()
       const start = depleted === 'wait' ? 20 : 5
@@ -682,7 +687,7 @@ standing('jobs of one reservation rank among each other as they would without on
   }
 })
 
-standing('the first of each reservation takes turns with those of equal ones', () => {
+standing('the first jobs of equal reservations rotate', () => {
   const { host, reserve, run, ran } = world({ slice: 1 })
   const first = reserve({ name: 'first', capacity: 8, period: 20 })
   const second = reserve({ name: 'second', capacity: 8, period: 20 })
@@ -693,7 +698,7 @@ standing('the first of each reservation takes turns with those of equal ones', (
   assert.equal(ran(), { urgent: [[0, 1], [2, 3]], other: [[1, 2], [4, 5], [6, 7]], lax: [[3, 4], [5, 6]] })
 })
 
-standing('in the background under rm, by their rates', () => {
+standing('jobs in the background rank by their rates under rm', () => {
   const { host, scheduler, reserve, ran } = world({ policy: rm })
   const reservation = /** @type {any} */ (reserve({ capacity: 1, period: 100, depleted: 'background' }))
   const periods = { first: 1, slow: 50, quick: 5, middle: 20 }
@@ -704,7 +709,7 @@ standing('in the background under rm, by their rates', () => {
   assert.equal(ran(), { first: [[0, 1]], quick: [[1, 2]], middle: [[2, 3]], slow: [[3, 4]] })
 })
 
-standing('two reservations of one priority are equals too', () => {
+standing('jobs of two reservations with equal priority rotate', () => {
   const { host, reserve, run, ran } = world({ slice: 1 })
   run('a', 2, { reservation: reserve({ capacity: 4, period: 8 }) })
   run('b', 2, { reservation: reserve({ capacity: 4, period: 8 }) })
@@ -712,7 +717,7 @@ standing('two reservations of one priority are equals too', () => {
   assert.equal(ran(), { a: [[0, 1], [2, 3]], b: [[1, 2], [3, 4]] })
 })
 
-standing('a task has one for all its jobs; a spawn may give another', () => {
+standing('the reservation of a task serves all its jobs, and a spawn can override it', () => {
   const { host, scheduler, reserve } = world()
   const own = reserve({ capacity: 5, period: 10 })
   const given = reserve({ capacity: 5, period: 10 })
@@ -724,7 +729,7 @@ standing('a task has one for all its jobs; a spawn may give another', () => {
   assert.equal([own.used, given.used], [2, 1])
 })
 
-standing('periodic jobs have it as any others', () => {
+standing('the jobs of periodic are charged to their reservation', () => {
   const { host, scheduler, reserve, run, ran } = world()
   const reservation = /** @type {any} */ (reserve({ capacity: 2, period: 10 }))
   periodic(function* tick() { yield* execute(host, 2) }, { period: 10, phase: 3, reservation, scheduler })
@@ -734,7 +739,7 @@ standing('periodic jobs have it as any others', () => {
   assert.is(reservation.used, 6)
 })
 
-standing('async jobs are charged, deplete and wait too', async () => {
+standing('async jobs are charged, depleted and replenished', async () => {
   const { host, scheduler, trace, reserve } = world()
   const reservation = reserve({ capacity: 2, period: 6 })
   scheduler.spawn(async () => {
@@ -758,7 +763,7 @@ standing.run()
 
 const budgets = suite('enforcement')
 
-budgets('at every budget: with one of four points, up to four are too many, and paid for', () => {
+budgets('the capacity is tested at each budget, and later capacity pays for the excess', () => {
   const { host, trace, reserve, run } = world({ budget: 4 })
   run('a', 12, { reservation: reserve({ capacity: 2, period: 10 }) })
   host.run()
@@ -771,17 +776,19 @@ budgets('at every budget: with one of four points, up to four are too many, and 
     44 finish a`)
 })
 
-budgets('a budget that lasts for several periods is paid for by all of them', () => {
+budgets('all periods within a long budget pay for that budget', () => {
   const { host, reserve, run, ran } = world()
   run('a', 14, { step: 7, reservation: reserve({ capacity: 2, period: 10 }) })
   run('other', 30, { priority: 9 })
-  // 7: what is due at 0, 10, 20, and half of what is due at 30: the rest of that comes behind it.
+  // The use of 7 ms takes the amounts due at 0, 10 and 20, and half of the amount due at 30. The other half
+  // follows at 31.
   host.run()
   assert.equal(ran(), { a: [[0, 7], [31, 38]], other: [[7, 31], [38, 44]] })
 })
 
-budgets('one that lasts for years is paid for by as many periods, and nobody waits until they are counted', () => {
-  for (const [kind, ms] of Object.entries({ sporadic: 1e11, deferrable: 1e4, polling: 1e4 })) { // these come every 10 ms
+budgets('a budget of years is paid by as many periods, without a loop over each period', () => {
+  // Polls and periods occur every 10 ms.
+  for (const [kind, ms] of Object.entries({ sporadic: 1e11, deferrable: 1e4, polling: 1e4 })) {
     const { host, reserve, run, ran } = world()
     run('a', ms + 1, { step: ms, reservation: reserve({ kind, capacity: 1, period: 10 }) })
     host.run()
@@ -789,7 +796,7 @@ budgets('one that lasts for years is paid for by as many periods, and nobody wai
   }
 })
 
-budgets('in the background nothing is charged', () => {
+budgets('execution in the background is not charged', () => {
   const { host, reserve, run } = world()
   const reservation = reserve({ capacity: 2, period: 10, depleted: 'background' })
   run('a', 9, { reservation })
@@ -799,7 +806,7 @@ budgets('in the background nothing is charged', () => {
   assert.is(reservation.remaining, 2)
 })
 
-budgets('what it does is counted: used, remaining, depletions, replenishments', () => {
+budgets('used, remaining, depletions and replenishments count the use of a reservation', () => {
   const { host, reserve, run, when } = world()
   const reservation = reserve({ capacity: 3, period: 10 })
   const seen = []
@@ -810,7 +817,8 @@ budgets('what it does is counted: used, remaining, depletions, replenishments', 
   for (const time of [0, 1, 2, 3, 7, 10, 11, 13, 20]) when(time, look)
   run('a', 2, { reservation })
   run('b', 3, { release: 7, reservation })
-  // 2 from 0 on are due at 10; 1 from 7 on at 17, 2 from 10 on at 20. `look` was set before these replenishments.
+  // 2 ms used from 0 return at 10; 1 ms used from 7 returns at 17; 2 ms used from 10 return at 20. The alarms
+  // of `look` precede these replenishments.
   host.run()
   assert.equal(seen, [
     [0, 0, 3, 0, 0], [1, 1, 2, 0, 0], [2, 2, 1, 0, 0], [3, 2, 1, 0, 0], [7, 2, 1, 0, 0], [10, 3, 0, 1, 0],
@@ -818,7 +826,7 @@ budgets('what it does is counted: used, remaining, depletions, replenishments', 
   ])
 })
 
-budgets('an observer of the depletion at the end of a job may still cancel it', () => {
+budgets('an observer of the depletion at the end of a job can cancel the job', () => {
   const { host, scheduler, reserve, run } = world()
   const job = run('a', 1, { reservation: reserve({ capacity: 1, period: 10, depleted: 'background' }) })
   scheduler.observe(({ type }) => { if (type === 'deplete') assert.is(job.cancel(), true) })
@@ -835,7 +843,7 @@ function releaseAfter(first, scheduler, work, options) {
   return extend.spawn(scheduler, work, options, [], () => new Turn())
 }
 
-budgets('a reservation that lent more than it had before any of its jobs could start recovers', () => {
+budgets('a reservation that lent more than its capacity before its first job recovers', () => {
   const { host, scheduler, reserve, ran } = world({ policy: edf })
   const work = () => execute(host, 2, 2)
   const first = scheduler.spawn(work, { name: 'first', priority: -1 })
@@ -844,7 +852,7 @@ budgets('a reservation that lent more than it had before any of its jobs could s
   assert.equal(ran(), { first: [[0, 2]], next: [[12, 14]] })
 })
 
-budgets('a waiting job lends what its reservation has left at the release, not at the spawn', () => {
+budgets('a waiting job lends the capacity left at its release, not at its spawn', () => {
   const { host, scheduler, reserve, ran } = world()
   const reservation = reserve({ capacity: 2, period: 10 })
   const work = () => execute(host, 3)
@@ -854,7 +862,7 @@ budgets('a waiting job lends what its reservation has left at the release, not a
   assert.equal(ran(), { first: [[0, 2], [10, 11]], next: [[11, 12], [20, 22]] })
 })
 
-budgets('after the page was stopped, every server begins anew: what nobody could use is lost', () => {
+budgets('after the page was suspended, servers do not make up for unused time', () => {
   for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
     [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
   ])) {
@@ -868,13 +876,13 @@ budgets('after the page was stopped, every server begins anew: what nobody could
       const before = jobs.map(({ cost }) => cost)
       untilTime(host, 1024 + 800)
       const costs = jobs.map(({ cost }, index) => cost - before[index])
-      // What each is promised in 800 ms, give or take what one period may have more or less.
+      // Each job gets its promised time in 800 ms, with a tolerance of one period.
       assert.ok(Math.abs(costs[0] - 400) <= 5 && Math.abs(costs[1] - 200) <= 4, `${kind}: ${costs}`)
     }
   }
 })
 
-budgets('fractions of ms add up, and so do readings of a coarse clock', () => {
+budgets('fractions of ms and readings of a coarse clock are charged exactly', () => {
   const exact = world()
   const tenth = exact.reserve({ capacity: 0.3, period: 1 })
   const job = exact.run('a', 100, { step: 0.1, reservation: tenth })
@@ -889,7 +897,7 @@ budgets('fractions of ms add up, and so do readings of a coarse clock', () => {
   assert.ok(Math.abs(coarse.cost - 300) <= 3, `${coarse.cost}`)
 })
 
-budgets('a paused scheduler charges nothing and replenishes nothing; resumed, all goes on', () => {
+budgets('a paused scheduler neither charges nor replenishes, and continues after resume', () => {
   const { host, scheduler, reserve, run } = world()
   const reservation = reserve({ capacity: 2, period: 10 })
   const job = run('a', 9, { reservation })
@@ -902,7 +910,7 @@ budgets('a paused scheduler charges nothing and replenishes nothing; resumed, al
   assert.equal([reservation.used, reservation.replenishments], [4, 1])
 })
 
-budgets('a debt is no remaining capacity', () => {
+budgets('a debt shows as a remaining capacity of 0', () => {
   for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
     [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
   ])) {
@@ -916,7 +924,7 @@ budgets('a debt is no remaining capacity', () => {
   }
 })
 
-budgets('the standing parameters can be read', () => {
+budgets('the parameters of a reservation can be read', () => {
   const { scheduler, reserve } = world()
   const reservation = reserve({ capacity: 2, period: 8, kind: 'deferrable', depleted: 'background' })
   const { name, kind, depleted, capacity, period, priority, utilization } = reservation
@@ -940,7 +948,7 @@ budgets.run()
 
 const life = suite('jobs with a reservation')
 
-life('woken in the middle of another\'s budget, it has work from then on', () => {
+life('a job woken in the middle of another budget counts as work from then on', () => {
   const { host, scheduler, trace, reserve } = world()
   const channel = new Channel()
   const reservation = reserve({ capacity: 2, period: 10 })
@@ -966,7 +974,7 @@ life('woken in the middle of another\'s budget, it has work from then on', () =>
     14 finish receiver`)
 })
 
-life('released while it is depleted, it waits without having started', () => {
+life('a job released while its reservation is depleted waits without starting', () => {
   const { host, trace, reserve, run, when } = world()
   const reservation = reserve({ capacity: 1, period: 5 })
   run('first', 1, { reservation })
@@ -988,7 +996,7 @@ life('released while it is depleted, it waits without having started', () => {
     6 finish second`)
 })
 
-life('cancelled while it is depleted, it leaves its reservation, so that its finally runs', () => {
+life('a job cancelled while depleted leaves its reservation, so that its finally runs', () => {
   const { host, scheduler, trace, reserve, run, when } = world()
   const reservation = reserve({ capacity: 1, period: 1000 })
   const job = scheduler.spawn(function* () {
@@ -1013,7 +1021,7 @@ life('cancelled while it is depleted, it leaves its reservation, so that its fin
   assert.is(reservation.used, 1)
 })
 
-life('cancelled when its budget has depleted it, before anybody else runs, it is not said to wake', () => {
+life('a job cancelled right after its depletion is not reported as woken', () => {
   const { host, trace, reserve, run, when } = world()
   const job = run('a', 5, { reservation: reserve({ capacity: 2, period: 10 }) })
   job.catch(() => {})
@@ -1024,7 +1032,7 @@ life('cancelled when its budget has depleted it, before anybody else runs, it is
     2 cancel a error=stop`)
 })
 
-life('cancelled in the background, it goes on by its own priority', () => {
+life('a job cancelled in the background continues by its own priority', () => {
   const { host, scheduler, reserve, run, ran, when } = world()
   const reservation = reserve({ capacity: 1, period: 1000, depleted: 'background' })
   const job = scheduler.spawn(function* () {
@@ -1042,7 +1050,7 @@ life('cancelled in the background, it goes on by its own priority', () => {
   assert.equal(ran(), { a: [[0, 1], [3, 5]], other: [[1, 3], [5, 7]] })
 })
 
-life('what is ready by the standing of who waits for it is not said to wake when its reservation is replenished', () => {
+life('a job that runs by its waiter\'s rank is not reported as woken by a replenishment', () => {
   const { host, scheduler, trace, reserve, run } = world()
   const mutex = new Mutex()
   const holds = ms => () => mutex.use(() => execute(host, ms))
@@ -1061,7 +1069,7 @@ life('what is ready by the standing of who waits for it is not said to wake when
     14 finish b`)
 })
 
-life('jobs that cancel themselves have used what they used', () => {
+life('jobs that cancel themselves are charged for their use', () => {
   const { host, scheduler, reserve, run, ran } = world()
   const reservation = reserve({ capacity: 2, period: 10 })
   for (const name of ['a', 'b', 'c', 'd']) {
@@ -1077,7 +1085,7 @@ life('jobs that cancel themselves have used what they used', () => {
   assert.equal(ran(), { a: [[0, 1]], b: [[1, 2]], other: [[2, 5]], c: [[10, 11]], d: [[11, 12]] })
 })
 
-life('a job that is never released takes nothing', () => {
+life('a job cancelled before its release uses no capacity', () => {
   const { host, reserve, run } = world()
   const reservation = reserve({ capacity: 1, period: 5 })
   const job = run('a', 1, { release: 50, reservation })
@@ -1088,7 +1096,7 @@ life('a job that is never released takes nothing', () => {
   assert.equal([host.time, reservation.used, reservation.depletions], [1, 1, 1])
 })
 
-life('with its deadline as its own: a depleted job misses it', () => {
+life('a depleted job misses its own deadline', () => {
   const { host, reserve, run } = world()
   const job = run('a', 3, { deadline: 4, miss: 'abort', reservation: reserve({ capacity: 2, period: 10 }) })
   let error
@@ -1100,7 +1108,7 @@ life('with its deadline as its own: a depleted job misses it', () => {
   })
 })
 
-life('of another scheduler, it is refused, and nothing has changed', () => {
+life('a reservation of another scheduler is rejected, and nothing changes', () => {
   const here = world()
   const other = world()
   const reservation = here.reserve({ name: 'mine', capacity: 1, period: 5 })
@@ -1113,7 +1121,7 @@ life('of another scheduler, it is refused, and nothing has changed', () => {
   assert.is(other.host.time, 0)
 })
 
-life('made for another policy, it is refused, until that is back', () => {
+life('a reservation made for another policy is rejected until that policy returns', () => {
   const { host, scheduler, reserve, run } = world()
   const reservation = reserve({ name: 'mine', capacity: 1, period: 5 })
   scheduler.configure({ policy: edf })
@@ -1126,7 +1134,7 @@ life('made for another policy, it is refused, until that is back', () => {
   assert.is(reservation.used, 1)
 })
 
-life('kinds belong to policies', () => {
+life('a kind that does not fit the policy throws a TypeError', () => {
   const byPriority = "'sporadic' or 'deferrable' or 'polling'"
   const wrong = [
     [fp, 'constant-bandwidth', `kind must be ${byPriority} under fp, got "constant-bandwidth"`],
@@ -1141,13 +1149,13 @@ life('kinds belong to policies', () => {
   }
 })
 
-life('a policy is known by how it compares, whatever its name', () => {
+life('a policy is recognised by its compare function, not by its name', () => {
   for (const [policy, kind, unknown] of [[fp, 'sporadic', 'constant-bandwidth'], [edf, 'constant-bandwidth', 'sporadic']]) {
     const { reserve } = world({ policy: { ...policy, name: 'mine' } })
     assert.is(reserve({ capacity: 1, period: 5 }).kind, kind)
     assert.throws(() => reserve({ kind: unknown, capacity: 1, period: 5 }), TypeError)
   }
-  // One that compares in its own way may have either.
+  // A policy with a custom compare function can have all kinds.
   for (const policy of [fp, rm, edf]) {
     const own = { ...policy, compare: (a, b) => policy.compare(a, b) }
     for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
@@ -1156,7 +1164,7 @@ life('a policy is known by how it compares, whatever its name', () => {
   }
 })
 
-life('idle, it does not keep the process alive; depleted with work, it does', () => {
+life('an idle reservation does not keep Node alive, a depleted one with work does', () => {
   for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
     [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
   ])) {
@@ -1176,7 +1184,7 @@ life('idle, it does not keep the process alive; depleted with work, it does', ()
   }
 })
 
-life('in the background it keeps the process alive as any job does, and no longer', () => {
+life('jobs in the background keep Node alive until they end', () => {
   const { host, reserve, run } = world()
   run('a', 3, { reservation: reserve({ capacity: 2, period: 10, depleted: 'background' }) })
   host.run()
@@ -1198,7 +1206,7 @@ life.run()
 
 const sections = suite('critical sections')
 
-/** A section of 4 ms with 2 to spend, then 2 more. */
+/** Spawns a job with a section of 4 ms and a capacity of 2 ms, then 2 ms more. */
 function sectionOnCredit({ host, scheduler, run }, reservation, section, more = {}) {
   scheduler.spawn(function* () {
     yield section(() => execute(host, 4))
@@ -1214,13 +1222,13 @@ for (const [name, of] of /** @type {[string, () => any][]} */ ([
     return { section: body => resource.use(body), more: { uses: [resource] } }
   }]
 ])) {
-  sections(`${name}: the section is finished on credit, which the next replenishment pays`, () => {
+  sections(`${name}: a section finishes beyond the capacity, and the replenishments pay`, () => {
     const here = world()
     const { section, more } = of()
     const reservation = here.reserve({ capacity: 2, period: 10 })
     sectionOnCredit(here, reservation, section, more)
     here.host.run()
-    // 4 are two periods' worth.
+    // 4 ms are the capacity of two periods.
     assertTrace(here.trace, `
       0 release reserved, start reserved
       1 release other
@@ -1231,7 +1239,7 @@ for (const [name, of] of /** @type {[string, () => any][]} */ ([
     assert.equal([reservation.used, reservation.depletions], [6, 2])
   })
 
-  sections(`${name}: the same where it goes on in the background`, () => {
+  sections(`${name}: a section finishes beyond the capacity, and continues in the background`, () => {
     const here = world()
     const { section, more } = of()
     const reservation = here.reserve({ capacity: 2, period: 10, depleted: 'background' })
@@ -1252,7 +1260,7 @@ for (const [name, of] of /** @type {[string, () => any][]} */ ([
   })
 }
 
-sections('under edf: postponed inside, who has become more urgent waits for the end', () => {
+sections('a job that ranks higher since the postponement waits for the end of the section', () => {
   const { host, scheduler, trace, reserve, run } = world({ policy: edf })
   const reservation = reserve({ capacity: 2, period: 6, depleted: 'postpone' })
   scheduler.spawn(function* () {
@@ -1271,7 +1279,7 @@ sections('under edf: postponed inside, who has become more urgent waits for the 
     8 deplete reserved reservation=R depleted=postpone, replenish reservation=R due=8, finish reserved`)
 })
 
-sections('Mutex: with nobody waiting, a depleted holder stops', () => {
+sections('a depleted mutex holder without waiters stops', () => {
   const { host, scheduler, reserve, run, ran } = world()
   const mutex = new Mutex()
   const reservation = reserve({ capacity: 2, period: 10 })
@@ -1281,7 +1289,7 @@ sections('Mutex: with nobody waiting, a depleted holder stops', () => {
   assert.equal(ran(), { holder: [[0, 2], [10, 12]], other: [[2, 3]] })
 })
 
-sections('Mutex: a depleted holder runs on the standing of its waiter, into debt', () => {
+sections('a depleted mutex holder runs by the rank of its waiter, into debt', () => {
   const { host, scheduler, trace, reserve, run } = world()
   const mutex = new Mutex()
   const reservation = reserve({ capacity: 2, period: 10 })
@@ -1293,7 +1301,7 @@ sections('Mutex: a depleted holder runs on the standing of its waiter, into debt
   scheduler.spawn(() => mutex.use(() => execute(host, 1)), { name: 'waiter', priority: 3, release: 3 })
   run('rival', 3, { priority: 2, release: 4 })
   host.run()
-  // 2 of the 4 are owed: what is due at 10 pays for them, and they come back at 20.
+  // The debt is 2 of the 4 ms. The amount due at 10 pays for it, and returns at 20.
   assertTrace(trace, `
     0 release holder, start holder
     2 deplete holder reservation=R
@@ -1307,7 +1315,7 @@ sections('Mutex: a depleted holder runs on the standing of its waiter, into debt
   assert.is(reservation.used, 5)
 })
 
-sections('Mutex: the same from the background, where it was behind all others', () => {
+sections('a mutex holder in the background runs by the rank of its waiter', () => {
   const { host, scheduler, reserve, run, ran } = world()
   const mutex = new Mutex()
   const reservation = reserve({ capacity: 2, period: 10, depleted: 'background' })
@@ -1315,13 +1323,14 @@ sections('Mutex: the same from the background, where it was behind all others', 
   scheduler.spawn(() => mutex.use(() => execute(host, 1)), { name: 'waiter', priority: 3, release: 4 })
   run('rival', 5, { priority: 2, release: 3 })
   host.run()
-  // 0-2 by the reservation, 2-3 in the background, 4-5 for the waiter: the first and the last are charged.
+  // 0-2 by the reservation, 2-3 in the background, 4-5 by the waiter's rank. The first and the last are
+  // charged.
   const { waiter, rival } = ran()
   assert.equal({ waiter, rival }, { waiter: [[5, 6]], rival: [[3, 4], [6, 10]] })
   assert.equal([holder.cost, holder.finished, reservation.used], [4, 5, 3])
 })
 
-sections('Mutex: for a waiter with a reservation, a holder without one runs above all that have none', () => {
+sections('a mutex holder runs above plain jobs if its waiter has a reservation', () => {
   const { host, scheduler, reserve, run, ran } = world()
   const mutex = new Mutex()
   const reservation = reserve({ capacity: 5, period: 10 })
@@ -1332,7 +1341,7 @@ sections('Mutex: for a waiter with a reservation, a holder without one runs abov
   assert.equal(ran(), { holder: [[0, 3]], waiter: [[3, 4]], rival: [[4, 6]] })
 })
 
-sections('Mutex: for a waiter with a reservation, a depleted holder is charged, and the waiter, too', () => {
+sections('both reservations are charged when a depleted holder runs for a reserved waiter', () => {
   const { host, scheduler, reserve, run, ran } = world()
   const mutex = new Mutex()
   const debtor = reserve({ name: 'debtor', capacity: 2, period: 10 })
@@ -1344,14 +1353,14 @@ sections('Mutex: for a waiter with a reservation, a depleted holder is charged, 
   host.run()
   assert.equal(ran(), { holder: [[0, 2], [3, 5]], waiter: [[5, 6]], rival: [[2, 3], [6, 10]] })
   assert.equal([debtor.used, lender.used, lender.remaining], [4, 3, 1])
-  // What the debtor owes is paid by what is due at 10; what the lender has lent is back by 26.
+  // The amount due at 10 pays the debt of the debtor. The lender gets its capacity back by 26.
   untilTime(host, 19)
   assert.equal([debtor.remaining, lender.remaining], [0, 1])
   untilTime(host, 26)
   assert.equal([debtor.remaining, lender.remaining], [2, 4])
 })
 
-sections('Mutex: two depleted jobs of one reservation, one waiting for the other, wait together', () => {
+sections('two depleted jobs of one reservation, a mutex holder and its waiter, both wait', () => {
   const { host, scheduler, reserve, ran } = world({ slice: 1 })
   const mutex = new Mutex()
   const reservation = reserve({ capacity: 2, period: 10 })
@@ -1363,7 +1372,7 @@ sections('Mutex: two depleted jobs of one reservation, one waiting for the other
 
 for (const policy of [fp, edf]) {
   for (const way of ['a job', 'a lock']) {
-    sections(`inheritance, ${policy.name}: nobody lends more than he has, to ${way} that takes long`, () => {
+    sections(`inheritance, ${policy.name}: a reservation lends at most its capacity to ${way}`, () => {
       const { host, scheduler, reserve, run } = world({ policy })
       const lender = reserve({ name: 'lender', capacity: 2, period: 10 })
       const victim = reserve({ name: 'victim', capacity: 10, period: 20 })
@@ -1375,7 +1384,7 @@ for (const policy of [fp, edf]) {
       const job = run('victim', 100, { release: 1, reservation: victim })
       untilTime(host, 21)
       assert.is(job.cost, 10)
-      // From 1 and from 11 on, as far as that has come; nobody else pays.
+      // The capacities from 1 and from 11, as far as they are used. No other reservation pays.
       assert.ok(lender.used >= 2 && lender.used <= 5, `${lender.used}`)
     })
   }
@@ -1385,7 +1394,7 @@ for (const [kind, capacity] of /** @type {[any, number][]} */ ([
   ['sporadic', 2], ['deferrable', 2], ['constant-bandwidth', 2], ['polling', 9]
 ])) {
   const how = kind === 'polling' ? 'the wait itself takes the capacity' : 'the budget in which its job waits uses it up'
-  sections(`Mutex: a ${kind} reservation lends nothing from when ${how}`, () => {
+  sections(`a ${kind} reservation lends nothing to a mutex holder after ${how}`, () => {
     const { host, scheduler, reserve, run, ran } = world({ policy: kind === 'constant-bandwidth' ? edf : fp })
     const lender = reserve({ kind, capacity, period: 20, depleted: 'background' })
     const mutex = new Mutex()
@@ -1399,7 +1408,7 @@ for (const [kind, capacity] of /** @type {[any, number][]} */ ([
     run('HIGH', 8, { release: 25, priority: 5, deadline: 100 })
     run('hog', 11, { release: 1, priority: 5, deadline: 100 })
     untilTime(host, 60)
-    // One more of low, which goes on because nobody else is ready; then HIGH as soon as it is released.
+    // `low` runs for 1 ms more while no other job is ready; then HIGH runs as soon as it is released.
     assert.equal(ran().HIGH, [[25, 33]])
     assert.is(lender.used, 3)
   })
@@ -1410,7 +1419,7 @@ sections.run()
 const families = suite('jobs of one reservation that wait for each other')
 
 for (const depleted of /** @type {const} */ (['wait', 'background', 'postpone'])) {
-  families(`a child that slept past the server's deadline is woken, and so is its parent (${depleted})`, () => {
+  families(`a child and its parent wake after the server's deadline (${depleted})`, () => {
     const { host, scheduler, trace, reserve, run } = world({ policy: edf })
     const reservation = reserve({ capacity: 2, period: 5, depleted })
     scheduler.spawn(function* () {
@@ -1428,7 +1437,7 @@ for (const depleted of /** @type {const} */ (['wait', 'background', 'postpone'])
   })
 }
 
-families('one that is ready when another has used the reservation up runs by what the job that waits for it lends', () => {
+families('a ready job of a used-up reservation runs by the rank of a job that waits for it', () => {
   const { host, scheduler, ran } = world({ policy: fp })
   const reservation = new Reservation({ scheduler, capacity: 3, period: 20, kind: 'deferrable', depleted: 'background' })
   scheduler.spawn(() => execute(host, 4), { name: 'first', priority: 2, reservation })
@@ -1439,7 +1448,7 @@ families('one that is ready when another has used the reservation up runs by wha
   assert.equal(ran(), { first: [[0, 3], [10, 11]], second: [[3, 5]], between: [[5, 10]], waits: [] })
 })
 
-families('one that another has waited for goes after those with an earlier deadline again', () => {
+families('a job whose waiter has stopped waiting ranks after earlier deadlines again', () => {
   const { host, scheduler, reserve, run, ran } = world({ policy: edf })
   const reservation = reserve({ capacity: 4, period: 10 })
   const soonest = reserve({ name: 'soonest', capacity: 1, period: 5 })
@@ -1465,7 +1474,7 @@ families.run()
 
 const resizing = suite('resize')
 
-/** A job that never ends, in a reservation that `act` changes at `time`; when it ran until `end`. */
+/** The intervals until `end` of an endless job, whose reservation is resized at `time`. */
 function resized(given, time, change, end, { policy = fp, ...more } = /** @type {any} */ ({})) {
   const { host, reserve, run, ran, when } = world({ policy })
   const reservation = reserve(given)
@@ -1476,34 +1485,34 @@ function resized(given, time, change, end, { policy = fp, ...more } = /** @type 
   return ran().a
 }
 
-resizing('sporadic, more capacity: the rest is there at once', () => {
+resizing('sporadic: added capacity is available immediately', () => {
   const small = { capacity: 2, period: 10 }
-  // Depleted: 3 more from 5 on, which are due at 15.
+  // The reservation is depleted: 3 ms more from 5 on, which return at 15.
   const atOnce = [[0, 2], [5, 8], [10, 12], [15, 18], [20, 22], [25, 28]]
   assert.equal(resized(small, 5, { capacity: 5 }, 29), atOnce)
-  // Running: one use of 4.
+  // The job runs: one use of 4 ms.
   assert.equal(resized(small, 1, { capacity: 4 }, 19), [[0, 4], [10, 14]])
-  // Not begun.
+  // The job has not started.
   assert.equal(resized(small, 1, { capacity: 4 }, 19, { release: 3 }), [[3, 7], [13, 17]])
 })
 
-resizing('sporadic, less capacity: what would have come last is taken away', () => {
+resizing('sporadic: a smaller capacity removes the amounts that would return last', () => {
   const large = { capacity: 6, period: 10 }
-  // With 3 used, 2 of the 3 that remain are left, and are due a period after their use began.
+  // 3 ms are used. 2 of the remaining 3 ms stay, and return one period after their use began.
   assert.equal(resized(large, 3, { capacity: 2 }, 29), [[0, 5], [13, 15], [23, 25]])
   assert.equal(resized(large, 7, { capacity: 2 }, 29), [[0, 6], [10, 12], [20, 22]])
   assert.equal(resized(large, 3, { capacity: 4 }, 29), [[0, 6], [10, 11], [13, 16], [20, 21], [23, 26]])
 })
 
-resizing('sporadic, another period: what is due comes as much later or sooner', () => {
+resizing('sporadic: another period moves the pending replenishments by the difference', () => {
   const given = { capacity: 2, period: 10 }
   assert.equal(resized(given, 5, { period: 20 }, 59), [[0, 2], [20, 22], [40, 42]])
   assert.equal(resized(given, 3, { period: 4 }, 15), [[0, 2], [4, 6], [8, 10], [12, 14]])
-  // At 4 it would have been there already.
+  // With a period of 4, the capacity would have returned already at 4.
   assert.equal(resized(given, 5, { period: 4 }, 16), [[0, 2], [5, 7], [9, 11], [13, 15]])
 })
 
-resizing('deferrable: capacity at once, the period from the beginning of the present one', () => {
+resizing('deferrable: the capacity changes immediately, the period from its present start', () => {
   const given = { kind: 'deferrable', capacity: 2, period: 5 }
   assert.equal(resized(given, 8, { capacity: 4 }, 20), [[0, 2], [5, 7], [8, 14], [15, 19]])
   assert.equal(resized({ ...given, capacity: 4 }, 2, { capacity: 1 }, 14), [[0, 3], [5, 6], [10, 11]])
@@ -1511,27 +1520,27 @@ resizing('deferrable: capacity at once, the period from the beginning of the pre
   assert.equal(resized(given, 8, { period: 4 }, 20), [[0, 2], [5, 7], [9, 11], [13, 15], [17, 19]])
 })
 
-resizing('polling: what there is more of is for who is there', () => {
+resizing('polling: added capacity is available only while there is work', () => {
   const given = { kind: 'polling', capacity: 2, period: 10 }
   assert.equal(resized(given, 5, { capacity: 4 }, 25), [[0, 2], [5, 7], [10, 14], [20, 24]])
-  // Nobody is there at 5, so that is lost, as it would have been at the poll.
+  // No job is ready at 5, so the added capacity is lost, as at a poll without work.
   assert.equal(resized(given, 5, { capacity: 4 }, 25, { release: 6 }), [[10, 14], [20, 24]])
 })
 
-resizing('constant bandwidth: until the deadline that others know, no more than the new bandwidth', () => {
+resizing('constant bandwidth: until the old deadline, the new bandwidth limits the use', () => {
   const given = { capacity: 2, period: 8 }
   const edfToo = { policy: edf }
-  // 2 more, but at 6 no more than 2 * 4/8.
+  // The capacity grows by 2 ms, but at 6 at most 2 * 4/8 are available.
   assert.equal(resized(given, 3, { capacity: 4 }, 13, edfToo), [[0, 2], [3, 5], [8, 12]])
   assert.equal(resized(given, 6, { capacity: 4 }, 13, edfToo), [[0, 2], [6, 7], [8, 12]])
-  // By 16, 4 * 8/16 and 12 * 4/16 are 5, of which 4 are used at 4.
+  // Until 16, 4 * 8/16 and 12 * 4/16 give 5 ms, of which 4 are used at 4.
   assert.equal(resized({ capacity: 8, period: 16 }, 4, { capacity: 4 }, 25, edfToo), [[0, 5], [16, 20]])
-  // A longer period counts from the old deadline on, since others have planned with that.
+  // A longer period starts at the old deadline, because other jobs were admitted with that deadline.
   assert.equal(resized(given, 3, { period: 16 }, 39, edfToo), [[0, 2], [8, 10], [24, 26]])
 })
 
 for (const depleted of ['wait', 'background']) {
-  resizing(`a capacity of 0 turns it off, and another one on again (${depleted})`, () => {
+  resizing(`a capacity of 0 stops the jobs, and a larger one resumes them (${depleted})`, () => {
     const { host, trace, reserve, run, when } = world()
     const reservation = reserve({ capacity: 4, period: 10, depleted })
     const job = run('a', 5, { reservation })
@@ -1555,7 +1564,7 @@ for (const depleted of ['wait', 'background']) {
   })
 }
 
-resizing('off, it keeps nothing alive', () => {
+resizing('a reservation with a capacity of 0 does not keep Node alive', () => {
   for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
     [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
   ])) {
@@ -1573,7 +1582,7 @@ resizing('off, it keeps nothing alive', () => {
   }
 })
 
-resizing('off from the beginning, its jobs start when it is turned on', () => {
+resizing('jobs of a reservation that starts with a capacity of 0 start when it grows', () => {
   for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
     [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
   ])) {
@@ -1584,14 +1593,15 @@ resizing('off from the beginning, its jobs start when it is turned on', () => {
       run('other', 40)
       when(3, () => { reservation.resize({ capacity: 2 }) })
       untilTime(host, 30)
-      // The others count from when they have both work and capacity; these know their periods since 0.
+      // Deferrable and polling servers have periods from 0. The others start theirs when they have work and
+      // capacity.
       const expected = kind === 'deferrable' || kind === 'polling' ? [[3, 5], [10, 11]] : [[3, 5], [13, 14]]
       assert.equal(ran().a, expected, kind)
     }
   }
 })
 
-resizing('off while its job runs behind all others, for nothing remains: it stops', () => {
+resizing('a capacity of 0 stops a job in the background', () => {
   for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
     const { host, reserve, run, ran, when } = world({ policy: kind === 'constant-bandwidth' ? edf : fp })
     const reservation = reserve({ kind, capacity: 1, period: 20, depleted: 'background' })
@@ -1602,7 +1612,7 @@ resizing('off while its job runs behind all others, for nothing remains: it stop
   }
 })
 
-resizing('by an observer of the very replenishment: none is lost, and none comes twice', () => {
+resizing('an observer of a replenishment can resize without losing or doubling it', () => {
   for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
     const { host, scheduler, reserve, run, ran } = world({ policy: kind === 'constant-bandwidth' ? edf : fp })
     const reservation = reserve({ kind, capacity: 1, period: 12, depleted: 'wait' })
@@ -1619,7 +1629,7 @@ resizing('by an observer of the very replenishment: none is lost, and none comes
   }
 })
 
-resizing('without any capacity there is nothing to postpone the deadline for', () => {
+resizing('without capacity, `depleted: \'postpone\'` does not postpone the deadline', () => {
   for (const capacity of [0, 1e-7]) {
     const { host, reserve, run, ran, when } = world({ policy: edf })
     const reservation = reserve({ capacity, period: 10, depleted: 'postpone' })
@@ -1630,7 +1640,7 @@ resizing('without any capacity there is nothing to postpone the deadline for', (
   }
 })
 
-resizing('off while its job waits for something else: it stops when it is woken', () => {
+resizing('a job that waits while the capacity becomes 0 stops when it wakes', () => {
   const { host, scheduler, trace, reserve, when } = world()
   const reservation = reserve({ capacity: 2, period: 10 })
   scheduler.spawn(function* () {
@@ -1647,7 +1657,7 @@ resizing('off while its job waits for something else: it stops when it is woken'
     6 finish a`)
 })
 
-resizing('by a job of its own, in the middle of a budget', () => {
+resizing('a job can resize its own reservation in the middle of a budget', () => {
   const { host, scheduler, reserve, run, ran } = world()
   const reservation = reserve({ capacity: 4, period: 10 })
   scheduler.spawn(function* () {
@@ -1663,7 +1673,7 @@ resizing('by a job of its own, in the middle of a budget', () => {
   assert.equal(ran(), { a: [[0, 2], [7, 8]], other: [[2, 5]] })
 })
 
-resizing('smaller and larger again, or off and on, gives nobody his capacity twice', () => {
+resizing('shrinking and growing a reservation does not grant its capacity twice', () => {
   for (const less of [0, 1]) {
     for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
       [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
@@ -1684,7 +1694,7 @@ resizing('smaller and larger again, or off and on, gives nobody his capacity twi
   }
 })
 
-resizing('off and on again, it has what it would have if it had been idle', () => {
+resizing('a reservation that was off has the capacity of an idle one when it is on again', () => {
   for (const [policy, kind] of [[fp, 'sporadic'], [fp, 'deferrable'], [edf, 'constant-bandwidth']]) {
     for (const used of [0, 2, 5]) {
       for (const change of [{}, { period: 1 }, { capacity: 3 }]) {
@@ -1705,11 +1715,12 @@ resizing('off and on again, it has what it would have if it had been idle', () =
 })
 
 /**
- * Runs jobs by a reservation that is resized again and again, at a utilization that stays or not, and off at times.
+ * Runs jobs in a reservation that is resized at random times, with a constant or a changing utilization. At
+ * times the capacity is 0.
  *
- * @returns the most that it used in any window beyond what the utilizations in force add up to there (those before,
- *   while it is off, when what was used still comes back); the largest capacity; what it used after the last change,
- *   and what it was to have
+ * @returns `most`: the maximum use in any window beyond the sum of the utilizations in force. While the
+ *   capacity is 0, the previous utilization counts, because used capacity still returns. `largest`: the
+ *   largest capacity. `after` and `due`: the use after the last resize, and the minimum expected
  */
 function resizedAtRandom(random, kind, isConstant) {
   const policy = kind === 'constant-bandwidth' ? edf : fp
@@ -1772,11 +1783,11 @@ function resizedAtRandom(random, kind, isConstant) {
 for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
   for (const isConstant of [true, false]) {
     const which = isConstant ? 'at one utilization' : 'at several'
-    resizing(`${kind}, again and again ${which}: in no window more than was promised, and no less in the end`, () => {
+    resizing(`${kind}: random resizes ${which} keep the limit in each window, and the promise`, () => {
       return forSeeds(150, random => {
         const { most, largest, isBusy, after, due } = resizedAtRandom(random, kind, isConstant)
-        // A capacity at the end of a period, or before the utilization falls, and the next one right after it; and the
-        // budgets in which nothing remains any more are finished.
+        // A capacity can be used at the end of a period, or before the utilization falls, and the next one
+        // right after it. In addition, the last budget can exceed the capacity.
         const bound = (kind === 'sporadic' && isConstant ? 1 : 2) * largest + 0.25
         assert.ok(most <= bound + 1e-6, `${most} more than the utilization, and not ${bound}`)
         if (isBusy) assert.ok(after >= due - 0.25, `${after} after the last change, where ${due} were due`)
@@ -1785,7 +1796,7 @@ for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) 
   }
 }
 
-resizing('constant bandwidth: who takes over what another one gives up keeps its deadline', () => {
+resizing('constant bandwidth: a server that takes over another\'s share meets its deadline', () => {
   const { host, scheduler, reserve, run, when } = world({ policy: edf })
   const less = reserve({ name: 'less', capacity: 8, period: 16 })
   const more = reserve({ name: 'more', capacity: 8, period: 16 })
@@ -1801,7 +1812,7 @@ resizing('constant bandwidth: who takes over what another one gives up keeps its
   scheduler.pause()
 })
 
-resizing('the rate monotonic priority follows the period; one of its own stays, and can be changed', () => {
+resizing('the default priority follows the period, an explicit priority does not', () => {
   const { host, reserve, run, ran, when } = world()
   const a = reserve({ name: 'a', capacity: 4, period: 20 })
   const b = reserve({ name: 'b', capacity: 4, period: 40 })
@@ -1817,7 +1828,7 @@ resizing('the rate monotonic priority follows the period; one of its own stays, 
   assert.equal(ran(), { a: [[0, 1], [7, 9]], b: [[1, 3], [6, 7]], c: [[3, 6]] })
 })
 
-resizing('returns the reservation, and takes no parameter for the present value', () => {
+resizing('resize returns the reservation, and keeps missing parameters', () => {
   const { reserve } = world()
   const reservation = reserve({ capacity: 2, period: 10 })
   assert.is(reservation.resize({}), reservation)
@@ -1826,7 +1837,7 @@ resizing('returns the reservation, and takes no parameter for the present value'
   assert.equal([reservation.capacity, reservation.period, reservation.priority], [2, 10, 1 / 10])
 })
 
-resizing('what is refused has changed nothing', () => {
+resizing('a rejected resize changes nothing', () => {
   const { host, reserve, run, ran, when } = world()
   const reservation = reserve({ name: 'R', capacity: 2, period: 10 })
   run('a', 4, { reservation })

@@ -8,13 +8,13 @@ import { ideal, jobsOf } from '../../support/oracle.mjs'
 import { forSeeds, utilizations } from '../../support/seeded.mjs'
 import { execute, virtualHost } from '../../support/virtual-host.mjs'
 
-// Deadline monotonic (Leung, Whitehead 1982): a policy of the user that compares as fp does.
+// Deadline monotonic (Leung, Whitehead 1982): a custom policy with the compare function of fp.
 const dm = { ...fp, name: 'dm', priority: task => -task.deadline }
 
 const task = (wcet, period, more) => ({ wcet, period, ...more })
 const isSchedulable = (tasks, options) => schedulable(tasks, options).schedulable
 
-const textbook = suite('schedulable: what the books say')
+const textbook = suite('schedulable: textbook examples')
 
 textbook('the counterexample to full utilization under rate monotonic (Liu, Layland 1973)', () => {
   const tasks = [task(2, 5), task(4, 7)]
@@ -25,7 +25,7 @@ textbook('the counterexample to full utilization under rate monotonic (Liu, Layl
   assert.equal(schedulable(tasks), { schedulable: true, exact: true, utilization, failed: null })
 })
 
-textbook('the bound of Liu and Layland is only sufficient: harmonic periods use the whole processor', () => {
+textbook('harmonic periods use the whole processor, above the bound of Liu and Layland', () => {
   const { response, utilization } = schedulable([task(1, 2), task(1, 4), task(2, 8)], { policy: rm })
   assert.equal([response, utilization], [[1, 2, 8], 1])
 })
@@ -43,23 +43,23 @@ for (const [name, tasks, policy, response] of [
   })
 }
 
-textbook('a deadline beyond the period: not the first job is the latest (Lehoczky 1990)', () => {
-  // Responses of the second: 114, 102, 116, 104, 118, 106, 94.
+textbook('with a deadline beyond the period, a later job can be the latest (Lehoczky)', () => {
+  // The responses of the second task: 114, 102, 116, 104, 118, 106, 94.
   const tasks = deadline => [task(26, 70), task(62, 100, { deadline })]
   assert.equal(schedulable(tasks(118), { policy: rm }).response, [26, 118])
   assert.equal([118, 117].map(deadline => isSchedulable(tasks(deadline), { policy: rm })), [true, false])
   assert.equal([118, 117].map(deadline => schedulable(tasks(deadline), { policy: rm }).exact), [true, true])
 })
 
-textbook('processor demand (Baruah, Rosier, Howell 1990; the example of Buttazzo)', () => {
+textbook('the processor demand (Baruah, Rosier, Howell 1990; the example of Buttazzo)', () => {
   const tasks = last => {
     return [task(2, 6, { deadline: 4 }), task(2, 8, { deadline: 5 }), task(3, 9, { deadline: last })]
   }
-  // 7 ms have to be done by then.
+  // The demand by the last deadline is 7 ms.
   assert.equal([7, 6.9].map(deadline => isSchedulable(tasks(deadline))), [true, false])
 })
 
-textbook('the whole processor with early deadlines, and one too early', () => {
+textbook('edf uses the whole processor with early deadlines, but not with one too early', () => {
   const tasks = (deadline, period) => [task(1, 2, { deadline: 1 }), task(1, period, { deadline })]
   assert.is(isSchedulable(tasks(2, 2)), true)
   assert.is(isSchedulable(tasks(4, 2)), true)
@@ -68,25 +68,25 @@ textbook('the whole processor with early deadlines, and one too early', () => {
   assert.equal([early.slice(0, 2), early].map(set => isSchedulable(set)), [true, false])
 })
 
-textbook('blocking: by the longest section of a less urgent task whose ceiling reaches so far', () => {
+textbook('the longest section of a less urgent task blocks, if its ceiling is high enough', () => {
   const resource = new Resource()
   const tasks = [
     task(2, 10, { priority: 3, uses: [resource], sections: [{ resource, wcet: 1 }] }),
     task(3, 20, { priority: 2 }),
     task(6, 40, { priority: 1, sections: [{ resource, wcet: 4 }, { resource: 'another', wcet: 5 }] })
   ]
-  // 2 + 4; 3 + 2 + 4, since the ceiling is above it, too; 6 + 2 * 2 + 3
+  // 2 + 4; 3 + 2 + 4, because the ceiling is above this task too; 6 + 2 * 2 + 3
   assert.equal(schedulable(tasks, { policy: fp }).response, [6, 9, 13])
   assert.is(schedulable(tasks, { policy: fp }).exact, false)
   assert.equal(schedulable(tasks.map(({ sections, ...rest }) => rest), { policy: fp }).response, [2, 5, 13])
 })
 
-textbook('blocking under edf, before the deadline of who blocks', () => {
+textbook('under edf, a task blocks before its own deadline', () => {
   const tasks = wcet => [task(2, 8, { deadline: 4 }), task(6, 16, { sections: [{ wcet }] })]
   assert.equal([2, 2.01].map(wcet => isSchedulable(tasks(wcet))), [true, false])
 })
 
-textbook('blocking under edf, not by what only less urgent tasks need, nor by the more urgent', () => {
+textbook('under edf, neither sections of less urgent tasks alone nor of urgent tasks block', () => {
   const bus = wcet => [{ resource: 'bus', wcet }]
   const below = [task(4, 60, { deadline: 4 }), task(1, 60, { deadline: 11, sections: bus(1) })]
   assert.is(isSchedulable([...below, task(6, 60, { sections: bus(6) })]), true)
@@ -97,14 +97,14 @@ textbook('blocking under edf, not by what only less urgent tasks need, nor by th
 
 textbook.run()
 
-const answers = suite('schedulable: what it says')
+const answers = suite('schedulable: results')
 
-answers('nothing to do', () => {
+answers('an empty set is schedulable', () => {
   assert.equal(schedulable([]), { schedulable: true, exact: true, utilization: 0, failed: null })
   assert.equal(schedulable([], { policy: rm }).response, [])
 })
 
-answers('takes Tasks, whose deadline is the period where they name none', () => {
+answers('schedulable accepts Tasks, whose deadline defaults to the period', () => {
   const run = function* () {}
   const resource = new Resource()
   const tasks = [
@@ -117,19 +117,19 @@ answers('takes Tasks, whose deadline is the period where they name none', () => 
   assert.is(isSchedulable(tasks), false)
 })
 
-answers('a resource without a section is held as long as the job', () => {
+answers('a resource without a section is held for the whole job', () => {
   const tasks = [task(1, 10, { priority: 2, uses: ['bus'] }), task(5, 50, { priority: 1, uses: ['bus'] })]
   assert.equal(schedulable(tasks, { policy: fp }).response, [6, 6])
 })
 
-answers('a ceiling that is given reaches as far as it says', () => {
+answers('an explicit ceiling raises the level of a resource', () => {
   const resource = new Resource({ ceiling: 2 })
   const low = task(5, 50, { priority: 1, sections: [{ resource, wcet: 5 }] })
   const tasks = [task(1, 10, { priority: 3 }), task(1, 20, { priority: 2 }), low]
   assert.equal(schedulable(tasks, { policy: fp }).response, [1, 7, 7])
 })
 
-answers('a utilization above 1 is refused for certain, whatever else there is', () => {
+answers('a utilization above 1 is rejected exactly', () => {
   const tasks = [task(3, 4, { phase: 1 }), task(2, 7, { deadline: 100, sections: [{ wcet: 1 }] })]
   for (const policy of [edf, fp, rm]) {
     const { schedulable: fits, exact, failed } = schedulable(tasks, { policy })
@@ -138,14 +138,14 @@ answers('a utilization above 1 is refused for certain, whatever else there is', 
   }
 })
 
-answers('with phases it is only sufficient, unless all are the same', () => {
+answers('different phases make the test inexact', () => {
   const tasks = second => [task(1, 2, { phase: 3 }), task(1, 2, { deadline: 1, phase: second })]
   assert.equal([3, 4].map(second => schedulable(tasks(second)).exact), [true, false])
-  // They would never meet.
+  // The jobs of these tasks never meet.
   assert.is(isSchedulable([task(1, 2, { deadline: 1 }), task(1, 2, { deadline: 1, phase: 1 })]), false)
 })
 
-answers('equal priorities hold each other up; exact where they have the same deadline', () => {
+answers('tasks of equal priority delay each other; exact for equal deadlines', () => {
   const tasks = deadline => [task(2, 10, { deadline }), task(3, 10)]
   assert.equal(schedulable(tasks(10), { policy: fp }).response, [5, 5])
   assert.equal([10, 4].map(deadline => schedulable(tasks(deadline), { policy: fp }).exact), [true, false])
@@ -153,26 +153,26 @@ answers('equal priorities hold each other up; exact where they have the same dea
   assert.is(schedulable(late, { policy: fp }).exact, false)
 })
 
-answers('sections of the most urgent block nobody', () => {
+answers('sections of the most urgent task block no other task', () => {
   const sections = [{ resource: 'bus', wcet: 1 }, { wcet: 1 }]
   const tasks = [task(2, 4, { sections }), task(2, 8, { uses: [], sections: [{ resource: 'own', wcet: 1 }] })]
   for (const policy of [edf, rm]) assert.is(schedulable(tasks, { policy }).exact, true)
 })
 
-answers('a job that needs no time waits until nobody above has anything to do', () => {
+answers('a job with a wcet of 0 waits until no more urgent job is left', () => {
   const tasks = [task(1, 2, { priority: 3 }), task(1, 4, { priority: 2 }), task(0, 4, { priority: 1 })]
   assert.equal(schedulable(tasks, { policy: fp }).response, [1, 2, 3])
   assert.is(schedulable([...tasks, task(1, 4, { priority: 2 })], { policy: fp }).response[2], Infinity)
 })
 
-answers('the first that fails, by priority, and by deadline', () => {
+answers('`failed` is the first task that fails, by priority or by deadline', () => {
   const tasks = [task(1, 20), task(3, 5), task(5, 10, { name: 'second' })]
   assert.is(schedulable(tasks, { policy: rm }).failed.name, 'second')
   const early = [task(1, 20), task(2, 10, { deadline: 2 }), task(2, 10, { deadline: 3, name: 'demand' })]
   assert.is(schedulable(early).failed.name, 'demand')
 })
 
-answers('sums that are not exact in binary', () => {
+answers('sums with rounding errors are tested exactly', () => {
   const tenths = [task(0.1, 0.3), task(0.1, 0.3), task(0.1, 0.3)]
   for (const policy of [edf, rm]) assert.is(isSchedulable(tenths, { policy }), true)
   const steps = [task(0.1, 0.2), task(0.1, 0.4), task(0.2, 0.8)]
@@ -181,14 +181,14 @@ answers('sums that are not exact in binary', () => {
   assert.is(isSchedulable([...steps, task(1e-6, 0.8)]), false)
 })
 
-answers('periods without a common multiple, and thousands of tasks', () => {
+answers('periods without a common multiple, and thousands of tasks, are tested', () => {
   const primes = [1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061]
   const whole = part => primes.map(period => task(period / 10, period, { deadline: period * part }))
   assert.equal([1, 0.9].map(part => isSchedulable(whole(part))), [true, false])
-  // The last response takes a product of primes, but the first deadline has long been missed.
+  // The last response takes a product of primes, but the first deadline is missed long before.
   const { response, ...verdict } = schedulable(whole(1), { policy: rm })
   assert.equal([verdict.schedulable, verdict.exact, response[9]], [false, true, Infinity])
-  // Nobody knows: the answer no, which is not claimed to be certain.
+  // This set is undecided: the answer is no, and is not claimed to be exact.
   const undecided = whole(1).map((one, index) => index === 0 ? { ...one, deadline: 1008 } : one)
   const { schedulable: fits, exact } = schedulable(undecided)
   assert.equal([fits, exact], [false, false])
@@ -198,7 +198,7 @@ answers('periods without a common multiple, and thousands of tasks', () => {
   assert.is(schedulable(many, { policy: rm }).response.length, 2000)
 })
 
-answers('tasks far apart in scale', () => {
+answers('tasks of very different scales are tested', () => {
   const tasks = [task(1e-9, 1.1e-9), task(1, 100, { deadline: 50 })]
   for (const policy of [edf, rm]) assert.is(isSchedulable(tasks, { policy }), true)
   const heavy = [task(1e-9, 1.1e-9), task(6, 100, { deadline: 50 })]
@@ -238,7 +238,7 @@ for (const [given, type, message] of [
   [[[], null], TypeError, 'options must be an object, got null'],
   [[[], { polciy: fp }], TypeError, "unknown option 'polciy'; known are policy"]
 ]) {
-  answers(`refuses: ${message}`, () => {
+  answers(`schedulable rejects: ${message}`, () => {
     try {
       schedulable(...given)
     } catch (error) {
@@ -250,17 +250,17 @@ for (const [given, type, message] of [
   })
 }
 
-answers('a Task refuses sections that are no array', () => {
+answers('a Task rejects sections that are not an array', () => {
   assert.throws(() => new Task(() => {}, { sections: 7 }), /sections must be an array, got 7/)
 })
 
 answers.run()
 
-const agreement = suite('schedulable agrees with what happens')
+const agreement = suite('schedulable agrees with schedules')
 
 const read = path => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
 
-agreement('on the 250 task sets of the RT.js evaluation', () => {
+agreement('schedulable agrees with the 250 task sets of the RT.js evaluation', () => {
   let loaded = 0
   const sets = read('../../../examples/task-sets/tasksets.json')
   for (const { id, tasks, utilization, ideal: { edf: deadline, fp: rate } } of sets) {
@@ -285,7 +285,10 @@ const common = periods => periods.reduce((multiple, period) => {
   return multiple / a * period
 }, 1)
 
-/** Whole numbers, periods that divide 60, different priorities; the whole processor, often. */
+/**
+ * Random tasks with integer times, periods that divide 60 and different priorities, often with a full
+ * utilization.
+ */
 function randomTasks(random, { isConstrained }) {
   const count = random.integer(1, 5)
   const priorities = random.shuffle([0, 1, 2, 3, 4])
@@ -298,7 +301,7 @@ function randomTasks(random, { isConstrained }) {
   })
 }
 
-/** Every job of a hyperperiod, placed by the oracle of schedules. */
+/** Compares the result with all jobs of a hyperperiod, scheduled by the oracle. */
 function assertAgreement(tasks) {
   const until = common(tasks.map(({ period }) => period))
   const used = tasks.reduce((sum, { wcet, period }) => sum + wcet * (until / period), 0)
@@ -316,7 +319,8 @@ function assertAgreement(tasks) {
     jobs.forEach(({ task, release }, index) => {
       response[task] = Math.max(response[task], finish[index] - release)
     })
-    // Who needs no time, where the others never rest, does not run: but the oracle ends with the hyperperiod.
+    // A task with a wcet of 0 never runs if more urgent tasks never rest, but the oracle ends with the
+    // hyperperiod.
     const starves = index => policy === fp && tasks[index].wcet === 0 && found.response[index] === Infinity
     const isMet = tasks.every(({ deadline }, index) => !starves(index) && response[index] <= deadline)
     assert.is(found.schedulable, isMet, note)
@@ -325,15 +329,15 @@ function assertAgreement(tasks) {
   }
 }
 
-agreement('on random sets with deadlines up to the period, in verdict and response times', () => {
+agreement('random sets with deadlines up to the period agree in verdict and response times', () => {
   return forSeeds(8000, random => assertAgreement(randomTasks(random, { isConstrained: true })))
 })
 
-agreement('on random sets with deadlines of any length', () => {
+agreement('random sets with deadlines of any length agree', () => {
   return forSeeds(4000, random => assertAgreement(randomTasks(random, { isConstrained: false })))
 })
 
-agreement('scaled to fractions, on the verdict', () => forSeeds(1000, random => {
+agreement('random sets scaled to fractions keep their verdict', () => forSeeds(1000, random => {
   const tasks = randomTasks(random, { isConstrained: random.chance(0.5) })
   const scale = random.pick([0.1, 0.7, 1 / 3, 1e-4, 12345.678])
   const scaled = tasks.map(({ wcet, period, deadline, priority }) => {
@@ -345,13 +349,14 @@ agreement('scaled to fractions, on the verdict', () => forSeeds(1000, random => 
   }
 }))
 
-/** Tasks whose jobs work, hold something, and work: by random resources, or non-preemptively. */
+/** Tasks whose jobs work, hold a random resource or run non-preemptively, and work again. */
 function sectioned(random, policy) {
   const resources = Array.from({ length: random.integer(1, 3) }, () => new Resource())
   return utilizations(random, random.integer(2, 5), random.real(0.4, 0.95)).map(utilization => {
     const period = random.pick([6, 10, 12, 15, 20, 30, 60])
     const wcet = Math.max(1, Math.round(utilization * period))
-    // The end of a section is a preemption point: a job that ended with it would end after whoever came.
+    // A section must not end with its job: the end of a section is a preemption point, where another job
+    // could run.
     const length = random.integer(0, Math.min(wcet - 1, 5))
     const resource = random.chance(0.3) ? undefined : random.pick(resources)
     return {
@@ -368,7 +373,7 @@ function sectioned(random, policy) {
   })
 }
 
-/** Runs jobs of each task for two of the longest periods and more; their misses. */
+/** The misses of the jobs of each task within 240 ms. */
 function missesOf(random, tasks, policy) {
   const host = virtualHost()
   const scheduler = new Scheduler({
@@ -394,7 +399,7 @@ function missesOf(random, tasks, policy) {
   return scheduler.stats().misses
 }
 
-agreement('with sections, phases, equal priorities: what it accepts does not miss on the scheduler', () => {
+agreement('accepted sets with sections, phases and equal priorities miss no deadline', () => {
   let accepted = 0
   return forSeeds(600, random => {
     const policy = random.pick([edf, fp, rm])

@@ -1,4 +1,4 @@
-// The same tests in an engine that has AsyncContext.
+// Runs the tests of scheduler.test.mjs in an engine that has AsyncContext.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import '../../support/async-context.mjs'
@@ -8,7 +8,7 @@ import './scheduler.test.mjs'
 
 const context = suite('an engine with AsyncContext')
 
-context('an async job is known as the caller after the await of a foreign promise', async () => {
+context('the caller is known after the await of a foreign promise', async () => {
   const host = virtualHost()
   const core = new Scheduler({ host })
   let caller

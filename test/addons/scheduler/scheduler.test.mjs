@@ -9,11 +9,11 @@ import { assertTrace } from '../../support/trace.mjs'
 import { execute, virtualHost } from '../../support/virtual-host.mjs'
 import { abortListeners, deferred, exactWorld, rejection } from '../../support/world.mjs'
 
-/** Whether the engine tells the job of a microtask; see context.test.mjs. */
+/** Whether the engine reveals the job of a microtask; see context.test.mjs. */
 const isKnown = globalThis.AsyncContext !== undefined
 const engine = isKnown ? 'AsyncContext' : 'no engine'
 
-/** A world whose `core` is a Scheduler of rt.mjs, and `scheduler` the platform's API for it. */
+/** A world whose `core` is a Scheduler of rt.mjs, and whose `scheduler` is the platform's API for it. */
 function world(options) {
   const { scheduler, ...rest } = exactWorld(options)
   return { ...rest, core: scheduler, scheduler: schedulerOf(scheduler) }
@@ -23,12 +23,12 @@ function world(options) {
 
 const PRIORITIES = ['user-blocking', 'user-visible', 'background']
 
-/** How many listeners of each kind a signal has. @param {AbortSignal} signal */
+/** The number of abort and prioritychange listeners of a signal. @param {AbortSignal} signal */
 const listenersOf = signal => getEventListeners(signal, 'abort').length + getEventListeners(signal, 'prioritychange').length
 
 const tasks = suite('postTask')
 
-tasks('resolves with what the callback returns; promises, thenables and jobs are adopted', async () => {
+tasks('postTask resolves with the result of a callback, a promise, a thenable or a job', async () => {
   const { host, scheduler } = world()
   const results = Promise.all([
     scheduler.postTask(() => 1),
@@ -42,7 +42,7 @@ tasks('resolves with what the callback returns; promises, thenables and jobs are
   assert.equal(await results, [1, 2, 3, 4, 5, undefined])
 })
 
-tasks('rejects with what the callback throws or its promise rejects with', async () => {
+tasks('postTask rejects with the error of the callback or of its promise', async () => {
   const { host, scheduler } = world()
   const errors = Promise.all([
     rejection(scheduler.postTask(() => { throw new Error('thrown') })),
@@ -53,7 +53,7 @@ tasks('rejects with what the callback throws or its promise rejects with', async
   assert.equal((await errors).map(({ message }) => message), ['thrown', 'async', 'returned'])
 })
 
-tasks('calls its callback later, without arguments', async () => {
+tasks('postTask calls the callback later, without arguments', async () => {
   const { host, scheduler, log } = world()
   scheduler.postTask((...args) => log.push(args))
   scheduler.postTask(async (...args) => log.push(args))
@@ -62,7 +62,7 @@ tasks('calls its callback later, without arguments', async () => {
   assert.equal(log, [[], []])
 })
 
-tasks('drives a generator function, point by point', async () => {
+tasks('postTask drives a generator function, with preemption points', async () => {
   const { host, scheduler, log } = world()
   const result = scheduler.postTask(function* () {
     log.push('one')
@@ -76,7 +76,7 @@ tasks('drives a generator function, point by point', async () => {
   assert.equal(log, ['one', 'blocking', 'two'])
 })
 
-tasks('returns a native promise; the job has the name and priority of the task', async () => {
+tasks('postTask returns a native promise; the job has the name and priority of the task', async () => {
   const { host, core, scheduler, log } = world()
   const promise = scheduler.postTask(function encode() {
     const { name, priority, state } = core.current
@@ -88,7 +88,7 @@ tasks('returns a native promise; the job has the name and priority of the task',
   assert.equal(log, ['encode', -1, 'running'])
 })
 
-tasks('take any finite priority; the names are 1, 0 and -1', async () => {
+tasks('tasks take any finite priority; the names are 1, 0 and -1', async () => {
   const { host, scheduler, log } = world()
   const order = [0, 'background', 1, 'user-visible', -1, 2, 'user-blocking', -2]
   for (const priority of order) scheduler.postTask(() => log.push(priority), { priority })
@@ -96,7 +96,7 @@ tasks('take any finite priority; the names are 1, 0 and -1', async () => {
   assert.equal(log, [2, 1, 'user-blocking', 0, 'user-visible', 'background', -1, -2])
 })
 
-tasks('keep their order under edf; a deadline outranks every priority', async () => {
+tasks('tasks keep their order under edf, and a deadline outranks every priority', async () => {
   const { host, scheduler, log } = world({ policy: edf })
   for (const priority of [...PRIORITIES].reverse()) scheduler.postTask(() => log.push(priority), { priority })
   scheduler.postTask(() => log.push('deadline'), { priority: 'background', deadline: 50 })
@@ -104,7 +104,7 @@ tasks('keep their order under edf; a deadline outranks every priority', async ()
   assert.equal(log, ['deadline', ...PRIORITIES])
 })
 
-tasks('with a delay start when it ends, not before; a delay of 0 is none', async () => {
+tasks('a task with a delay starts when the delay ends; a delay of 0 has no effect', async () => {
   const { host, scheduler, log } = world()
   const post = delay => scheduler.postTask(() => log.push(`${delay} at ${host.time}`), { delay })
   for (const delay of [20, 5, 0, 2.5]) post(delay)
@@ -112,7 +112,7 @@ tasks('with a delay start when it ends, not before; a delay of 0 is none', async
   assert.equal(log, ['0 at 0', '2.5 at 2.5', '5 at 5', '20 at 20'])
 })
 
-tasks('whose delays have ended run by priority, then in the order in which the delays ended', async () => {
+tasks('tasks with ended delays run by priority, then in the order of these ends', async () => {
   const { host, scheduler, log } = world()
   const post = (name, delay, priority) => scheduler.postTask(() => log.push(name), { delay, priority })
   post('bg 5', 5, 'background')
@@ -127,7 +127,7 @@ tasks('whose delays have ended run by priority, then in the order in which the d
   assert.equal(log, ['ub 10', 'uv 0', 'uv 8', 'uv 8 again', 'uv 9', 'bg 5', 'ub 11'])
 })
 
-tasks('that return iterators hand them through; generators are driven', async () => {
+tasks('a task that returns an iterator resolves with it; a generator is driven', async () => {
   const { host, scheduler } = world()
   const iterator = new Map([['a', 1]]).values()
   const own = { next: () => ({ done: true, value: 'own' }) }
@@ -145,7 +145,7 @@ tasks('that return iterators hand them through; generators are driven', async ()
   assert.equal([[...first], fourth], [[1], 'driven'])
 })
 
-tasks('that have ended are followed by what awaits them, then by the next task', async () => {
+tasks('code that awaits a task runs before the next task', async () => {
   for (const round of [1, 5, Infinity]) {
     const { host, scheduler, log } = world({ round })
     const post = (name, priority) => scheduler.postTask(() => {
@@ -166,7 +166,7 @@ tasks('that have ended are followed by what awaits them, then by the next task',
   }
 })
 
-tasks('awaited one after the other do not wait for less important ones', async () => {
+tasks('urgent tasks awaited one after the other do not wait for background tasks', async () => {
   for (const kind of [() => {}, async () => {}]) {
     const { host, scheduler } = world({ round: 5 })
     let background = 0
@@ -186,7 +186,7 @@ tasks('awaited one after the other do not wait for less important ones', async (
   }
 })
 
-tasks('that have ended let the process end', async () => {
+tasks('ended tasks do not keep Node alive', async () => {
   const { host, scheduler } = world()
   scheduler.postTask(() => {}, { delay: 10, deadline: 1000 })
   assert.equal(host.timers, [{ time: 10, ref: true }])
@@ -194,7 +194,7 @@ tasks('that have ended let the process end', async () => {
   assert.equal(host.timers, [])
 })
 
-tasks('with wrong arguments are refused at the call; nothing is registered', () => {
+tasks('postTask rejects invalid arguments at the call, and registers nothing', () => {
   const { host, core, scheduler } = world()
   for (const fn of [undefined, null, {}, 'x', 1]) {
     assert.throws(() => scheduler.postTask(fn), /fn must be a function, got/)
@@ -227,7 +227,7 @@ tasks.run()
 
 const signals = suite('postTask with a signal')
 
-signals('aborted before: rejects with its reason and never calls the callback', async () => {
+signals('a signal that was aborted before rejects the task, and prevents the callback', async () => {
   const { host, scheduler, log } = world()
   const post = options => scheduler.postTask(() => log.push('called'), options)
   const standard = await rejection(post({ signal: AbortSignal.abort() }))
@@ -239,7 +239,7 @@ signals('aborted before: rejects with its reason and never calls the callback', 
   assert.equal(log, [])
 })
 
-signals('aborted while the task is queued: it leaves the queue at once', async () => {
+signals('an abort removes a queued task from the queue immediately', async () => {
   const { host, scheduler, log, trace } = world()
   const controller = new TaskController()
   const { signal } = controller
@@ -255,7 +255,7 @@ signals('aborted while the task is queued: it leaves the queue at once', async (
     0 start job 3, finish job 3`)
 })
 
-signals('aborted by another task, or during the delay: the callback is never called', async () => {
+signals('an abort by another task or during the delay prevents the callback', async () => {
   const { host, scheduler, log } = world()
   const controller = new TaskController()
   const { signal } = controller
@@ -266,7 +266,7 @@ signals('aborted by another task, or during the delay: the callback is never cal
   assert.equal([await queued, await delayed, log], ['by a task', 'by a task', []])
 })
 
-signals('aborted while its own callback runs: rejects, although the callback ends', async () => {
+signals('an abort within the callback rejects the task, even if the callback ends', async () => {
   const { host, scheduler, log } = world()
   const sync = new TaskController()
   const callback = rejection(scheduler.postTask(() => {
@@ -290,7 +290,7 @@ signals('aborted while its own callback runs: rejects, although the callback end
   assert.equal([(await callback).name, await caught, log], ['AbortError', 'at first', ['on', 'at first', 'at first']])
 })
 
-signals('aborted after the callback has returned a promise: its result arrives, and its yields reject', async () => {
+signals('after an abort, the promise of a callback still counts, and its yields reject', async () => {
   const { host, core, scheduler, log } = world()
   const controllers = Array.from({ length: 4 }, () => new TaskController())
   const post = (i, fn) => scheduler.postTask(fn, { signal: controllers[i].signal })
@@ -318,14 +318,14 @@ signals('aborted after the callback has returned a promise: its result arrives, 
   assert.equal(host.errors, [])
 })
 
-signals('aborted after the end: nothing happens, nobody listens any more', async () => {
+signals('an abort after the end has no effect, and no listener remains', async () => {
   const { host, scheduler } = world()
   const controller = new TaskController()
   const { signal } = controller
   const before = listenersOf(signal)
   const done = scheduler.postTask(() => 'result', { signal })
   const delayed = scheduler.postTask(() => 'later', { signal, delay: 5 })
-  assert.is(listenersOf(signal), before + 2) // for aborts and for changes of priority, whatever the number of tasks
+  assert.is(listenersOf(signal), before + 2) // for aborts and for changes of priority
   await host.drain()
   assert.is(listenersOf(signal), before)
   controller.abort()
@@ -333,7 +333,7 @@ signals('aborted after the end: nothing happens, nobody listens any more', async
   assert.equal([await done, await delayed], ['result', 'later'])
 })
 
-signals('shared by many tasks has one listener of each kind: Node does not warn, and all are aborted', async () => {
+signals('a signal of many tasks has one listener of each kind, and aborts all tasks', async () => {
   const { host, scheduler } = world()
   const controller = new TaskController()
   const before = listenersOf(controller.signal)
@@ -351,7 +351,7 @@ signals('shared by many tasks has one listener of each kind: Node does not warn,
 
 const controllerPriority = /^priority must be 'user-blocking' or 'user-visible' or 'background', got /
 
-signals('of a TaskController: its priority is one of the platform\'s three, or none is made', () => {
+signals('a TaskController accepts only the three priorities of the platform', () => {
   for (const options of [undefined, null, {}, { priority: undefined }]) {
     assert.is(new TaskController(options).signal.priority, 'user-visible')
   }
@@ -366,7 +366,7 @@ signals('of a TaskController: its priority is one of the platform\'s three, or n
   assert.throws(() => new TaskController({ prority: 'background' }), /^unknown option 'prority'; known are priority$/)
 })
 
-signals('shared by two tasks: a change of priority during the first reaches the second', async () => {
+signals('a change of priority during one task reaches another task of the signal', async () => {
   const { host, scheduler, trace } = world()
   const controller = new TaskController({ priority: 'user-blocking' })
   scheduler.postTask(async function first() {
@@ -387,7 +387,7 @@ signals('shared by two tasks: a change of priority during the first reaches the 
     5 finish second`)
 })
 
-signals('yielding with a signal leaves no listener behind', async () => {
+signals('a yield with a signal leaves no listener behind', async () => {
   const { host, scheduler } = world({ except: [] })
   const { signal } = new AbortController()
   setMaxListeners(0, signal)
@@ -445,7 +445,7 @@ const ORDERS = {
   background: 'ub1 ub2 uv1 uv2 y0 y1 y2 y3 bg1 bg2'
 }
 
-continuations('inherits the priority of the task: before equals, behind what is more important', async () => {
+continuations('a continuation inherits the priority of its task, and precedes equal tasks', async () => {
   for (const budget of [1, 2, 'auto']) {
     for (const priority of PRIORITIES) {
       for (const options of [{ priority }, { signal: new TaskController({ priority }).signal }]) {
@@ -462,7 +462,7 @@ continuations('inherits the priority of the task: before equals, behind what is 
   }
 })
 
-continuations('go before tasks that have not begun, whether or not slices and rounds end in between', async () => {
+continuations('continuations precede tasks that have not started, across slices and rounds', async () => {
   for (const [slice, round, budget] of [[1, 5, 1], [1, 5, 'auto'], [0.1, 1, 3], [3, 2, 1], [Infinity, Infinity, 8]]) {
     for (const step of [0, 0.4, 1, 3, 7]) {
       const { host, scheduler, log } = world({ slice, round, budget })
@@ -482,7 +482,7 @@ continuations('go before tasks that have not begun, whether or not slices and ro
   }
 })
 
-continuations('take turns with each other, and with jobs of equal standing at the end of a slice', async () => {
+continuations('continuations rotate with each other, and with jobs of equal rank', async () => {
   const { host, core, scheduler, log } = world({ slice: 2 })
   const step = name => {
     host.advance(1)
@@ -504,7 +504,7 @@ continuations('take turns with each other, and with jobs of equal standing at th
   assert.is(log.join(' '), 'a1 a2 g1 g2 a3 g3')
 })
 
-continuations('left behind by a generator that the task returns do not stand in its way', async () => {
+continuations('a forgotten continuation does not block the generator that its task returns', async () => {
   const { host, core, scheduler, log } = world()
   let job
   const task = scheduler.postTask(() => {
@@ -524,7 +524,7 @@ continuations('left behind by a generator that the task returns do not stand in 
   assert.equal([await reason, log], ['stop', ['finally']])
 })
 
-continuations('after a function that is no job any more still settles', async () => {
+continuations('a continuation settles after its task has ended', async () => {
   const { host, scheduler, log } = world()
   const value = scheduler.postTask(() => {
     scheduler.yield().then(() => log.push('after a value'))
@@ -539,7 +539,7 @@ continuations('after a function that is no job any more still settles', async ()
   assert.equal(log.sort(), ['after a job', 'after a value'])
 })
 
-continuations('goes before tasks of equal standing, behind those of better', async () => {
+continuations('outside tasks, a continuation precedes equal tasks', async () => {
   const { host, scheduler, log } = world()
   scheduler.postTask(() => log.push('equal'))
   scheduler.postTask(() => log.push('background'), { priority: 'background' })
@@ -557,13 +557,13 @@ continuations('goes before tasks of equal standing, behind those of better', asy
 
 continuations.run()
 
-// ------------------------------------------------------------------------------------- whose yield it is
+// ------------------------------------------------------------------------------- the caller of rt.yield()
 
-const whose = suite(`whose rt.yield() it is, by ${engine}`)
+const whose = suite(`the caller of rt.yield(), by ${engine}`)
 const settings = [1, 3, 100, 'auto'].map(budget => ({ budget }))
 const sleep = (host, ms) => new Promise(resolve => host.after(ms, resolve))
 
-/** Logs `name` in between a task of greater, equal and lesser priority than its continuation. */
+/** Logs `name` between tasks of larger, equal and smaller priority than its continuation. */
 async function place(scheduler, log, name) {
   for (const priority of PRIORITIES) scheduler.postTask(() => log.push(priority), { priority })
   await scheduler.yield()
@@ -574,7 +574,7 @@ const placed = priority => ['user-blocking', 'user-visible', 'background'].flatM
 })
 
 for (const priority of PRIORITIES) {
-  whose(`in a ${priority} task: within the call, in helpers, and again and again in a loop`, async () => {
+  whose(`in a ${priority} task, it is the task: in the call, in helpers, and in a loop`, async () => {
     for (const options of settings) {
       const { host, core, scheduler, log } = world(options)
       const task = scheduler.postTask(async () => {
@@ -603,7 +603,7 @@ for (const priority of PRIORITIES) {
     'another job': (host, scheduler, job, core) => core.spawn(function* () { yield })
   }
   for (const [name, way] of Object.entries(ways)) {
-    whose(`in a ${priority} task after ${name}: ${isKnown ? 'its own' : 'that of nobody'}`, async () => {
+    whose(`${priority} task after ${name}: the yield is ${isKnown ? 'its own' : 'that of nobody'}`, async () => {
       for (const options of settings) {
         const { host, core, scheduler, log } = world(options)
         scheduler.postTask(async () => {
@@ -640,7 +640,7 @@ const producers = {
   'and calls a helper that yields': async scheduler => { await scheduler.yield() }
 }
 for (const [name, goOn] of Object.entries(producers)) {
-  whose(`is never that of a task that resolves what its code awaits ${name}`, async () => {
+  whose(`the caller is never a task that resolves an awaited promise ${name}`, async () => {
     for (const options of settings) {
       for (const isEarly of [true, false]) {
         const { host, scheduler, log } = world(options)
@@ -667,7 +667,7 @@ for (const [name, goOn] of Object.entries(producers)) {
   })
 }
 
-whose('is that of its own task where two tasks meet', async () => {
+whose('when two tasks meet, each yield belongs to its own task', async () => {
   for (const options of settings) {
     const { host, scheduler, log } = world(options)
     const { promise, resolve } = deferred()
@@ -694,7 +694,7 @@ whose.run()
 
 const interop = suite('code written for `scheduler`')
 
-/** Knows the Prioritized Task Scheduling API, and nothing of this project. */
+/** Code that uses the Prioritized Task Scheduling API only. */
 async function renderThumbnails(scheduler, images, { signal, visit }) {
   const done = await Promise.allSettled(images.map(image => scheduler.postTask(async () => {
     const tiles = []
@@ -715,7 +715,7 @@ const IMAGES = [
   { name: 'e', tiles: 1, isVisible: false, delay: 20 }
 ]
 
-interop('runs on a Scheduler as it is', async () => {
+interop('code written for `scheduler` runs unmodified on a Scheduler', async () => {
   const { host, scheduler, log } = world()
   const controller = new AbortController()
   const visit = tile => {
@@ -730,7 +730,7 @@ interop('runs on a Scheduler as it is', async () => {
   assert.equal(await result, ['AbortError', 2, 2, 'AbortError', 'AbortError'])
 })
 
-interop('feature-detects it as the global object', () => {
+interop('code can feature-detect the scheduler like the global object', () => {
   const { scheduler } = world()
   assert.equal(['postTask', 'yield'].map(name => typeof scheduler[name]), ['function', 'function'])
   assert.instance(scheduler.postTask(() => {}), Promise)
@@ -738,7 +738,8 @@ interop('feature-detects it as the global object', () => {
 
 interop.run()
 
-// ------------------------------------------------------------------------- the same cases as the platform's scheduler
+// ---------------------------------------------------------------- the same cases as for the platform's
+// scheduler
 
 const HOSTS = [['a virtual host', virtualHost], ...PLATFORMS.map(platform => [`the default host in ${platform}`, () => platformHost({ platform })])]
 const WAYS = [
@@ -746,7 +747,7 @@ const WAYS = [
   ...[0.15, 1, 6].map(step => ({ budget: 'auto', slice: 0.1, round: 0.2, step }))
 ]
 
-/** Runs one of CASES; each word of its log takes `step` ms. */
+/** Runs one of CASES. Each word of its log takes `step` ms. */
 async function logOf({ run }, host, { step = 0, ...options }) {
   const scheduler = schedulerOf(new Scheduler({ host, ...options }))
   const words = []
@@ -778,10 +779,10 @@ for (const [where, hostOf] of HOSTS) {
   cases.run()
 }
 
-/** Tests of posted tasks that other suites of rt.mjs had. */
+/** More tests of posted tasks. */
 const others = suite('posted tasks')
 
-others('a task that an observer cancels when it is dispatched first is not entered', async () => {
+others('a task that an observer cancels at its first dispatch is not entered', async () => {
   const { host, core, scheduler, log } = world({ round: Infinity })
   core.observe(({ type, job }) => {
     if (type === 'start') job.cancel('observer')

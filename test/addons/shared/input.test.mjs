@@ -1,4 +1,4 @@
-/** Wrong arguments of addons/shared.mjs. */
+/** Tests the invalid arguments of addons/shared.mjs. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as module from '../../../addons/shared.mjs'
@@ -32,7 +32,7 @@ const PARAMETERS = [
   ['Ring', 'shared', FLAG, (_, shared) => new Ring(1, { shared })]
 ]
 
-const refusals = suite('shared: wrong arguments')
+const refusals = suite('shared: invalid arguments')
 
 parameterTests(refusals, PARAMETERS, () => ({ traces: () => null }))
 exportTests(refusals, module, PARAMETERS, [])
@@ -43,7 +43,7 @@ for (const [call, act, message] of /** @type {[string, () => void, string][]} */
   ['Latest', () => new Latest(0, { share: true }), "'share'; known are shared, bytes, buffer"],
   ['Ring', () => new Ring(1, { byte: 8 }), "'byte'; known are shared, bytes, buffer"]
 ])) {
-  refusals(`${call}: an option of an unknown name is refused`, () => {
+  refusals(`${call}: an unknown option is rejected`, () => {
     const error = errorOf(act)
     assert.instance(error, TypeError)
     assert.is(error.message, `unknown option ${message}`)
@@ -68,7 +68,7 @@ refusals('locks without shared memory name the headers that a page needs', () =>
   }
 })
 
-refusals('a lock is an instance of its class in sync.mjs, with a buffer that another instance joins', () => {
+refusals('a shared lock is an instance of its class in sync.mjs, and can be joined', () => {
   const [mutex, semaphore] = [new SharedMutex({ name: 'm' }), new SharedSemaphore(2, { name: 's' })]
   const { buffer } = semaphore
   const joined = [SharedMutex.from(mutex.buffer, { name: 'n' }), new SharedSemaphore(0, { buffer })]

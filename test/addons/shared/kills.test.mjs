@@ -1,4 +1,4 @@
-/** Threads that end inside locks, at each step of the protocol: nobody waits for them, and nobody else is let in. */
+/** Tests threads that end inside locks, at each step of the protocol: no thread waits for them forever. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { forSeeds } from '../../support/seeded.mjs'
@@ -6,7 +6,7 @@ import { virtualThreads } from '../../support/virtual-threads.mjs'
 
 const threads = await virtualThreads(3)
 
-/** Goes through a lock in one of the ways that there are. */
+/** Passes a lock in a random way: lock and unlock, use, or choice. */
 function* goThrough(thread, lock, random, stay) {
   const [take, give] = lock.lock ? [() => lock.lock(), () => lock.unlock()] : [() => lock.acquire(), () => lock.release()]
   const way = random.pick(['take', 'use', 'choice'])
@@ -17,7 +17,11 @@ function* goThrough(thread, lock, random, stay) {
   give()
 }
 
-/** Three threads with some jobs each, of which up to two end. @returns what it has come to */
+/**
+ * Runs three threads with some jobs each; up to two threads end.
+ *
+ * @returns the number of permits lost inside
+ */
 function run(random) {
   const permits = random.pick([0, 1, 1, 2, 3]) // 0: a mutex
   const most = Math.max(permits, 1)
@@ -37,7 +41,7 @@ function run(random) {
     threads.step()
     inside.push(thread)
     assert.ok(inside.length <= most, `${inside.length} inside`)
-    // By how many it is found, and which of them, is the order's to say where there are more permits.
+    // With several permits, the order decides how many jobs find the lock abandoned, and which.
     if (most === 1) assert.is(thread.lock.abandoned, isAbandoned)
     for (let points = random.integer(0, 2); points > 0; points--) {
       yield thread.sync.choice([{ timeout: random.integer(0, 2) }])
@@ -66,7 +70,7 @@ function run(random) {
           buffer = thread.lock.buffer
         })
       }
-      words = new Int32Array(buffer, 40) // behind those of control
+      words = new Int32Array(buffer, 40) // after the control words
       for (const thread of threads.all) {
         for (let count = random.integer(1, 3); count > 0; count--) {
           spawn(thread, function* () {
@@ -80,7 +84,7 @@ function run(random) {
         victim.end = victim.accesses + random.integer(1, 100)
       }
     }, () => {
-      // Nobody may have waited for what the last of them had.
+      // No thread may wait for a permit that the ended threads had.
       const thread = threads.all.find(({ isEnded }) => !isEnded)
       for (const one of threads.all) one.end = Infinity
       spawn(thread, function* () {
@@ -101,7 +105,7 @@ function run(random) {
 
 const kills = suite('threads ended at any access to a shared lock')
 
-kills('nobody waits for them, no more are inside than may be, and what comes back is found abandoned', async () => {
+kills('threads that end inside abandon their permits, and admit no extra job', async () => {
   let lostInside = 0
   await forSeeds(1000, random => { lostInside += run(random) })
   assert.ok(lostInside > 0)

@@ -5,7 +5,7 @@ import { Latest } from '../../../addons/shared.mjs'
 
 const latest = suite('Latest')
 
-/** What structured clone keeps, and where JSON would not do. */
+/** Values that structured clone keeps, and that JSON would lose or change. */
 const values = [
   0, -0, 1.5, NaN, Infinity, -Infinity, undefined, null, true, '', 'text', '\u6587\u{1F600}', 2n ** 70n,
   [], {}, [1, undefined, [2]], { a: { b: [null] }, c: undefined }, new Date(5), /a+/gi,
@@ -16,7 +16,7 @@ const values = [
   JSON.parse('{"__proto__": {"x": 1}, "y": 2}')
 ]
 
-latest('within a thread the value that was written last is read, as it is', () => {
+latest('within a thread, read returns the value that was written last, uncopied', () => {
   const first = {}
   const slot = new Latest(first)
   assert.is(slot.read(), first)
@@ -29,7 +29,7 @@ latest('within a thread the value that was written last is read, as it is', () =
   assert.is(new Latest().read(), undefined)
 })
 
-latest('shared, the other side reads what structured clone would copy', () => {
+latest('shared, the peer reads a copy by structured clone', () => {
   const here = new Latest('first', { shared: true })
   assert.instance(here.buffer, SharedArrayBuffer)
   const there = Latest.from(here.buffer)
@@ -44,16 +44,16 @@ latest('shared, the other side reads what structured clone would copy', () => {
   }
 })
 
-latest('the other side may be made in several ways', () => {
+latest('a peer joins by `from`, the option `buffer`, or the buffer as first argument', () => {
   const { buffer } = new Latest(7, { shared: true })
   assert.is(new Latest(undefined, { buffer }).read(), 7)
   assert.is(new Latest(undefined, { shared: true, buffer }).read(), 7)
   assert.is(new Latest(buffer, { shared: true }).read(), 7)
-  // Within a thread it is a value like any other.
+  // Without `shared`, a buffer is a value like any other.
   assert.is(new Latest(buffer).read(), buffer)
 })
 
-latest('bytes do not remain from a longer value', () => {
+latest('a short value keeps no bytes of a longer value', () => {
   const slot = new Latest('x'.repeat(500), { shared: true })
   for (let i = 0; i < 9; i++) slot.write('short')
   assert.is(slot.read(), 'short')
@@ -62,7 +62,7 @@ latest('bytes do not remain from a longer value', () => {
   assert.equal(slot.read(), new Uint8Array([3, 4]))
 })
 
-latest('a read in the midst of a write gets the whole value from before', () => {
+latest('a read in the middle of a write returns the complete previous value', () => {
   const here = new Latest({ text: 'before' }, { shared: true })
   const there = Latest.from(here.buffer)
   const seen = []
@@ -74,7 +74,7 @@ latest('a read in the midst of a write gets the whole value from before', () => 
 })
 
 for (const shared of [false, true]) {
-  latest(`${shared ? 'shared' : 'within a thread'}: a receiver gets what has been written and not read, else the next`, async () => {
+  latest(`${shared ? 'shared' : 'within a thread'}: receive returns an unread value or the next`, async () => {
     const writer = new Latest(0, { shared })
     const reader = shared ? Latest.from(writer.buffer) : writer
     writer.write(1)
@@ -91,8 +91,8 @@ for (const shared of [false, true]) {
   })
 }
 
-// Simpson's order of steps, over the words of control as they are.
-latest('of all interleavings of reads and writes none touches the slot of the other', () => {
+// Simpson's order of steps, on the control words.
+latest('in all interleavings, a read and a write never touch the same slot', () => {
   const [NEWEST, READING, SLOT] = [3, 4, 5]
   function* write(words, log) {
     const pair = 1 - words[READING]
@@ -117,7 +117,7 @@ latest('of all interleavings of reads and writes none touches the slot of the ot
     yield
     log.reads = null
   }
-  // That these are the steps of the real one: the words after each are the same.
+  // The model takes the steps of the real class if the control words are equal after each operation.
   const slot = new Latest(0, { shared: true })
   const other = Latest.from(slot.buffer)
   const real = new Int32Array(slot.buffer)
@@ -143,7 +143,7 @@ latest('of all interleavings of reads and writes none touches the slot of the ot
   }
 })
 
-/** Does something in the midst of `act`, before its step of that number; tells whether it has one. */
+/** Calls `something` within `act`, before a step of that number. @returns whether `act` has that step */
 function within(act, step, something) {
   const { load, store } = Atomics
   let steps = 0
@@ -165,7 +165,7 @@ function within(act, step, something) {
   return steps > step
 }
 
-latest('whatever comes between the steps of a write or a read, time does not go back', () => {
+latest('with any operation between the steps of a write or a read, values never go back', () => {
   for (let before = 0; before < 6; before++) {
     for (let step = 0; step < 6; step++) {
       for (let times = 1; times < 4; times++) {
@@ -185,7 +185,7 @@ latest('whatever comes between the steps of a write or a read, time does not go 
           read()
           read()
           const sorted = [...seen].sort((a, b) => a - b)
-          // A read that was interrupted gets what was the newest at some time while it went on.
+          // An interrupted read returns a value that was the newest at some time during the read.
           assert.equal(seen, sorted, `${side}, ${before} before, at step ${step}, ${times} times`)
           assert.is(seen.at(-1), written)
         }
@@ -194,7 +194,7 @@ latest('whatever comes between the steps of a write or a read, time does not go 
   }
 })
 
-latest('what does not fit or cannot be cloned is refused, and the value before stays', () => {
+latest('a value that is too large or cannot be cloned throws, and the previous one stays', () => {
   const slot = new Latest('kept', { shared: true, bytes: 64 })
   const cycle = []
   cycle.push(cycle)
@@ -213,7 +213,7 @@ latest('what does not fit or cannot be cloned is refused, and the value before s
   assert.is(slot.read().length, 30)
 })
 
-latest('misuse is an error at the call', () => {
+latest('invalid arguments of Latest throw at the call', () => {
   assert.throws(() => new Latest(0, null), /options must be an object, got null/)
   assert.throws(() => new Latest(0, { shared: 1 }), /shared must be a boolean, got 1/)
   assert.throws(() => new Latest(0, { shared: true, bytes: 7 }), /bytes must be an integer from 8 .* got 7/)
@@ -224,7 +224,7 @@ latest('misuse is an error at the call', () => {
   assert.throws(() => Latest.from({}), /buffer must be a SharedArrayBuffer, got an object/)
 })
 
-latest('shared where there is no shared memory says what a page has to do', () => {
+latest('`shared` without shared memory names the headers that a page needs', () => {
   const original = globalThis.SharedArrayBuffer
   const isolation = /^shared must be false here: .* cross-origin isolated .*Opener-Policy: same-origin.*Embedder-Policy/
   for (const [name, value, told] of /** @type {const} */ ([
@@ -243,7 +243,7 @@ latest('shared where there is no shared memory says what a page has to do', () =
   }
 })
 
-latest('between threads values are whole and never go back in time', async () => {
+latest('between threads, values are complete and never go back in time', async () => {
   const slot = new Latest({ number: 0, text: 'a'.repeat(100) }, { shared: true })
   const stop = new SharedArrayBuffer(4)
   const worker = new Worker(new URL('../../fixtures/channels/latest-writer.mjs', import.meta.url), {

@@ -1,4 +1,4 @@
-/** SharedMutex and SharedSemaphore: within one thread like Mutex and Semaphore, and between threads. */
+/** Tests SharedMutex and SharedSemaphore within one thread, like Mutex and Semaphore, and between threads. */
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -14,7 +14,7 @@ runLockCases({ Mutex: SharedMutex, Semaphore: SharedSemaphore }, 'shared: ')
 
 const threads = suite('locks between threads')
 
-/** A thread that goes through the locks; `said` is its next word. */
+/** A thread that uses the locks. `said` is a promise of its next message. */
 function thread(given) {
   const worker = new Worker(new URL('../../fixtures/channels/lock-worker.mjs', import.meta.url), { workerData: given })
   const ended = new Promise(resolve => worker.once('exit', resolve))
@@ -24,7 +24,7 @@ function thread(given) {
 
 const notesOf = () => new Int32Array(new SharedArrayBuffer(16))
 
-threads('a mutex lets one job in at a time, and a semaphore as many as it has permits; all have their turn', async () => {
+threads('a shared mutex admits one job at a time, a semaphore as many as it has permits', async () => {
   const [mutex, semaphore] = [new SharedMutex(), new SharedSemaphore(1)]
   const given = { mutex: mutex.buffer, semaphore: semaphore.buffer, notes: notesOf(), rounds: 200 }
   const all = [1, 2, 3].map(() => thread(given))
@@ -34,7 +34,7 @@ threads('a mutex lets one job in at a time, and a semaphore as many as it has pe
   await Promise.all(all.map(({ ended }) => ended))
 })
 
-threads('a thread that is ended inside is noticed: the next finds the lock abandoned, and nobody else does', async () => {
+threads('a mutex whose owner\'s thread ends is abandoned for the next owner only', async () => {
   const mutex = new SharedMutex()
   const given = { mutex: mutex.buffer, notes: notesOf(), stays: true }
   const { worker, said } = thread(given)
@@ -54,7 +54,7 @@ threads('a thread that is ended inside is noticed: the next finds the lock aband
   assert.equal(await found, [true, false])
 })
 
-threads('the permits of a thread that is ended come back, and are found abandoned until they are released', async () => {
+threads('permits of an ended thread come back, and are abandoned until they are released', async () => {
   const semaphore = new SharedSemaphore(2)
   await semaphore.acquire()
   const { worker, said } = thread({ semaphore: semaphore.buffer, notes: notesOf(), stays: true })
@@ -68,7 +68,7 @@ threads('the permits of a thread that is ended come back, and are found abandone
   assert.equal([semaphore.available, semaphore.abandoned], [2, false])
 })
 
-threads('a SharedSemaphore may be released by another thread, and beyond its permits up to 1024', async () => {
+threads('another thread can release a SharedSemaphore, up to 1024 permits', async () => {
   const here = new SharedSemaphore(1)
   const there = SharedSemaphore.from(here.buffer)
   await here.acquire()
@@ -80,7 +80,7 @@ threads('a SharedSemaphore may be released by another thread, and beyond its per
   assert.is(new SharedSemaphore(2000).available, 2000)
 })
 
-threads('a waiting thread gets the permit before a later one, also when another thread releases it', async () => {
+threads('a waiting thread precedes a later one, even if another thread releases', async () => {
   const here = new SharedSemaphore(1)
   const there = SharedSemaphore.from(here.buffer)
   await here.acquire()
@@ -93,7 +93,7 @@ threads('a waiting thread gets the permit before a later one, also when another 
   assert.equal(order, ['first', 'second'])
 })
 
-threads('two threads may add a permit at the same moment', async () => {
+threads('two threads can add a permit at the same time', async () => {
   const here = new SharedSemaphore(0)
   const there = SharedSemaphore.from(here.buffer)
   const { compareExchange } = Atomics
@@ -106,7 +106,7 @@ threads('two threads may add a permit at the same moment', async () => {
   assert.is(here.available, 2)
 })
 
-threads('threads ended at any moment hold up nobody', async () => {
+threads('threads that end at any time delay no other thread', async () => {
   const [mutex, semaphore] = [new SharedMutex(), new SharedSemaphore(1)]
   await forSeeds(20, async random => {
     const given = { mutex: mutex.buffer, semaphore: semaphore.buffer, notes: notesOf(), rounds: 1e9 }
@@ -125,7 +125,7 @@ threads('threads ended at any moment hold up nobody', async () => {
   })
 })
 
-threads('a job that ends without unlocking is noticed by whoever has the buffer', async () => {
+threads('a mutex that a job leaves locked is abandoned in all threads', async () => {
   const [here, there] = [1, 2].map(() => new SharedMutex())
   const other = SharedMutex.from(here.buffer)
   await rt.spawn(function* () { yield here.lock() })
@@ -134,7 +134,7 @@ threads('a job that ends without unlocking is noticed by whoever has the buffer'
   assert.equal([other.abandoned, here.locked, there.locked], [true, true, false])
 })
 
-threads('buffers of something else are refused', () => {
+threads('the buffers of other classes are rejected', () => {
   const { buffer } = new Ring(1, { shared: true })
   assert.throws(() => SharedMutex.from(buffer), /^buffer must be that of a SharedMutex, got one of \d+ bytes$/)
   assert.throws(() => new SharedSemaphore(1, { buffer }), /^buffer must be that of a SharedSemaphore, got/)

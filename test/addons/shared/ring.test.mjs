@@ -11,7 +11,7 @@ const ring = suite('Ring')
 for (const shared of [false, true]) {
   const kind = shared ? 'shared' : 'within a thread'
 
-  ring(`${kind}: values come out in order, once`, () => {
+  ring(`${kind}: values are read once, in order`, () => {
     const writer = new Ring(3, { shared })
     const reader = shared ? Ring.from(writer.buffer) : writer
     assert.is(reader.read(), undefined)
@@ -25,7 +25,7 @@ for (const shared of [false, true]) {
     }
   })
 
-  ring(`${kind}: a full ring refuses, and keeps what it has`, () => {
+  ring(`${kind}: a full ring rejects a value, and keeps its values`, () => {
     for (const size of [1, 2, 5]) {
       const writer = new Ring(size, { shared })
       const reader = shared ? Ring.from(writer.buffer) : writer
@@ -40,7 +40,7 @@ for (const shared of [false, true]) {
     }
   })
 
-  ring(`${kind}: any mixture of writes and reads is that of a queue`, () => forSeeds(200, random => {
+  ring(`${kind}: random writes and reads behave like a queue`, () => forSeeds(200, random => {
     const size = random.integer(1, 9)
     const writer = new Ring(size, { shared, bytes: 64 })
     const reader = shared ? Ring.from(writer.buffer) : writer
@@ -56,7 +56,7 @@ for (const shared of [false, true]) {
     }
   }))
 
-  ring(`${kind}: receivers wait for values, of which each gets one`, async () => {
+  ring(`${kind}: each value goes to one waiting receiver`, async () => {
     const writer = new Ring(3, { shared })
     const reader = shared ? Ring.from(writer.buffer) : writer
     writer.write('first')
@@ -69,14 +69,14 @@ for (const shared of [false, true]) {
     assert.is(reader.length, 0)
   })
 
-  ring(`${kind}: undefined is no value`, () => {
+  ring(`${kind}: undefined is rejected as a value`, () => {
     const one = new Ring(1, { shared })
     assert.throws(() => one.write(undefined), /^value must not be undefined/)
     assert.is(one.length, 0)
   })
 }
 
-ring('within a thread values are kept as they are, and let go of', () => {
+ring('within a thread, values are not copied, and released after the read', () => {
   const value = {}
   const one = new Ring(1)
   one.write(value)
@@ -84,7 +84,7 @@ ring('within a thread values are kept as they are, and let go of', () => {
   assert.is(one.buffer, undefined)
 })
 
-ring('shared, what does not fit or cannot be cloned is refused and takes no place', () => {
+ring('shared, a value that is too large or cannot be cloned throws, and takes no place', () => {
   const one = new Ring(1, { shared: true, bytes: 16 })
   assert.throws(() => one.write('x'.repeat(20)), error => error instanceof RangeError)
   assert.throws(() => one.write(() => {}), error => error.name === 'DataCloneError')
@@ -93,7 +93,7 @@ ring('shared, what does not fit or cannot be cloned is refused and takes no plac
   assert.is(one.read(), 1.25)
 })
 
-ring('misuse is an error at the call', () => {
+ring('invalid arguments of Ring throw at the call', () => {
   for (const n of ['3', undefined, null, [3]]) assert.throws(() => new Ring(n), /n must be an integer from 1 to 268435456, got /)
   for (const n of [0, -1, 1.5, NaN, Infinity]) {
     assert.throws(() => new Ring(n), error => error instanceof RangeError && /^n must be/.test(error.message))
@@ -103,7 +103,7 @@ ring('misuse is an error at the call', () => {
   assert.throws(() => Ring.from(new ArrayBuffer(64)), /buffer must be|n must be/)
 })
 
-ring('between threads nothing is lost, doubled or out of order', async () => {
+ring('between threads, no value is lost, doubled or out of order', async () => {
   const count = 30_000
   const reader = new Ring(37, { shared: true, bytes: 64 })
   const worker = new Worker(new URL('../../fixtures/channels/ring-writer.mjs', import.meta.url), {
@@ -113,7 +113,7 @@ ring('between threads nothing is lost, doubled or out of order', async () => {
   for (let i = 0; i < count; i++) {
     let value = reader.read()
     for (let tries = 0; value === undefined; tries++) {
-      // The other thread may have to share this one's core.
+      // The other thread may need the core of this thread.
       if (tries % 1000 === 999) await new Promise(resolve => setTimeout(resolve))
       value = reader.read()
     }

@@ -1,4 +1,4 @@
-/** Arguments of works: `run`, what cannot be cloned, transferred objects that no worker gets, disposal. */
+/** Tests arguments of works: `run`, values that cannot be cloned, transferred objects, disposal. */
 import { once } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -43,7 +43,7 @@ run('a function of run can be called later, without its object', async () => {
   assert.is(await result, 3)
 })
 
-run('run is no thenable, has no symbols and cannot be written', async () => {
+run('`run` is not thenable, has no symbols and cannot be written', async () => {
   const { workers } = crew()
   assert.is(workers.run.then, undefined)
   assert.is(await workers.run, workers.run)
@@ -84,7 +84,7 @@ const lost = {
   'symbol': () => Symbol('x')
 }
 for (const [title, make] of Object.entries(lost)) {
-  clones(`an argument that is a ${title} throws a DataCloneError, and no job is left`, () => {
+  clones(`an argument that is a ${title} throws a DataCloneError, and leaves no job`, () => {
     const { spawn, workers, scheduler } = crew()
     const jobs = scheduler.stats().jobs
     assert.throws(() => spawn('add', 1, make()), error => error.name === 'DataCloneError')
@@ -123,7 +123,7 @@ clones.run()
 
 const ports = suite('transferred objects')
 
-/** More jobs than a worker is given ahead, so that the next job is held in this thread. */
+/** A number of jobs that exceeds the limit of one worker, so that the next job is held in this thread. */
 const MANY = 70
 
 ports('the port of a job that is cancelled while it is held is closed', async () => {
@@ -139,7 +139,7 @@ ports('the port of a job that is cancelled while it is held is closed', async ()
   await host.drain()
 })
 
-ports('the ports of held jobs are closed when the workers are lost for good', async () => {
+ports('the ports of held jobs are closed when all workers are lost', async () => {
   const { spawn, host, workers } = crew({ use: () => {} })
   for (let n = 0; n < MANY; n++) spawn('busy', 1).catch(() => {})
   const { port1, port2 } = new MessageChannel()

@@ -1,4 +1,4 @@
-/** Wrong arguments of addons/workers.mjs. */
+/** Tests the invalid arguments of addons/workers.mjs. */
 import { suite } from 'uvu'
 import * as module from '../../../addons/workers.mjs'
 import { exportTests, parameterTests } from '../../support/refusals.mjs'
@@ -12,7 +12,7 @@ const SIZE = {
 /** @type {[call: string, name: string, kind: any, act: (here: any, value: any) => void][]} */
 const PARAMETERS = [['Workers', 'size', SIZE, (_, size) => new Workers('none', { size })]]
 
-const refusals = suite('workers: wrong arguments')
+const refusals = suite('workers: invalid arguments')
 
 parameterTests(refusals, PARAMETERS, () => ({ traces: () => null }))
 exportTests(refusals, module, PARAMETERS, ['AdmissionError'])

@@ -1,4 +1,4 @@
-/** A sample of kill-workers.mjs: threads of `Workers` are terminated at random. */
+/** A sample of kill-workers.mjs: threads of `Workers` are terminated at random times. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { runKilled } from '../../support/killed-workers.mjs'

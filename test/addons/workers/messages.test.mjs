@@ -1,4 +1,7 @@
-/** Messages of a worker that runs hostile code: they are checked like arguments, and lose the worker at most. */
+/**
+ * Tests messages of workers that run hostile code: they are checked like arguments, and lose at most the
+ * worker.
+ */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ChannelError } from '../../../sync.mjs'
@@ -9,7 +12,7 @@ import { world } from '../../support/world.mjs'
 
 const WORK = 'rt.mjs work'
 
-/** A pool with one worker, whose messages the test writes: `say(kind, content)`. */
+/** A pool with one worker. The test writes the messages of the worker by `say(kind, content)`. */
 function crew(options = {}) {
   const here = world()
   /** @type {any[]} */
@@ -23,7 +26,7 @@ function crew(options = {}) {
   const spawn = (given = {}) => workers.spawn('work', { scheduler: here.scheduler, ...given })
   const send = message => sites.at(-1).b.postMessage(message)
   const say = (...pairs) => send([WORK, ...pairs])
-  /** The content of the latest message of a kind that the worker got. */
+  /** The content of the latest message of a kind to the worker. */
   const told = kind => sites.at(-1).log.filter(({ from }) => from === 'a')
     .flatMap(({ message }) => message.slice(1)).findLast(pair => pair[0] === kind)?.[1]
   return { ...here, workers, sites, spawn, send, say, told }
@@ -37,7 +40,7 @@ const STATS = {
 
 const honest = suite('messages of an honest worker')
 
-honest('ended gives the outcome and the accounts', async () => {
+honest('`ended` passes the outcome and the times of a job', async () => {
   const { spawn, say, scheduler } = crew()
   const job = spawn()
   scheduler.now()
@@ -48,7 +51,7 @@ honest('ended gives the outcome and the accounts', async () => {
   assert.equal([job.state, job.finished], ['done', 2])
 })
 
-honest('ended without accounts and for a job that has gone is accepted', async () => {
+honest('`ended` without times, or for a job that has ended already, is accepted', async () => {
   const { spawn, say } = crew()
   const job = spawn()
   const outcome = job.catch(error => error)
@@ -147,7 +150,7 @@ hostile('a message of another protocol is ignored', async () => {
   assert.is(await job, 'result')
 })
 
-hostile('figures overwrite no other field of a job', async () => {
+hostile('times and statistics of a worker overwrite no other field of a job', async () => {
   const { spawn, say, host, scheduler } = crew()
   const job = spawn()
   const forged = { core: null, extras: null, status: 5, serial: 99, name: 'FORGED', work: null, then: null }
@@ -160,7 +163,7 @@ hostile('figures overwrite no other field of a job', async () => {
   assert.is(await settled(scheduler.spawn(() => 'alive'), host), 'alive')
 })
 
-hostile('a finish in a status does not keep a job from ending', async () => {
+hostile('a finish time in `status` does not keep a job from ending', async () => {
   const { spawn, say } = crew()
   const job = spawn()
   say(['status', [[[1, 'running', ACCOUNTS]], STATS, []]])
@@ -169,7 +172,7 @@ hostile('a finish in a status does not keep a job from ending', async () => {
   assert.is(await job, 'result')
 })
 
-hostile('statistics hold known figures only', () => {
+hostile('statistics of a worker contain only the known keys', () => {
   const { say, workers } = crew()
   say(['status', [[], { ...STATS, busy: 5, more: 7, __proto__: { other: 1 } }, []]])
   const stats = workers.stats()
@@ -177,7 +180,7 @@ hostile('statistics hold known figures only', () => {
   assert.is(stats.busy, 5)
 })
 
-hostile('an error with hostile properties becomes an error with these properties', async () => {
+hostile('hostile properties of an error become its own properties only', async () => {
   const { spawn, say } = crew()
   const job = spawn()
   const outcome = job.catch(error => error)
@@ -190,7 +193,7 @@ hostile('an error with hostile properties becomes an error with these properties
   assert.equal([error.name, error.message, Object.hasOwn(error, '__proto__')], ['Forged', 'other', true])
 })
 
-hostile('repeated life messages watch one lock', () => {
+hostile('repeated `life` messages watch one lock', () => {
   const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
   let requests = 0
   const locks = { request: () => new Promise(() => { requests++ }), query: async () => ({ held: [] }) }
@@ -215,7 +218,7 @@ hostile('restarted jobs of a lost worker run in the next worker', async () => {
   assert.is(await job, 'second')
 })
 
-hostile('random changes of honest messages leave a page that works', () => forSeeds(300, async random => {
+hostile('random changes of honest messages leave the page working', () => forSeeds(300, async random => {
   const { spawn, say, host, scheduler, workers } = crew()
   const job = spawn()
   job.catch(() => {})
@@ -251,7 +254,7 @@ for (const [title, pairs] of Object.entries({
   'no content': [['start']],
   'a change of an unknown key': [['change', [1, 'status', 5]]]
 })) {
-  served(`${title} is answered by broken, and ends no thread`, async () => {
+  served(`${title} is answered by a broken message, and the thread continues`, async () => {
     const { host, scheduler } = world()
     const { a, b, log } = endpoints('postMessage, addEventListener')
     Workers.serve({ work: () => 5 }, { endpoint: b, scheduler })

@@ -19,7 +19,7 @@ const failure = promise => Promise.resolve(promise).then(value => {
   throw new Error(`expected a failure, got ${String(value)}`)
 }, error => error)
 
-/** A world with workers whose works take time on its host. */
+/** A world with workers. Their works take time on the virtual host. */
 function crew(options, more = () => ({})) {
   const here = world()
   const { host, scheduler, log } = here
@@ -36,11 +36,11 @@ function crew(options, more = () => ({})) {
   return { ...here, ...made, spawn }
 }
 
-// --- a job like any other
+// --- jobs in workers
 
 const jobs = suite('Workers: a job in a worker')
 
-jobs('gives its result, its times and its cost', async () => {
+jobs('a job in a worker returns its result, its times and its cost', async () => {
   const { host, spawn, workers } = crew()
   await host.drain({ until: 10 })
   const job = spawn('execute', { deadline: 20 }, 5, 'a')
@@ -53,7 +53,7 @@ jobs('gives its result, its times and its cost', async () => {
   assert.is(workers.unfinished, 0)
 })
 
-jobs('its deadline and priority may be set as soon as it is known, by an observer of its release', async () => {
+jobs('an observer of the release can set the rank of a job in a worker', async () => {
   const { host, scheduler, spawn, sites } = crew()
   scheduler.observe(({ type, job }) => { if (type === 'release') Object.assign(job, { deadline: 50, priority: 2 }) })
   const job = spawn('execute', { deadline: 20 }, 5, 'a')
@@ -63,7 +63,7 @@ jobs('its deadline and priority may be set as soon as it is known, by an observe
   assert.equal([await job, job.absoluteDeadline, job.priority, ...there, host.errors], ['a', 50, 2, 50, 2, []])
 })
 
-jobs('is a job for others: they wait for it, and idle() does', async () => {
+jobs('other jobs and idle() wait for a job in a worker', async () => {
   const { host, scheduler, spawn } = crew()
   const job = scheduler.spawn(function* () {
     const a = yield spawn('execute', {}, 5, 'a')
@@ -78,7 +78,7 @@ jobs('is a job for others: they wait for it, and idle() does', async () => {
   assert.is(isIdle, true)
 })
 
-jobs('shows what state it is in, and what it has cost so far', async () => {
+jobs('a job in a worker shows its state and its present cost', async () => {
   const { host, spawn } = crew()
   const job = spawn('execute', {}, 100, 'a')
   await host.drain({ until: 40 })
@@ -87,7 +87,7 @@ jobs('shows what state it is in, and what it has cost so far', async () => {
   assert.is(job.state, 'done')
 })
 
-jobs('fails by the error of its work: its type, its stack, its cause and what else it has', async () => {
+jobs('a job fails with the error of its work: class, stack, cause and properties', async () => {
   class Own extends Error { name = 'Own' }
   const errors = [
     Object.assign(new RangeError('no', { cause: new TypeError('why') }), { code: 7, list: [{ at: 1 }], no() {} }),
@@ -110,7 +110,7 @@ jobs('fails by the error of its work: its type, its stack, its cause and what el
   assert.equal(rest, ['a text', undefined])
 })
 
-jobs('fails where there is no such work, or its result cannot be cloned', async () => {
+jobs('a job fails if the work does not exist, or its result cannot be cloned', async () => {
   const { host, spawn } = crew({}, () => ({ symbol: () => Symbol('s') }))
   const got = ['nothing', 'toString', 'symbol'].map(name => failure(spawn(name)))
   await host.drain()
@@ -119,7 +119,7 @@ jobs('fails where there is no such work, or its result cannot be cloned', async 
   assert.is(symbol.name, 'DataCloneError')
 })
 
-jobs('fails by its own error, although what that has cannot be cloned', async () => {
+jobs('a job fails with its error, without properties that cannot be cloned', async () => {
   const errors = [
     Object.assign(new RangeError('symbol'), { code: Symbol('s') }), new RangeError('cause', { cause: () => {} }),
     Object.assign(new Error('no name'), { name: undefined }), () => {}
@@ -133,14 +133,14 @@ jobs('fails by its own error, although what that has cannot be cloned', async ()
   assert.equal([unnamed.message, thrown.name], ['no name', 'DataCloneError'])
 })
 
-jobs('that nobody has asked for is reported when it fails', async () => {
+jobs('an unhandled failure of a job in a worker is reported', async () => {
   const { host, spawn } = crew({}, () => ({ fail() { throw new Error('unseen') } }))
   spawn('fail')
   await host.drain()
   assert.equal(host.errors.map(String), ['Error: unseen'])
 })
 
-jobs('is cancelled there: its reason is thrown at its yield, and waited for is what it does then', async () => {
+jobs('cancel throws the reason at the yield of the work, and waits for its finally', async () => {
   const { host, log, spawn } = crew({}, ({ host }) => ({
     * tidy() {
       try {
@@ -172,7 +172,7 @@ jobs('is cancelled there: its reason is thrown at its yield, and waited for is w
   assert.equal([tidy.state, stay.state, log], ['cancelled', 'done', ['tidied at 38']])
 })
 
-jobs('that is cancelled before it has been sent, or by a signal that has been, never begins', async () => {
+jobs('a job that is cancelled before it is sent, or by an aborted signal, never starts', async () => {
   const { host, log, spawn } = crew()
   const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 10, i))
   all[19].cancel('late')
@@ -186,7 +186,7 @@ jobs('that is cancelled before it has been sent, or by a signal that has been, n
   assert.is(log.length, 19)
 })
 
-jobs('moves in the queue of its worker, and here, when its deadline or priority is set', async () => {
+jobs('a job moves in its queue, here or in a worker, when its rank changes', async () => {
   for (const [policy, key, values] of [[edf, 'deadline', [500, 400, 5]], [fp, 'priority', [1, 2, 3]]]) {
     const { host, log, spawn } = crew({ policy })
     const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 10, i))
@@ -204,7 +204,7 @@ jobs('moves in the queue of its worker, and here, when its deadline or priority 
   }
 })
 
-jobs('may be given its deadline by who observes its release', async () => {
+jobs('an observer can set a deadline that the job then misses', async () => {
   const { host, scheduler, spawn } = crew()
   scheduler.observe(({ type, job }) => { if (type === 'release') job.deadline = 5 })
   const job = spawn('execute', {}, 10, 'a')
@@ -212,7 +212,7 @@ jobs('may be given its deadline by who observes its release', async () => {
   assert.equal([await job, job.missed, host.errors], ['a', true, []])
 })
 
-jobs('is told of its miss, and cancelled by it where it asks for that', async () => {
+jobs('a job in a worker reports its miss, and `miss: \'abort\'` cancels it', async () => {
   const { host, scheduler, log, spawn } = crew({}, ({ host, log }) => ({
     * heedless() {
       try {
@@ -233,7 +233,7 @@ jobs('is told of its miss, and cancelled by it where it asks for that', async ()
   assert.is(scheduler.stats().misses, 2)
 })
 
-jobs('counts from the release that it is given', async () => {
+jobs('a job in a worker counts from the given release', async () => {
   const { host, spawn } = crew()
   await host.drain({ until: 10 })
   const [past, future] = [spawn('execute', { release: 4, deadline: 10 }, 1, 'a'), spawn('execute', { release: 40 }, 1, 'b')]
@@ -243,7 +243,7 @@ jobs('counts from the release that it is given', async () => {
   assert.equal([future.release, future.started], [40, 40])
 })
 
-jobs('has what it is given as it was when it was spawned, and buffers transferred', async () => {
+jobs('arguments are copied at the spawn, and large buffers are transferred', async () => {
   const { host, spawn } = crew({}, () => ({ sum: (list, bytes) => list.reduce((a, b) => a + b) + bytes.length }))
   const list = [1, 2]
   const bytes = Array.from({ length: 9 }, () => new Uint8Array(2 ** 16))
@@ -256,7 +256,7 @@ jobs('has what it is given as it was when it was spawned, and buffers transferre
   assert.equal([...bytes.map(({ length }) => length), copied.length], [...bytes.map(() => 0), 2 ** 16])
 })
 
-jobs('has objects as clones of what they were, whether it is held or not', async () => {
+jobs('objects arrive as clones of their state at the spawn, even for held jobs', async () => {
   class Own { is = 'own' }
   const { host, spawn } = crew({}, () => ({
     look: (flat, own, nested, same, dated) => [flat, own.constructor.name, nested, flat === same, dated.at instanceof Date]
@@ -278,7 +278,7 @@ jobs('has objects as clones of what they were, whether it is held or not', async
   }
 })
 
-jobs('is refused at the call when its buffer has gone to another, or twice; what is left behind is nothing', async () => {
+jobs('a buffer that was transferred before or is listed twice is rejected', async () => {
   const { host, spawn, workers } = crew({}, () => ({ size: ({ length }) => length }))
   for (const options of [{}, { restart: 1 }]) {
     const bytes = new Uint8Array(2 ** 16)
@@ -291,10 +291,10 @@ jobs('is refused at the call when its buffer has gone to another, or twice; what
   }
 })
 
-jobs('that has ended is not begun again when its deadline is set, nor cancelled', async () => {
+jobs('a job that has ended does not start again when its deadline is set', async () => {
   const { host, spawn, workers, log } = crew()
   const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 10, i))
-  all[19].cancel('before it was sent') // all others are before it
+  all[19].cancel('before it was sent') // all others rank before this job
   failure(all[19])
   await host.drain()
   for (const job of all) {
@@ -305,7 +305,7 @@ jobs('that has ended is not begun again when its deadline is set, nor cancelled'
   assert.equal([log.length, workers.unfinished, all[0].state, all[19].state], [19, 0, 'done', 'cancelled'])
 })
 
-jobs('gives its result as it was when it ended', async () => {
+jobs('a result is copied when its job ends', async () => {
   const list = []
   const { host, spawn } = crew({}, () => ({ grow: () => (list.push(0), list) }))
   const all = [1, 2, 3].map(() => spawn('grow'))
@@ -313,7 +313,7 @@ jobs('gives its result as it was when it ended', async () => {
   assert.equal((await Promise.all(all)).map(({ length }) => length), [1, 2, 3])
 })
 
-jobs('is refused at the call where something is wrong with it, and leaves nothing behind', () => {
+jobs('invalid options are rejected at the call, and leave no job', () => {
   const { spawn, workers } = crew()
   assert.throws(() => spawn('execute', { dedline: 5 }), /unknown option 'dedline'; known are deadline, /)
   assert.throws(() => spawn('execute', { deadline: -1 }), /deadline must be a number > 0, got -1/)
@@ -328,29 +328,29 @@ jobs('is refused at the call where something is wrong with it, and leaves nothin
   assert.is(workers.unfinished, 0)
 })
 
-jobs('in a bundle that is no module, an address is refused by what to give instead', () => {
+jobs('in a bundle that is not a module, `new Workers` rejects an address', () => {
   const script = bundled(['addons/workers.mjs'], ['Workers']).replaceAll(/\(\{ url: '[^']*' \}\)/g, '({})')
   const { Workers } = runInThisContext(script)
   assert.throws(() => new Workers('./works.mjs'), /^in a bundle, url must be a function that makes a worker/)
 })
 
-// --- which worker
+// --- placement
 
 const places = suite('Workers: placement')
 
-/** What of a kind is in each message from or to a worker. */
+/** The contents of one kind in each message from or to a worker. */
 const saidTo = ({ log }, kind) => log.map(({ message: [, ...said] }) => said.filter(one => one[0] === kind).map(one => one[1]))
   .filter(({ length }) => length > 0)
 
 const refused = error => error instanceof AdmissionError
 
-/** In which worker each piece of work began. */
+/** The works that started in each worker. */
 const placesOf = async ({ host, sites }) => {
   await host.drain()
   return sites.map(site => saidTo(site, 'start').flat().map(start => start[3][1]).join(''))
 }
 
-places('what declares wcet and period goes where all will meet their deadlines, the first that there is', async () => {
+places('a job with wcet and period goes to the first worker that can meet all deadlines', async () => {
   const here = crew({ size: 3 })
   for (const [value, wcet] of [['a', 6], ['b', 6], ['c', 3], ['d', 4], ['e', 7]]) {
     here.spawn('execute', { wcet, period: 10 }, wcet, value)
@@ -358,7 +358,7 @@ places('what declares wcet and period goes where all will meet their deadlines, 
   assert.equal(await placesOf(here), ['ac', 'bd', 'e'])
 })
 
-places('what no worker has time for is refused, with the sums; others go on', async () => {
+places('a job that no worker has time for is rejected with the sums, others continue', async () => {
   const here = crew({ size: 2, policy: fp })
   const spawn = (value, wcet, period) => here.spawn('execute', { wcet, period, priority: -period, name: value }, 1, value)
   spawn('a', 6, 10)
@@ -372,7 +372,7 @@ places('what no worker has time for is refused, with the sums; others go on', as
   assert.equal(await placesOf(here), ['ad', 'b'])
 })
 
-places('a promise is kept for the next job like it, which comes no sooner; then others may have it', async () => {
+places('promised time is kept for the next job with these parameters, then for others', async () => {
   const { host, spawn, workers } = crew({ size: 1 })
   const task = { wcet: 6, period: 10 }
   const other = { wcet: 5, period: 10 }
@@ -381,7 +381,7 @@ places('a promise is kept for the next job like it, which comes no sooner; then 
   await host.drain({ until: 8 })
   assert.equal([first.state, long.state, workers.unfinished], ['done', 'done', 0])
   const second = spawn('execute', task, 1, 'b')
-  assert.is(second.release, 8) // nobody is left whom it could delay
+  assert.is(second.release, 8) // no other job is left to be delayed
   await host.drain({ until: 11 })
   assert.throws(() => spawn('execute', other, 1, 'c'), refused)
   await host.drain({ until: 18 })
@@ -391,7 +391,7 @@ places('a promise is kept for the next job like it, which comes no sooner; then 
   assert.is(third.state, 'done')
 })
 
-places('a job that comes too soon is released when its period is over', async () => {
+places('a job that arrives too early is released at the end of its period', async () => {
   const { host, spawn } = crew({ size: 1 })
   spawn('execute', { wcet: 30, period: 100 }, 30, 'long')
   const task = { wcet: 2, period: 20 }
@@ -400,7 +400,7 @@ places('a job that comes too soon is released when its period is over', async ()
   assert.is(spawn('execute', task, 2, 'b').release, 20)
 })
 
-places('what is refused for something else, or aborted already, has been promised nothing', () => {
+places('a job that is rejected or already aborted gets no promised time', () => {
   const { spawn } = crew({ size: 1 })
   spawn('execute', { wcet: 50, period: 100 }, 50, 'long')
   for (const wcet of [5, 45]) {
@@ -412,14 +412,14 @@ places('what is refused for something else, or aborted already, has been promise
   for (const wcet of [5, 44]) assert.is(spawn('execute', { wcet, period: 100 }).release, 0)
 })
 
-places('of a share no more is promised, and where nothing is admitted nothing is refused', () => {
+places('`admit` limits the promised share, and `admit: false` rejects nothing', () => {
   assert.throws(() => crew({ admit: 0.5 }).spawn('execute', { wcet: 6, period: 10 }), /share 0.5/)
   assert.throws(() => crew({ admit: 0 }), /admit must be a number > 0 and <= 1/)
   const { spawn } = crew({ admit: false })
   for (let i = 0; i < 3; i++) spawn('execute', { wcet: 6, period: 10 }, 1, i)
 })
 
-places('everything else goes to the worker that will be free for it first', async () => {
+places('a job without wcet and period goes to the worker that is free first', async () => {
   const here = crew({ size: 2 })
   const spawn = (value, wcet, deadline) => here.spawn('execute', { wcet, deadline }, wcet, value)
   spawn('a', 9, 90)
@@ -429,7 +429,7 @@ places('everything else goes to the worker that will be free for it first', asyn
   assert.equal(await placesOf(here), ['ad', 'bc'])
 })
 
-places('partition() says the same beforehand', () => {
+places('partition() returns the same placement in advance', () => {
   const tasks = [6, 6, 3, 4, 7].map(wcet => ({ wcet, period: 10 }))
   assert.equal(Workers.partition(tasks, { size: 3 }), [0, 1, 0, 1, 2])
   assert.throws(() => Workers.partition(tasks, { size: 2 }), refused)
@@ -439,7 +439,7 @@ places('partition() says the same beforehand', () => {
   assert.throws(() => Workers.partition([{ wcet: 1, period: 0 }]), /^tasks\[0\]\.period must be a finite number > 0, got 0/)
 })
 
-places('every set that is admitted meets all deadlines, under both policies', () => forSeeds(60, random => {
+places('all admitted sets meet all deadlines, under every policy', () => forSeeds(60, random => {
   for (const policy of [edf, fp, rm]) {
     const size = random.integer(1, 4)
     const periods = [4, 5, 8, 10, 20, 40]
@@ -475,11 +475,11 @@ places('every set that is admitted meets all deadlines, under both policies', ()
   }
 }))
 
-// --- how many
+// --- load
 
 const loads = suite('Workers: load')
 
-loads('what ends in one round is told in one message, and what has a deadline at once', async () => {
+loads('results of one round share a message, and results with a deadline do not wait', async () => {
   for (const [options, messages] of [[{}, [1, 2]], [{ deadline: 100 }, [1, 1, 1]]]) {
     const { host, spawn, sites } = crew({ size: 1 })
     for (const ms of [4, 1, 1]) spawn('execute', options, ms)
@@ -488,7 +488,7 @@ loads('what ends in one round is told in one message, and what has a deadline at
   }
 })
 
-loads('10 000 jobs wait here, in order, while each worker has a few', async () => {
+loads('10 000 jobs wait in this thread, in order, and each worker has only a few', async () => {
   const { host, spawn, sites, workers } = crew({ size: 2 })
   const all = Array.from({ length: 10_000 }, (_, i) => spawn('execute', { deadline: 20_000 + i }, 0, i))
   assert.ok(sites.every(({ log }) => log.length < 80))
@@ -497,7 +497,7 @@ loads('10 000 jobs wait here, in order, while each worker has a few', async () =
   assert.is(workers.unfinished, 0)
 })
 
-loads('beyond its limit spawn refuses, and ready() is over when there is room', async () => {
+loads('spawn throws above the limit, and ready() waits for room', async () => {
   const { host, scheduler, spawn, workers, log } = crew({ limit: 3 })
   scheduler.spawn(function* () {
     for (let i = 0; i < 7; i++) {
@@ -512,7 +512,7 @@ loads('beyond its limit spawn refuses, and ready() is over when there is room', 
   assert.is(log.length, 7)
 })
 
-loads('who has waited for room need not use it: the next one is told, too', async () => {
+loads('a job that waits for room need not use it: the next waiter is woken as well', async () => {
   const { host, scheduler, spawn, workers, log } = crew({ limit: 1 })
   const items = [0, 1, 2]
   const producers = Array.from({ length: 4 }, () => scheduler.spawn(function* () {
@@ -526,7 +526,7 @@ loads('who has waited for room need not use it: the next one is told, too', asyn
   assert.equal([log.length, producers.map(({ state }) => state)], [3, Array(4).fill('done')])
 })
 
-loads('who waits for room is not told while others have all of it', async () => {
+loads('a job that waits for room is not woken while other jobs take all room', async () => {
   const { host, scheduler, spawn, workers, log } = crew({ limit: 1 })
   spawn('execute', {}, 5, 'first')
   const producers = ['a', 'b', 'c'].map(name => scheduler.spawn(function* () {
@@ -537,11 +537,11 @@ loads('who waits for room is not told while others have all of it', async () => 
   assert.equal([log.length, producers.map(({ state }) => state)], [4, Array(3).fill('done')])
 })
 
-// --- ends
+// --- the end of workers
 
 const ends = suite('Workers: ends')
 
-ends('close() lets jobs end, those that are held too, and takes no others', async () => {
+ends('close() waits for all jobs, and spawn then throws', async () => {
   const { host, spawn, workers, sites } = crew({ size: 2 })
   const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 5, i))
   const closed = workers.close()
@@ -552,7 +552,7 @@ ends('close() lets jobs end, those that are held too, and takes no others', asyn
   assert.ok(sites.every(({ scheduler }) => scheduler.paused))
 })
 
-ends('close() cancels them where it is to', async () => {
+ends('close({ cancel: true }) cancels all jobs', async () => {
   const { host, spawn, workers, log } = crew()
   const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 50, i))
   await host.drain({ until: 10 })
@@ -564,7 +564,7 @@ ends('close() cancels them where it is to', async () => {
   assert.ok(log.length < 20)
 })
 
-ends('what does not end although close() has cancelled it ends a second later with its worker', async () => {
+ends('a job that ignores its cancellation by close() ends a second later', async () => {
   const { host, spawn, workers } = crew({}, () => ({ never: () => new Promise(() => {}) }))
   const job = spawn('never')
   await host.drain({ until: 10 })
@@ -576,7 +576,7 @@ ends('what does not end although close() has cancelled it ends a second later wi
   assert.is((await failure(job)).name, 'AbortError')
 })
 
-ends('close() ends a worker that has never answered, and with it its jobs', async () => {
+ends('close() ends a worker that never answers, and its jobs', async () => {
   const { host, scheduler } = world()
   let ended = 0
   const deaf = () => ({ postMessage() {}, addEventListener() {}, removeEventListener() {}, terminate() { ended++ } })
@@ -590,7 +590,7 @@ ends('close() ends a worker that has never answered, and with it its jobs', asyn
   assert.is(ended, 2)
 })
 
-ends('a worker that dies fails its jobs, which says why; the next one begins with another', async () => {
+ends('a worker that dies fails its jobs with the reason, and the next job gets another', async () => {
   const { host, spawn, sites } = crew()
   const job = spawn('execute', {}, 50, 'a')
   const cancelled = spawn('execute', {}, 50, 'b')
@@ -606,7 +606,7 @@ ends('a worker that dies fails its jobs, which says why; the next one begins wit
   assert.equal([await next, sites.length], ['c', 2])
 })
 
-ends('where one of the first workers cannot be made, those made before it are ended', () => {
+ends('if one of the first workers cannot be made, the earlier ones are ended', () => {
   const ended = []
   const made = []
   const make = () => {
@@ -620,14 +620,14 @@ ends('where one of the first workers cannot be made, those made before it are en
   assert.equal(ended.length, 2)
 })
 
-ends('works that cannot be loaded fail all jobs, although they may be started again', async () => {
+ends('works that cannot be loaded fail all jobs, despite restart', async () => {
   const { host, spawn } = crew({ restart: true }, () => ({ then: (done, failed) => failed(new SyntaxError('not a module')) }))
   const error = await Promise.all([failure(spawn('execute')), host.drain()]).then(([error]) => error)
   assert.is(error.message, 'execute: its worker has gone (its works could not be loaded)')
   assert.instance(error.cause, SyntaxError)
 })
 
-ends('works that are none, or fail by what cannot be cloned, fail all jobs', async () => {
+ends('works that are not an object, or reject with a function, fail all jobs', async () => {
   for (const [works, expected] of [[null, /works must be an object, got null/], [undefined, /works must be an object, got undefined/],
     [{ then: (done, failed) => failed(() => {}) }, /could not be cloned/]]) {
     const { host, scheduler } = world()
@@ -642,7 +642,7 @@ ends('works that are none, or fail by what cannot be cloned, fail all jobs', asy
   }
 })
 
-ends('a worker that is gone within the call that it begins by, or a job, is one of those that restart counts', async () => {
+ends('a worker that dies within `begin` or `start` counts for restart', async () => {
   for (const kind of ['begin', 'start']) {
     for (const [restart, deaths, isDone] of [[2, 2, true], [2, 3, false], [0, 1, false]]) {
       let left = 0
@@ -661,7 +661,7 @@ ends('a worker that is gone within the call that it begins by, or a job, is one 
   }
 })
 
-ends('a job that starts again has its buffers again', async () => {
+ends('a job that restarts gets its buffers again', async () => {
   const { host, spawn, sites } = crew({ restart: 2 }, ({ host }) => ({
     * size(...all) {
       yield* execute(host, 20)
@@ -679,7 +679,7 @@ ends('a job that starts again has its buffers again', async () => {
   assert.equal(await job, [2 ** 16, 9])
 })
 
-ends('a job is started again as often as restart says', async () => {
+ends('`restart` is the maximum number of restarts of a job', async () => {
   for (const [restart, given, times] of [[2, {}, 3], [true, { restart: 1 }, 2], [false, { restart: true }, 4], [0, {}, 1]]) {
     const { host, spawn, sites, log } = crew({ restart })
     const job = spawn('execute', given, 20, [1, 2])
@@ -695,11 +695,11 @@ ends('a job is started again as often as restart says', async () => {
 })
 
 /**
- * A run of the protocol, of which everything comes from `random`: jobs that are promised, are held, move, are cancelled.
+ * A random run of the protocol: some jobs have promised time, are held, change their rank, or are cancelled.
  *
  * @param {ReturnType<typeof seeded>} random @param {number | boolean} restart
- * @param {(messages: number) => boolean} isKilled at a message: the worker that it goes to, or comes from
- * @returns {Promise<number>} how many messages there were
+ * @param {(messages: number) => boolean} isKilled whether to kill the sender or receiver of a message
+ * @returns {Promise<number>} the number of messages
  */
 async function runKilled(random, restart, isKilled) {
   let messages = 0
@@ -729,8 +729,8 @@ async function runKilled(random, restart, isKilled) {
 }
 
 for (const restart of [false, true]) {
-  // All of them, in some minutes: SEEDS=1000
-  ends(`killed at each message in turn, no job is lost, none ends twice${restart ? ', and all are done' : ''}`, () => forSeeds(4, async random => {
+  // SEEDS=1000 runs all cases, in some minutes.
+  ends(`after a kill at each single message, no job is lost or ends twice${restart ? ', and all are done' : ''}`, () => forSeeds(4, async random => {
     const again = () => seeded(random.seed)
     const messages = await runKilled(again(), restart, () => false)
     for (let at = 1; at <= messages; at++) {
@@ -740,17 +740,17 @@ for (const restart of [false, true]) {
     }
   }))
 
-  ends(`and killed at several${restart ? ', and started again' : ''}`, () => forSeeds(20, async random => {
+  ends(`workers killed at several messages${restart ? ', and started again' : ''} lose no job`, () => forSeeds(20, async random => {
     const kills = new Set(Array.from({ length: 3 }, () => random.integer(1, 60)))
     await runKilled(random, restart, message => kills.has(message))
   }))
 }
 
-// --- what is told of all of them
+// --- records of all workers
 
 const records = suite('Workers: records')
 
-records('come from all workers, each with its own, on one time base; statistics too', async () => {
+records('observe and stats report all workers, on one time base', async () => {
   const { host, spawn, workers } = crew({ size: 2 })
   const got = []
   const { workers: began, ...none } = workers.stats()
@@ -774,7 +774,7 @@ records('come from all workers, each with its own, on one time base; statistics 
   assert.is(got.length, 6)
 })
 
-records('an observer that throws is reported, and keeps nothing from others', async () => {
+records('an observer that throws is reported, and the others are called', async () => {
   const { host, scheduler, spawn, workers } = crew()
   const got = []
   scheduler.spawn(() => {
@@ -801,7 +801,7 @@ const withThreads = async (body, options) => {
   await workers.close({ cancel: true })
 }
 
-threads('results, errors, buffers and progress cross', () => withThreads(async workers => {
+threads('results, errors, buffers and progress travel between threads', () => withThreads(async workers => {
   assert.is(await workers.spawn('add', {}, 3, 4), 7)
   const error = await failure(workers.spawn('refuse', {}, 7))
   assert.instance(error, RangeError)
@@ -823,7 +823,7 @@ const preemptified = {
   'preemptify.import': () => new Workers(() => new Worker(new URL('preemptified.mjs', works)), { size: 1 })
 }
 for (const [by, make] of Object.entries(preemptified)) {
-  threads(`works of a module preemptified by ${by} make way for others, and are cancelled`, async () => {
+  threads(`works preemptified by ${by} are preempted, and can be cancelled`, async () => {
     const workers = make()
     const jobs = ['count', 'countAtOnce', 'never'].map(name => workers.spawn(name, {}, Infinity))
     while (!jobs.every(({ started }) => started > 0)) await new Promise(resolve => setTimeout(resolve))
@@ -835,7 +835,7 @@ for (const [by, make] of Object.entries(preemptified)) {
 }
 
 for (const how of ['exit', 'throw']) {
-  threads(`a worker that ends by ${how} is noticed, and its jobs start elsewhere where they may`, () => withThreads(async workers => {
+  threads(`the end of a worker by ${how} is detected, and its jobs can restart elsewhere`, () => withThreads(async workers => {
     const ends = workers.spawn('end', { restart: 1 }, how)
     const other = workers.spawn('count', { restart: true }, 1e6)
     const error = await failure(ends)
@@ -846,7 +846,7 @@ for (const how of ['exit', 'throw']) {
   }))
 }
 
-threads('a job with what cannot be copied is not started again, and says so', () => withThreads(async workers => {
+threads('a job with an argument that cannot be cloned does not restart, and names it', () => withThreads(async workers => {
   for (const isListed of [false, true]) {
     const { port1, port2 } = new MessageChannel()
     const done = workers.spawn('progress', isListed ? { transfer: [port2] } : {}, port2, 3)
@@ -862,7 +862,7 @@ threads('a job with what cannot be copied is not started again, and says so', ()
   }
 }, { restart: true }))
 
-threads('terminated at a message, no job is lost, and none of those that start again', async () => {
+threads('threads terminated at any message lose no job, with or without restart', async () => {
   for (const [at, restart] of [1, 2, 3, 5, 8, 13].flatMap(at => [[at, 0], [at, 2]])) {
     let messages = 0
     const make = () => {
@@ -879,7 +879,7 @@ threads('terminated at a message, no job is lost, and none of those that start a
   }
 })
 
-threads('what cannot be loaded fails its jobs', async () => {
+threads('a module that cannot be loaded fails its jobs', async () => {
   const workers = new Workers(new URL('nothing.mjs', works), { size: 1, restart: true })
   const error = await failure(workers.spawn('add'))
   assert.match(error.message, /add: its worker has gone \(its works could not be loaded\)/)
@@ -887,7 +887,7 @@ threads('what cannot be loaded fails its jobs', async () => {
   await workers.close()
 })
 
-threads('they keep the process alive while a job lives, and no longer', () => {
+threads('workers keep Node alive while a job lives, and no longer', () => {
   const script = `import { Workers } from '${new URL('../../../addons/workers.mjs', import.meta.url)}'
     const workers = new Workers('${works}')
     workers.spawn('add', {}, 1, 2).then(console.log)`
