@@ -320,7 +320,8 @@ function specifierOf({ kind, declarations: { 0: id } }) {
   while (init) {
     if (init.type === 'MemberExpression') init = init.object
     else if (init.type !== 'CallExpression') return null
-    else if (init.callee.name !== 'require') init = init.arguments[0] // _interopRequireDefault(require('a'))
+    // Babel wraps the call of `require` in a call of _interopRequireDefault.
+    else if (init.callee.name !== 'require') init = init.arguments[0]
     else return typeof init.arguments[0]?.value === 'string' ? init.arguments[0].value : null
   }
   return null
