@@ -1,5 +1,5 @@
 /**
- * addons/preemptify/blobs.mjs: the platform's modules, and the blobs that rewritten modules become in pages.
+ * addons/preemptify/blobs.mjs: loads modules by the platform, and makes blobs of rewritten modules in pages.
  */
 
 import { prefixFor, replace } from './edits.mjs'
@@ -8,22 +8,21 @@ import { rewrittenText } from './print.mjs'
 import { read } from './read.mjs'
 import { names } from './scopes.mjs'
 
-
-// A module is rewritten once, by its address, with all that it imports. Pages fetch them, and give them to
-// the engine as blobs that import each other: linking, live bindings and the order of evaluation are the
-// engine's own. In Node hooks rewrite modules whose addresses have a mark, and mark what these import.
-
 /**
- * The host of modules, where this section touches globals: a page fetches them, and names what they are made
- * into by blobs. Node has hooks for that.
+ * Returns the functions of the platform that load modules. A page fetches modules, and gives rewritten
+ * modules the URLs of blobs. Node has hooks for modules.
  */
 export function moduleHost() {
   const { fetch, Blob, URL, document, location, process } = /** @type {any} */ (globalThis)
-  /** Node's module for its hooks, where this is Node. @type {any} */
+  /** The built-in module with the hooks of Node; undefined in pages. @type {any} */
   const node = process?.getBuiltinModule?.('node:module')
   return {
     node,
-    /** What addresses are relative to; tests in Node may have put a page's in its place. @type {string} */
+    /**
+     * The default base of relative URLs. In Node, tests can define `document`, which does not count.
+     *
+     * @type {string}
+     */
     base: !node && (document?.baseURI ?? location?.href) || `file://${process?.cwd()}/`,
     /** @param {string} address @param {string} [base] @returns {string} */
     absolute: (address, base) => new URL(address, base).href,
@@ -31,13 +30,16 @@ export function moduleHost() {
     async get(url) {
       const response = await fetch(url, { credentials: 'same-origin' })
       const { ok, status, headers } = response
-      return { ok, status, type: headers.get('content-type') ?? '', url: response.url || url, text: await response.text() }
+      return {
+        ok, status, type: headers.get('content-type') ?? '', url: response.url || url,
+        text: await response.text()
+      }
     },
-    /** @param {string} address @returns {Promise<any>} the module that is there */
+    /** Imports a module. @param {string} address @returns {Promise<any>} the namespace of the module */
     bring: address => import(/* webpackIgnore: true */ address),
-    /** @param {string} text of a module @returns {string} its address */
+    /** Makes a blob of a module. @param {string} text @returns {string} the URL of the blob */
     name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
-    /** @param {string} address that is not asked for again */
+    /** Revokes the URL of a blob. @param {string} address */
     forget: address => URL.revokeObjectURL(address)
   }
 }
@@ -46,8 +48,8 @@ export function moduleHost() {
 export const importError = (message, cause) => new TypeError(`preemptify.import: ${message}`, { cause })
 
 /**
- * The text of a module for another address: its `import.meta` stays what it was, and so does `import()`,
- * where the engine could not follow it.
+ * Rewrites a module for another URL. Its `import.meta` keeps the values for the original URL. In a blob, a
+ * function replaces `import()`, because the engine cannot resolve specifiers relative to a blob.
  *
  * @param {string} text @param {any} tree @param {string} url @param {boolean} isBlob
  * @param {string} [prologue] @param {string} [epilogue]
@@ -85,51 +87,60 @@ function parsed(text) {
 /**
  * @typedef {object} Loaded
  * @property {string} url
- * @property {string} attributes as they are written after the address; empty: it is JavaScript
- * @property {string} base its address after redirections
+ * @property {string} attributes the text of the import attributes; empty for JavaScript
+ * @property {string} base the URL after redirections
  * @property {string} text
  * @property {any} tree
- * @property {Need[]} needs what it imports, in the order of the source
- * @property {Map<any, Export>} imports by their variables
- * @property {Map<string, Export>} exports but for those by stars
- * @property {Need[]} stars
+ * @property {Need[]} needs the imported modules, in the order of the source
+ * @property {Map<any, Export>} imports the imported names, by variable
+ * @property {Map<string, Export>} exports the exported names, except the names of `export *`
+ * @property {Need[]} stars the modules of `export *`
  * @property {Promise<void>} loaded
- * @property {string} blob the address of what was made of it
+ * @property {string} blob the URL by which other blobs import the module; empty before linking
  */
 
 /**
- * The declaration, and what that imports. `table`: where the module is known; default: `modules`.
+ * A declaration that imports a module, with the URL and the attributes of this module. `table` has the
+ * module; default: `modules`.
  *
  * @typedef {{ node: any, url: string, attributes: string, table?: Map<string, Loaded> }} Need
  */
 /**
- * A name of what is needed, none for its namespace; or a variable of the module itself.
+ * An exported or imported name. `name` is a name of the module `need`; empty for its namespace. Without
+ * `need`, `local` is a variable of the module itself.
  *
  * @typedef {{ need?: Need, name: string, local?: string }} Export
  */
 /**
- * Where an exported name leads to: a name that a module has itself, or none for its namespace.
+ * The result of resolving an exported name: the module that declares it, and the name in this module; empty
+ * for the namespace of the module.
  *
  * @typedef {{ module: Loaded, name: string }} Target
  */
 
-/** By their addresses and attributes. @type {Map<string, Loaded>} */
+/** The modules by URL and attributes. @type {Map<string, Loaded>} */
 export const modules = /* @__PURE__ */ emptyMap()
-/** Modules by the blobs that were made of them. @type {Map<string, string>} */
+/** The URL of the module of each blob. @type {Map<string, string>} */
 export const blobs = /* @__PURE__ */ emptyMap()
 
 /**
- * The address of a blob by which other blobs import what they need of this module, since bundles do not
- * export it, nor under these names.
+ * Returns the URL of a blob from which other blobs import `budget` and the run-time support. They cannot
+ * import rt.mjs and runtime.mjs instead, because these modules have no URL in a bundle.
  */
-export const door = () => doorway ||= moduleHost().name('export let budget, support; export const give = (b, s) => { budget = b; support = s }')
+export const door = () => doorway ||= moduleHost().name(
+  'export let budget, support; export const give = (b, s) => { budget = b; support = s }')
 let doorway = ''
 
-/** @param {Need} need @returns {Loaded} what is imported */
+/** @param {Need} need @returns {Loaded} the imported module */
 export const neededBy = ({ url, attributes, table = modules }) =>
   /** @type {Loaded} */ (table.get(url + attributes))
 
-/** @param {Loaded} module @param {string[]} made @param {[prologue?: string, epilogue?: string]} more */
+/**
+ * Makes the blob of a module. The imported modules must have blobs.
+ *
+ * @param {Loaded} module @param {string[]} made receives the URL of the blob
+ * @param {[prologue?: string, epilogue?: string]} more the texts before and after the module
+ */
 export function blobOf(module, made, ...more) {
   const { text, tree, base, url, needs } = module
   pick(needs, need => {
@@ -145,7 +156,12 @@ export function blobOf(module, made, ...more) {
   return blob
 }
 
-/** @param {string} text @param {string} url of the module that it is part of @param {string[]} made */
+/**
+ * Makes a blob, and remembers the URL of its module.
+ *
+ * @param {string} text @param {string} url the URL of the module @param {string[]} made receives the blob's
+ *   URL
+ */
 export function nameBlob(text, url, made) {
   const blob = moduleHost().name(text)
   blobs.set(blob, url)
@@ -153,7 +169,7 @@ export function nameBlob(text, url, made) {
   return blob
 }
 
-/** An exported or imported name. @param {any} id an identifier or a string @returns {string} */
+/** Returns an exported or imported name. @param {any} id an identifier or a string @returns {string} */
 export const nameIn = id => id.name ?? id.value
 
 /** The URL of the run-time support, for the rewritten modules of Node. */

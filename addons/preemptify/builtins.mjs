@@ -31,13 +31,13 @@ export function lengthOf(object) {
 }
 
 /**
- * What a method iterates, and its length.
+ * Returns the object that a method iterates, and its length.
  *
  * @param {any} receiver @param {boolean} isTyped @returns {[any, number]}
  */
 function elementsOf(receiver, isTyped) {
   if (isTyped) {
-    apply(engine.keys, receiver, NO_ARGUMENTS) // refuses what is no typed array, or detached
+    apply(engine.keys, receiver, NO_ARGUMENTS) // throws if it is not a typed array, or is detached
     return [receiver, apply(engine.length, receiver, NO_ARGUMENTS)]
   }
   if (receiver === undefined || receiver === null) throw new TypeError(`${receiver} is no object`)
@@ -46,37 +46,39 @@ function elementsOf(receiver, isTyped) {
 }
 
 /**
- * Visits of more elements may yield whatever is called back. Fewer are left to the engine, which takes a
- * third of the time, where what is called back has no twin, and count as so many points.
+ * Length up to which a list is left to the built-in method if the callback has no twin. The built-in method
+ * takes a third of the time of its twin. Each element then counts as one preemption point.
  */
 const LONG_LIST = 5000
 /**
- * After a text that is longer the clock is read: one call of the engine takes so long that the next has to
- * wait for its round.
+ * Length from which a text takes so long that the budget ends after the built-in call: the clock is read
+ * before another such call.
  */
 const LONG_TEXT = 100_000
 
 /**
- * Whether the engine's own method is to be called with what cannot run long: then it counts as so many
- * points.
+ * Whether a built-in method with this list is short. If it is, takes one preemption point for each element
+ * from the budget.
  *
- * @param {any} list @returns {boolean} false of what may have methods of its own
+ * @param {any} list @returns {boolean} `false` if the list is not an array with the built-in prototype
  */
 export function isShort(list) {
-  if (!isArray(list) || list.length > LONG_LIST || getPrototypeOf(list) !== engine.Array.prototype) return false
+  if (!isArray(list) || list.length > LONG_LIST ||
+    getPrototypeOf(list) !== engine.Array.prototype) return false
   if (list.length > 0) budget.left -= list.length
   return true
 }
 
 /**
- * Found out without running code, but for that of a proxy.
+ * Returns the length of a list. Only a proxy can run code of the page here.
  *
  * @param {any} list @returns {number | undefined}
  */
-const sizeOf = list => isArray(list) ? list.length : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
+const sizeOf = list => isArray(list) ? list.length
+  : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
 
 /**
- * What an object has by a key, if no accessor makes it; likewise found out.
+ * Returns the value of a property; undefined for an accessor. Only a proxy can run code of the page here.
  *
  * @param {any} object @param {PropertyKey} key @returns {any}
  */
@@ -98,24 +100,25 @@ export const put = (/** @type {any} */ object, /** @type {PropertyKey} */ key, /
 }
 
 /**
- * ArraySpeciesCreate, and what writes to it.
+ * ArraySpeciesCreate. Also returns the function that writes an element to the new array.
  *
  * @param {any} object @param {number} length @returns {[any, typeof put]}
  */
 function arrayFor(object, length) {
   let Class = /** @type {any} */ (isArray(object) ? object.constructor : undefined)
   if (isObject(Class)) Class = Class[symbolSpecies] ?? undefined
-  return Class === undefined || Class === engine.Array ? [new engine.Array(length), add] : [new Class(length), put]
+  return Class === undefined || Class === engine.Array ? [new engine.Array(length), add]
+    : [new Class(length), put]
 }
 
-/** What comes of it when nothing is found. @type {Record<string, any>} */
+/** The result of a method if no element decides it. @type {Record<string, any>} */
 const UNFOUND = { some: false, every: true, findIndex: -1, findLastIndex: -1 }
 
 /**
- * Told once: at each call, it makes map and reduce of three elements take 1.2 to 2.2 times as long as jobs
- * (Node 20).
+ * Returns the properties of a visiting method. They are computed once for each method. Computing them at each
+ * call makes `map` and `reduce` of three elements 1.2 to 2.2 times slower in jobs (Node 20).
  *
- * @param {string} name of a method that calls back with each element @param {boolean} isTyped
+ * @param {string} name the name of a method that calls back with each element @param {boolean} isTyped
  */
 const visiting = (name, isTyped) => ({
   name,
@@ -125,17 +128,20 @@ const visiting = (name, isTyped) => ({
   isFolding: startsWith(name, 'reduce')
 })
 
-// What visits or merges many is a plain function, which is called again to go on: engines compile generators
-// less well. 100 000 objects filtered and sorted take 2.1 to 2.5 times as long as plainly in Firefox 153, in
-// generators 2.7 to 3.9; in Chromium 156 1.4 to 1.5, and 1.6 to 1.8.
+// Visits and merges are plain functions, which are called again to continue, because engines compile
+// generators less well. Filtering and sorting 100 000 objects is 2.1 to 2.5 times slower than without the
+// scheduler in Firefox 153, and 2.7 to 3.9 times slower with generators. In Chromium 156 it is 1.4 to 1.5
+// times slower, and 1.6 to 1.8 times slower with generators.
 
-/** How a part of a visit ends. */
+/** The reasons why a part of a visit returns: the visit has ended, a preemption point, a suspended call. */
 const ENDED = 0
 const AT_POINT = 1
 const AT_CALL = 2
 
 /**
- * @param {any} visit @param {number} how its last part has ended; ENDED: there was none
+ * Runs the rest of a visit.
+ *
+ * @param {any} visit @param {number} how the reason why its last part returned; ENDED if no part has run
  * @returns {Generator<any, any, any>}
  */
 function* goOn(visit, how) {
@@ -148,10 +154,11 @@ function* goOn(visit, how) {
 }
 
 /**
- * A method that calls back with each element. It begins on the engine's stack, as `run` has it.
+ * Runs a method that calls back with each element. The visit starts on the call stack, as a call by `run`
+ * does. If the visit is suspended, its rest is in `pending`.
  *
  * @param {any} receiver @param {any[]} args @param {ReturnType<typeof visiting>} kind
- * @returns {any} its result; `budget` where something is pending
+ * @returns {any} the result of the method, or `budget` if the visit is suspended
  */
 function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFolding }) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
@@ -171,8 +178,9 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     like = alike(object)
   }
   const visit = {
-    name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
-    isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined, answer: undefined
+    name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like,
+    result, isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined,
+    answer: undefined
   }
   if (counts.room <= 0 || budget.left <= 1) {
     append(pending, goOn(visit, ENDED))
@@ -187,7 +195,8 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
 }
 
 /**
- * A typed array of the same type and length, whose built-in methods make arrays of the class of `object`.
+ * Returns a typed array of the same type and length, whose built-in methods make arrays of the class of
+ * `object`.
  *
  * @param {any} object a typed array @returns {any}
  */
@@ -198,9 +207,9 @@ function alike(object) {
 }
 
 /**
- * Goes on with a visit, given the `answer` of what it has called.
+ * Runs the next part of a visit. After a suspended call, `visit.answer` is the result of the call.
  *
- * @param {any} visit @returns {number} how that part ends
+ * @param {any} visit @returns {number} the reason why the part returns
  */
 function visitOn(visit) {
   const { name, skipsHoles, isBackward, isFolding, object, length, call, given, write } = visit
@@ -239,12 +248,14 @@ function visitOn(visit) {
   const { like, count, result } = visit
   if (like === undefined) return ENDED
   // TypedArraySpeciesCreate for the elements that were kept.
-  visit.result = apply(engine.filter, like, [(/** @type {any} */ _, /** @type {number} */ index) => index < count])
+  visit.result = apply(engine.filter, like, [
+    (/** @type {any} */ _, /** @type {number} */ index) => index < count
+  ])
   apply(engine.fill, visit.result, [result])
   return ENDED
 }
 
-/** The `flatMap` of arrays. @param {any} receiver @param {any[]} args @returns {Generator<any, any, any>} */
+/** Runs `flatMap`. @param {any} receiver @param {any[]} args @returns {Generator<any, any, any>} */
 function* visitFlat(receiver, { 0: callback, 1: self }) {
   const { 0: object, 1: length } = elementsOf(receiver, false)
   const call = entryOf(callback)
@@ -266,12 +277,14 @@ function* visitFlat(receiver, { 0: callback, 1: self }) {
 }
 
 /**
+ * Runs `sort`, or `toSorted` if `isCopy`.
+ *
  * @param {any} receiver @param {any[]} args @param {boolean} isCopy @param {boolean} isTyped
  * @returns {Generator<any, any, any>}
  */
 function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
-  if (!isCopy && length < 2) return object // as engines do; the specification has one element written
+  if (!isCopy && length < 2) return object // engines do not write the only element again
   const result = !isCopy ? object
     : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
   const write = isCopy && !isTyped ? add : set
@@ -305,7 +318,7 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
  */
 const algorithms = []
 
-/** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
+/** Runs Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
   const call = callback === undefined ? null : entryOf(callback)
   const isOurs = Class === engine.Array || !isConstructor(Class)
@@ -324,7 +337,9 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
       write(result, count, answer)
     }
   } else {
-    if (typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
+    if (typeof iterate !== 'function') {
+      throw new TypeError('Symbol.iterator of what is converted is no function')
+    }
     result = isOurs ? [] : new Class()
     for (const value of iterated(items, iterate)) {
       if (value === budget) {
@@ -342,9 +357,10 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
 }
 
 /**
- * The `forEach` of maps and sets.
+ * Runs `forEach` of a map or a set.
  *
- * @param {any} receiver @param {any[]} args @param {any} iterating @returns {Generator<any, any, any>}
+ * @param {any} receiver @param {any[]} args @param {any} iterating the built-in iteration of the collection
+ * @returns {Generator<any, any, any>}
  */
 function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
   const iterator = apply(entries, receiver, NO_ARGUMENTS)
@@ -356,9 +372,9 @@ function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
 }
 
 /**
- * A string's `replace` or `replaceAll`, which find all before they call back.
+ * Runs `replace` or `replaceAll` of a string. Both find all matches before the first call of the callback.
  *
- * @param {any} receiver @param {any[]} args @param {any} replace the engine's own
+ * @param {any} receiver @param {any[]} args @param {any} replace the built-in method
  * @returns {Generator<any, any, any>}
  */
 function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
@@ -377,7 +393,7 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
     if (--budget.left <= 0) yield counts.p
     const match = found[i]
     const last = match.length - 1
-    const at = typeof match[last] === 'string' ? last : last - 1 // named groups come last
+    const at = typeof match[last] === 'string' ? last : last - 1 // named groups are the last argument
     let answer = apply(call, undefined, match)
     if (answer === budget) answer = yield suspended()
     text = match[at]
@@ -387,12 +403,13 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
   return result + cut(text, from)
 }
 
-/** @param {any} pattern @returns {boolean} whether nothing but the engine itself finds it */
+/** Whether only built-in code matches a pattern. @param {any} pattern @returns {boolean} */
 function isUntouched(pattern) {
   if (typeof pattern === 'string') return !(symbolReplace in engine.String.prototype)
-  const own = (/** @type {any} */ object, /** @type {PropertyKey} */ key) => getOwnPropertyDescriptor(object, key)?.value
+  const own = (/** @type {any} */ object, /** @type {PropertyKey} */ key) =>
+    getOwnPropertyDescriptor(object, key)?.value
   try {
-    apply(engine.source, pattern, NO_ARGUMENTS) // which no proxy has
+    apply(engine.source, pattern, NO_ARGUMENTS) // throws for a proxy
     return getPrototypeOf(pattern) === engine.pattern && own(engine.pattern, 'exec') === patternExec &&
       own(engine.pattern, symbolReplace) === engine.replace && !hasOwn(pattern, 'exec') &&
       !hasOwn(pattern, symbolReplace)
@@ -402,9 +419,9 @@ function isUntouched(pattern) {
 }
 
 /**
- * Function.prototype.bind: what is bound to a twin is one.
+ * Runs Function.prototype.bind. If the function has a twin, the bound function gets a bound twin.
  *
- * @param {any} fn @param {any[]} args `this`, and the first arguments
+ * @param {any} fn @param {any[]} args the bound `this` and the bound arguments
  */
 function bindTwin(fn, args) {
   const bound = apply(engine.bind, fn, args)
@@ -416,17 +433,23 @@ function bindTwin(fn, args) {
   return bound
 }
 
-/** What is asked to `bind` where nothing is preempted. @param {any} fn @returns {any} */
+/**
+ * Returns the object whose `bind` is called in place of `fn.bind` by code that is not preempted. This `bind`
+ * also binds the twin of `fn`.
+ *
+ * @param {any} fn @returns {any}
+ */
 export const binding = fn => recordOf(fn) === undefined || fn.bind !== engine.bind ? fn
   : { bind: (/** @type {any[]} */ ...args) => bindTwin(fn, args) }
 
 /**
- * Error.captureStackTrace, which leaves out the frames above a function and its own frame. In a job the
- * twin is on the stack instead of the function; after a suspension, what resumes the twin, or a caller of
- * it, is.
+ * Runs Error.captureStackTrace, which leaves out the frame of a function and the frames above it. In a job,
+ * the twin is on the stack in place of the function. After a suspension, the function that resumes the twin
+ * or one of its callers is on the stack.
  *
  * @param {any} capture the built-in function @param {any} self @param {any[]} args
- * @param {any} caller the entry that calls this function: the only frame of this module above the program
+ * @param {any} caller the entry that calls this function; the trace leaves out this module's frames down to
+ *   it
  */
 function captureStackTrace(capture, self, args, caller) {
   const { 0: target, 1: fn } = bare(args)
@@ -435,15 +458,15 @@ function captureStackTrace(capture, self, args, caller) {
   const { entry, generator, body } = twin
   const isThere = (/** @type {any} */ found) => typeof found === 'function' && framesBelow(capture, found) > 0
   let top = find([isArray(body) ? body[0] : body, entry, generator, fn, goOnFrom], isThere)
-  // A generator is called by its `next`, which has a frame too.
+  // The `next` that runs a generator has a frame, too.
   const isGenerator = top !== undefined && top === generator
   if (isGenerator && framesBelow(capture, next) < framesBelow(capture, top)) top = next
   return apply(capture, self, [target, top ?? caller])
 }
 
 /**
- * How many frames are below that of a function; 0 if it is not on the stack. V8 formats a stack trace by a
- * function of the page, so that is replaced meanwhile.
+ * Returns the number of frames below the frame of a function; 0 if the function is not on the stack. V8 calls
+ * `Error.prepareStackTrace` of the page to format a trace, so that function is replaced during the count.
  *
  * @param {any} capture @param {any} fn @returns {number}
  */
@@ -463,9 +486,9 @@ function framesBelow(capture, fn) {
 }
 
 /**
- * Replaces a property for a while.
+ * Replaces a property.
  *
- * @param {any} object @param {string} key @param {any} value @returns {() => void}
+ * @param {any} object @param {string} key @param {any} value @returns {() => void} restores the property
  */
 function replaced(object, key, value) {
   const before = getOwnPropertyDescriptor(object, key)
@@ -477,8 +500,8 @@ function replaced(object, key, value) {
 }
 
 /**
- * Gives a built-in function a twin. A function that a page has put in its place is called unmodified, and
- * some engines lack some functions.
+ * Attaches a twin to a built-in function. Does nothing if the engine lacks the function, or if the page has
+ * replaced it: jobs then call the function of the page.
  *
  * @param {any} holder @param {string} name
  * @param {(own: any) => Function} entry returns the entry for the built-in function
@@ -489,18 +512,22 @@ export function give(holder, name, entry, text = NATIVE) {
   if (typeof own === 'function' && exec(text, sourceOf(own))) stamp(own, null, entry(own))
 }
 
-/** Gives the engine functions of this realm that call back their twins. */
+/** Attaches twins to the built-in functions of this realm that call back. */
 export function stampEngine() {
   /**
-   * @param {any} holder @param {string} name @param {number} at the callback's place
-   * @param {(receiver: any, args: any[]) => any} size how many points a call of the engine's own counts as
-   * @param {(receiver: any, args: any[], own: any) => any} begin
-   * @param {(args: any[]) => any} [isTwin] whether there is a twin that is no callback
+   * Attaches a twin to a function with a callback.
+   *
+   * @param {any} holder @param {string} name @param {number} at the index of the callback in the arguments
+   * @param {(receiver: any, args: any[]) => any} size returns the number of preemption points that a built-in
+   *   call counts as
+   * @param {(receiver: any, args: any[], own: any) => any} begin starts the twin
+   * @param {(args: any[]) => any} [isTwin] whether another argument than the callback has a twin
    */
   const giveCalling = (holder, name, at, size, begin, isTwin = () => false) => {
     give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
       const callback = bare(args)[at]
-      const count = recordOf(callback) || isTwin(args) ? Infinity : typeof callback === 'function' ? size(this, args) : 0
+      const count = recordOf(callback) || isTwin(args) ? Infinity
+        : typeof callback === 'function' ? size(this, args) : 0
       if (count > LONG_LIST) return begin(this, args, own)
       if (count > 0) budget.left -= count
       return apply(own, this, args)
@@ -518,33 +545,39 @@ export function stampEngine() {
     })
     pick(['sort', 'toSorted'], name => {
       const isCopy = name === 'toSorted'
-      giveCalling(holder, name, 0, list => 8 * length(list), (list, args) => run(sortBy(list, args, isCopy, isTyped)))
+      giveCalling(holder, name, 0, list => 8 * length(list),
+        (list, args) => run(sortBy(list, args, isCopy, isTyped)))
     })
-    giveCalling(prototype, 'forEach', 0, list => apply(size, list, NO_ARGUMENTS), (list, args) => run(visitEntries(list, args, collections[i])))
+    giveCalling(prototype, 'forEach', 0, list => apply(size, list, NO_ARGUMENTS),
+      (list, args) => run(visitEntries(list, args, collections[i])))
   }
   giveCalling(Array.prototype, 'flatMap', 0, sizeOf, (list, args) => run(visitFlat(list, args)))
-  giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items), (Class, args) => run(arrayFrom(Class, args)), ({ 0: items, 1: callback }) =>
-    callback === undefined && isObject(items) && !isArray(items) &&
-    (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
-  pick(['replace', 'replaceAll'], name =>
-    giveCalling(String.prototype, name, 1, () => 0, (text, args, replace) => run(replaceEach(text, args, replace))))
+  giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items),
+    (Class, args) => run(arrayFrom(Class, args)),
+    ({ 0: items, 1: callback }) => callback === undefined && isObject(items) && !isArray(items) &&
+      (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
+  pick(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
+    (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
-  const giveLong = (holder, name) => give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
-    const result = apply(own, this, args)
-    const { 0: given } = bare(args)
-    const text = typeof given === 'string' ? given : result
-    if (typeof text === 'string' && text.length > LONG_TEXT) interrupt()
-    return result
-  })
+  const giveLong = (holder, name) => give(holder, name, own =>
+    /** @this {any} @param {any[]} args */ function (...args) {
+      const result = apply(own, this, args)
+      const { 0: given } = bare(args)
+      const text = typeof given === 'string' ? given : result
+      if (typeof text === 'string' && text.length > LONG_TEXT) interrupt()
+      return result
+    })
   giveLong(JSON, 'stringify')
   giveLong(JSON, 'parse')
   giveLong(TextEncoder?.prototype ?? JSON, 'encode')
-  give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
-    return apply(entryOf(this), self, args)
-  })
-  give(engine.Function.prototype, 'apply', () => /** @this {any} @param {any} self @param {any} args */ function (self, args) {
-    return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
-  })
+  give(engine.Function.prototype, 'call', () =>
+    /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
+      return apply(entryOf(this), self, args)
+    })
+  give(engine.Function.prototype, 'apply', () =>
+    /** @this {any} @param {any} self @param {any} args */ function (self, args) {
+      return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
+    })
   give(engine.Function.prototype, 'bind', () => /** @this {any} @param {any[]} args */ function (...args) {
     return bindTwin(this, args)
   })
@@ -563,8 +596,11 @@ export function stampEngine() {
   give(Reflect, 'construct', own => (/** @type {any[]} */ ...args) => {
     const { 0: F, 1: given, 2: target } = bare(args)
     return recordOf(F) && isConstructor(F) && isConstructor(args.length > 2 ? target : F)
-      ? construct(F, apply((/** @type {any[]} */ ...list) => list, undefined, given), target) : apply(own, Reflect, args)
+      ? construct(F, apply((/** @type {any[]} */ ...list) => list, undefined, given), target)
+      : apply(own, Reflect, args)
   })
 }
-const VISITING = ['forEach', 'map', 'filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex', 'reduce',
-  'reduceRight']
+const VISITING = [
+  'forEach', 'map', 'filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex', 'reduce',
+  'reduceRight'
+]

@@ -125,9 +125,9 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     return /** @type {number} */ (groups.get(group))
   }
   /**
-   * The names of a lock, one in a line. Texts that name one lock share it. Scripts share global variables, so
-   * a group of them has one name for each of its variables. Texts that are analysed apart share all objects
-   * that left, and those that own code imports from own code.
+   * Returns the names of a lock, one in a line. Texts share a lock if they use one name. Scripts share global
+   * variables, so a group of global variables has one name for each variable. Texts of own code also share
+   * one lock for all objects that left, and one for all objects that an unknown text exports.
    */
   function namesOfLock(/** @type {any} */ group) {
     if (typeof group === 'string') return group
@@ -156,9 +156,10 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     !find(named.get(group) ?? [], ({ isContested }) => isContested)
 
   /**
-   * The claims of a function, with those of locations that later texts can contest, and of what it imports
-   * from texts that are not known. Such a text claims its own objects by the lock of its package, if it
-   * contests them, and else by the lock of what others can import.
+   * Returns the claims of a function, and claims of two more kinds of locations: exported objects that a
+   * later text can contest, and objects that the function imports from an unknown text. The functions of an
+   * unknown text claim a contested object by the lock of the package, and another exported object by the
+   * lock of the exports. So an importer claims both locks.
    *
    * @param {Plan} plan @returns {Claim[]}
    */
@@ -239,7 +240,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
         text += `function ${unit}${key}(n){return ${known}` +
           `.${field}!==${budget}.s&&${lock}.${letter}(${unit}U+n)}`
       })
-      // A text says at once what it contests and exports; a function of a module can be called before that.
+      // Imported objects are contested as soon as the importer is loaded.
       groups.forEach((number, group) => {
         const lock = `${unit}L${number}`
         if (isScript) { // the same script can run again
@@ -303,8 +304,8 @@ function homeOfImport({ variable, site, unit }) {
 }
 
 const BUILT_IN_MODULE = new RegExp('^(?:node:.*|(?:assert|buffer|child_process|cluster|crypto|dgram|dns' +
-  '|events|fs|https?|http2|module|net|os|path|perf_hooks|process|querystring|readline|stream|string_decoder|timers' +
-  '|tls|tty|url|util|v8|vm|worker_threads|zlib)(?:/\\w+)?)$')
+  '|events|fs|https?|http2|module|net|os|path|perf_hooks|process|querystring|readline|stream' +
+  '|string_decoder|timers|tls|tty|url|util|v8|vm|worker_threads|zlib)(?:/\\w+)?)$')
 
 /**
  * The module that a variable is imported from by `import` or `require`.
@@ -320,8 +321,7 @@ function specifierOf({ kind, declarations: { 0: id } }) {
   while (init) {
     if (init.type === 'MemberExpression') init = init.object
     else if (init.type !== 'CallExpression') return null
-    // Babel wraps the call of `require` in a call of _interopRequireDefault.
-    else if (init.callee.name !== 'require') init = init.arguments[0]
+    else if (init.callee.name !== 'require') init = init.arguments[0] // of Babel's _interopRequireDefault
     else return typeof init.arguments[0]?.value === 'string' ? init.arguments[0].value : null
   }
   return null

@@ -30,8 +30,8 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  append, apply, assign, defineProperties, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm,
-  setPrototypeOf, sort, split, takeLast
+  append, apply, assign, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm,
+  setPrototypeOf, sort, split, symbolIterator, takeLast
 } from './primordials.mjs'
 import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
@@ -647,14 +647,30 @@ function* startLater(generatorFunction, self, args, changes) {
  * Returns a twin for code that is not rewritten: it claims `this` and the arguments when it is started.
  *
  * @param {any} generatorFunction @param {number} changes as of isChanged
- * @param {boolean} isIterated whether code iterates what the twin returns
  */
-export const claimingTwin = (generatorFunction, changes, isIterated) =>
+export const claimingTwin = (generatorFunction, changes) =>
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
     while (mustWaitForAll(this, args, changes)) yield takeExpected()
-    const generator = apply(generatorFunction, this, args)
-    return isIterated ? yield* defineProperties(generator, steps) : yield generator
+    return yield* /** @type {any} */ (new Delegate(apply(generatorFunction, this, args)))
   }
+
+/**
+ * A generator with methods that a page cannot replace. Code that yields the generator itself would suspend
+ * the job once more before the body starts.
+ */
+class Delegate {
+  /** @param {any} generator */
+  constructor(generator) {
+    this.generator = generator
+  }
+  /** @param {any} value */
+  next(value) { return apply(steps.next.value, this.generator, [value]) }
+  /** @param {any} error */
+  throw(error) { return apply(steps.throw.value, this.generator, [error]) }
+  /** @param {any} value */
+  return(value) { return apply(steps.return.value, this.generator, [value]) }
+  [symbolIterator]() { return this }
+}
 
 /**
  * Claims arguments until one of them must be waited for.
@@ -669,7 +685,7 @@ function mustWaitForAll(self, args, changes) {
 }
 
 /**
- * Returns a function that claims what a function without a twin uses, and its arguments.
+ * Returns a function that makes the claims of a function without a twin: contested locations and arguments.
  *
  * @param {() => boolean} claim @param {number} changes as of `whole`
  * @returns {(self: any, args: any[]) => boolean} whether the job must wait

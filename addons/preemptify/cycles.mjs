@@ -1,8 +1,8 @@
 /**
  * addons/preemptify/cycles.mjs: modules that import each other, in pages.
  *
- * A blob has no URL before its text is complete, so two blobs cannot import each other. The modules of a
- * cycle become one blob, and a facade for each of them.
+ * A blob has no URL before its text is complete, so two blobs cannot import each other. Each module of a
+ * cycle becomes two blobs: the module, and a facade that other modules import.
  */
 
 import { blobOf, blobs, door, moduleHost, nameBlob, nameIn, neededBy } from './blobs.mjs'
@@ -16,13 +16,13 @@ import { resolveExport } from './graph.mjs'
 import { variableOf } from './scopes.mjs'
 /** @import { Export, Loaded, Need, Target } from './blobs.mjs' */
 
-// A blob cannot import one that is made later, so those of a cycle import nothing of each other. What one
-// exports the others read from an object, its cell. Each begins when its functions are there: it fills its
-// cell with getters of what it exports, and waits for its turn. Other modules import it through a facade, a
-// blob that imports all of the cycle, and exports each name from where it leads to.
+// A blob can only import blobs that exist already, so the blobs of a cycle do not import each other. Each
+// module has a cell instead, an object with a getter for each export, from which the others read. When a blob
+// starts, its function declarations are already initialized. It fills its cell, and then awaits its turn. The
+// facade of a module imports all blobs of the cycle, and exports each name from the module that declares it.
 
 /**
- * The names of a module's namespace, in order, and where they lead to.
+ * Returns the names in the namespace of a module, in order, and their targets.
  *
  * @param {Loaded} module @returns {[string, Target][]}
  */
@@ -30,7 +30,7 @@ function exportsOf(module) {
   const names = emptySet()
   const sources = emptySet()
   sources.add(module)
-  // It visits those that are added, too.
+  // `forEach` also visits the sources that the callback adds.
   sources.forEach((/** @type {Loaded} */ source) => {
     pick(listOf(source.exports), name => (source === module || name !== 'default') && names.add(name))
     pick(source.stars, need => sources.add(neededBy(need)))
@@ -45,8 +45,10 @@ function exportsOf(module) {
 }
 
 /**
- * @param {Export} entry @param {Loaded} user @returns {Target}
- * @throws {SyntaxError} if there is none, or more than one
+ * Returns the target of an imported name.
+ *
+ * @param {Export} entry @param {Loaded} user the importing module @returns {Target}
+ * @throws {SyntaxError} if the name is not exported or is ambiguous
  */
 function demanded({ need, name }, user) {
   const module = neededBy(/** @type {Need} */ (need))
@@ -56,8 +58,11 @@ function demanded({ need, name }, user) {
 }
 
 /**
- * @param {Loaded[]} component in the order of evaluation @param {string[]} made
- * @returns {string[]} its members' blobs
+ * Makes the blobs of a cycle.
+ *
+ * @param {Loaded[]} component the modules of the cycle, in the order of evaluation
+ * @param {string[]} made receives the URLs of all new blobs
+ * @returns {string[]} the blobs of the modules, without the facades
  */
 export function linkCycle(component, made) {
   const places = emptyMap()
@@ -66,7 +71,7 @@ export function linkCycle(component, made) {
     places.set(module, places.size)
     texts += module.text
   })
-  // Before anything is made of them.
+  // Missing names throw here, before the first blob is made.
   pick(component, module => {
     const demand = (/** @type {Export} */ entry) => entry.need && demanded(entry, module)
     module.exports.forEach(demand)
@@ -80,7 +85,8 @@ export function linkCycle(component, made) {
   const members = []
   let all = begin
   pick(component, module => {
-    const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`, `\n;${our}.done(${places.get(module)})`)
+    const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`,
+      `\n;${our}.done(${places.get(module)})`)
     append(members, blob)
     all += `import ${stringify(blob)}; `
   })
@@ -88,7 +94,8 @@ export function linkCycle(component, made) {
     let text = all
     pick(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
       const as = quotedName(exportedName)
-      const from = `from ${stringify(name === '' ? module.blob : members[places.get(module)] ?? module.blob)}; `
+      const origin = name === '' ? module.blob : members[places.get(module)] ?? module.blob
+      const from = `from ${stringify(origin)}; `
       if (name !== '') text += `export { ${quotedName(name)} as ${as} } ${from}`
       else if (module.blob) text += `export * as ${as} ${from}`
       else {
@@ -100,21 +107,22 @@ export function linkCycle(component, made) {
   })
   return members
 }
-/** @param {string} name @returns {string} as it stands in braces */
+/** @param {string} name @returns {string} the name as the text of an import, an export, or a property key */
 const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, name) ? name : stringify(name)
 
 /**
- * Takes out of a module what it imports of its cycle, and exports of others.
+ * Removes the imports from the cycle, and the exports of other modules' names, from the text of a module.
  *
- * @param {Loaded} module gets edits @param {Map<Loaded, number>} places of the cycle's modules
- * @param {string} our
- * @returns {string} its prologue
+ * @param {Loaded} module the module, which gets edits
+ * @param {Map<Loaded, number>} places the index of each module of the cycle
+ * @param {string} our the variable with the shared state of the cycle
+ * @returns {string} the prologue of the module
  */
 function cyclic(module, places, our) {
   const { tree: { facts, body }, text, needs, imports, exports } = module
   let getters = ''
   let prologue = ''
-  /** Namespaces of modules that are not of the cycle. */
+  /** The variables with the namespaces of modules outside the cycle. */
   const holders = emptyMap()
 
   const access = (/** @type {Target} */ { module, name }) => {
@@ -129,7 +137,8 @@ function cyclic(module, places, our) {
 
   pick(exportsOf(module), ({ 0: name, 1: target }) => {
     const local = target.module === module && exports.get(target.name)?.local
-    getters += `get ${quotedName(name)}() { return ${local ? local === 'default' ? `${our}0` : local : access(target)} }, `
+    const value = !local ? access(target) : local === 'default' ? `${our}0` : local
+    getters += `get ${quotedName(name)}() { return ${value} }, `
   })
   pick(needs, need => {
     const { type, start, end } = need.node
@@ -143,8 +152,10 @@ function cyclic(module, places, our) {
     variable.isDynamic = true
     pick(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
       if (parent.type === 'ExportSpecifier') return
-      const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start // called without `this`
-      replace(facts, start, end, parent.shorthand ? `${name}: ${value}` : isFunction ? `${our}.bare(${value})` : value)
+      // A called name must not become a call of a method of the cell.
+      const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start
+      replace(facts, start, end, parent.shorthand ? `${name}: ${value}`
+        : isFunction ? `${our}.bare(${value})` : value)
     })
   })
   pick(body, ({ type, source, specifiers, declaration, start, end }) => {
@@ -155,7 +166,7 @@ function cyclic(module, places, our) {
       replace(facts, start, end, `export { ${list}};`)
     } else if (type === 'ExportDefaultDeclaration') {
       if (matches(/Declaration$/, declaration.type) && declaration.id) return
-      if (declaration.type === 'FunctionDeclaration') { // which is there before its line
+      if (declaration.type === 'FunctionDeclaration') { // initialized before its line runs
         declaration.id = { name: `${our}0`, variable: variableOf(`${our}0`, 'function', module.tree.scope) }
         insert(declaration.facts, seek(text, '(', declaration.start), REPLACES, start, ` ${our}0`)
         prologue += `${our}.named(${our}0); `
@@ -163,14 +174,15 @@ function cyclic(module, places, our) {
       }
       if (declaration.type === 'ClassDeclaration') declaration.type = 'ClassExpression'
       const stop = text[end - 1] === ';' ? end - 1 : end
-      replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
+      replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length,
+        `const ${our}0 = { default:`)
       insert(facts, stop, -BODY_EDGE, start, ` }.default; export { ${our}0 as default };`, end)
     }
   })
   return `${prologue}await ${our}.turn(${places.get(module)}, { ${getters}}); `
 }
 
-/** What modules that import each other share: their cells, and whose turn it is. @param {number} size */
+/** Makes the shared state of a cycle at run time: the cells and the turns. @param {number} size */
 export function cycle(size) {
   /** @type {any[]} */
   const cells = []
@@ -192,7 +204,8 @@ export function cycle(size) {
 }
 
 /**
- * An error of the engine names addresses that nobody knows, or does not say that no blob may be imported.
+ * Returns a clearer error for a failed import. The messages of engines have the URLs of blobs, and do not say
+ * that the Content-Security-Policy forbids blobs.
  *
  * @param {any} error
  */
@@ -202,8 +215,10 @@ export async function explained(error) {
   try {
     await bring(probe)
   } catch (cause) {
-    return new EvalError('preemptify.import: the Content-Security-Policy of this page has no blob: in its script-src; ' +
-      'the service worker of examples/service-worker does without, it rewrites scripts as they are fetched', { cause })
+    return new EvalError(
+      'preemptify.import: the Content-Security-Policy of this page has no blob: in its script-src; ' +
+      'the service worker of examples/service-worker does without, it rewrites scripts as they are fetched',
+      { cause })
   } finally {
     forget(probe)
   }

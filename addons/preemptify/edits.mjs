@@ -14,8 +14,11 @@ import { fieldsOf } from './scopes.mjs'
 /** @import { Draft } from './calls.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
-/** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
-/** Texts, ranges, names of positions (`mark` of Plan), and lists of such. @typedef {any} Pieces */
+/**
+ * The edited text between two places of the source. @typedef {{ edits: Edit[], from: number, to: number }}
+ * Range
+ */
+/** A text, a range, the name of a position (`mark` of Plan), or a list of Pieces. @typedef {any} Pieces */
 /** @typedef {string | Pieces[]} Text */
 /**
  * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
@@ -33,7 +36,7 @@ export const STATEMENT_EDGE = 2
 export const EXPRESSION_EDGE = 3
 export const REPLACES = 4
 
-/** Sorts edits, as `print` needs them. @param {Edit[]} edits */
+/** Sorts edits into the order that `print` needs. @param {Edit[]} edits */
 export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPlace)
 
 /** @param {Edit} a @param {Edit} b */
@@ -41,7 +44,7 @@ const byPlace = (a, b) =>
   a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank
 
 /**
- * Returns one text made of two.
+ * Joins two texts.
  *
  * @param {Pieces} first @param {Pieces} second @returns {Pieces}
  */
@@ -53,7 +56,7 @@ export const concat = (first, second) =>
 const CHUNK = 10_000
 
 /**
- * Prints a text, however deep ranges are nested in edits.
+ * Prints a text. Ranges can be nested in edits to any depth.
  *
  * @param {string} source @param {Pieces[]} pieces
  * @param {number[] | null} [kept] receives the unchanged ranges of the source, for `mapOf`
@@ -65,7 +68,10 @@ export function print(source, pieces, kept = null, named = []) {
   let last = ''
   /** The lists of pieces and the ranges that are being printed, the innermost last. @type {any[]} */
   const stack = [pieces]
-  /** The next piece or edit of each of them; and the place in the source that a range has reached. */
+  /**
+   * For each of them: the index of the next piece or edit, and the place in the source that a range has
+   * reached.
+   */
   const nexts = [0]
   const places = [0]
   for (let depth = 0; depth >= 0;) {
@@ -81,7 +87,7 @@ export function print(source, pieces, kept = null, named = []) {
       /** @type {Edit | undefined} */
       const edit = edits[next]
       const isLast = edit === undefined || edit.at > to || (edit.at === to && edit.rank > 0)
-      // The edit is not in the range, or is inside of a part that has been moved.
+      // Skip edits outside the range, and edits inside a part that another edit replaces.
       if (!isLast && (edit.at < place || (edit.at === from && edit.rank < 0))) continue
       const end = isLast ? to : edit.at
       if (end > place) {
@@ -129,8 +135,8 @@ function firstFrom(edits, from) {
 }
 
 /**
- * Whether a text would be one word with what is before it: minified code has no space before a parenthesis,
- * as `return(a)=>b`.
+ * Whether a text needs a space, because it would join the word before it. For example, the minified code
+ * `return(a)=>b` has no space before the parenthesis.
  *
  * @param {string} source @param {number} at @param {Text} text
  */
@@ -152,7 +158,7 @@ function firstText(text) {
   return first
 }
 
-/** Without spaces, but between words. @param {string} text */
+/** Removes the spaces of a text, except spaces between two words. @param {string} text */
 export function terse(text) {
   const words = split(text, ' ')
   let result = words[0]
@@ -165,12 +171,17 @@ export function terse(text) {
 
 // Edits
 
-/** What an edit is added to: a draft, or a list of them. @typedef {{ edits: Edit[] }} Draftlike */
+/** A holder of edits, for example a draft. @typedef {{ edits: Edit[] }} Draftlike */
 /**
+ * Adds an edit: see Edit for the parameters.
+ *
  * @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text
  */
-export const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, { at, rank, other, text, to })
+export const insert = ({ edits }, at, rank, other, text, to = at) =>
+  append(edits, { at, rank, other, text, to })
 /**
+ * Adds a pair of edits around a part of the source.
+ *
  * @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before
  * @param {string} after
  */
@@ -183,20 +194,25 @@ export const replace = (draft, from, to, text) => insert(draft, from, REPLACES, 
 /** @param {Draftlike} draft @param {number} from @param {number} to @returns {Range} */
 export const range = ({ edits }, from, to) => ({ edits, from, to })
 
-/** Names a variable. @param {Draft} draft @param {string} key */
+/** Returns the name of a variable of the twin, and declares it. @param {Draft} draft @param {string} key */
 export function variable({ our, variables }, key) {
   variables.add(our + key)
   return our + key
 }
 
-/** Tells one text from others. @param {string} text @returns {string} */
+/** Returns a short hash of a text. @param {string} text @returns {string} */
 export function hashOf(text) {
   let hash = 0
   for (let i = 0; i < text.length; i++) hash = (hash * 31 + codeAt(text, i)) | 0
   return digitsOf(hash >>> 0, 36)
 }
 
-/** What no name of a text begins with, if a letter or a digit follows. @param {string} text */
+/**
+ * Returns a prefix for new names: `$` with underscores. No name of the text has this prefix followed by a
+ * letter or a digit.
+ *
+ * @param {string} text
+ */
 export function prefixFor(text) {
   const names = /\$(_*)[^\W_]/g
   const taken = emptySet()
@@ -207,13 +223,14 @@ export function prefixFor(text) {
   return our
 }
 
-/** A name as the key of an object literal. @param {string} name */
+/** Returns a name as the text of a key of an object literal. @param {string} name */
 export const asKey = name =>
   matches(/^[a-z_$][\w$]*$/i, name) && name !== '__proto__' ? name : `[${stringify(name)}]`
 
 /**
- * A function expression whose name is no variable in it. V8 shows an anonymous function under the names
- * before it in its statement, but not across a call.
+ * Returns the text of a function expression with the name of `key`, which is not a variable in the function.
+ * Without a key, the function gets no name. V8 shows an anonymous function under the names before it in the
+ * statement, but not across a call.
  *
  * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
  * @param {boolean} [isMethod] whether `fn` begins with the key
@@ -234,7 +251,7 @@ export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) 
 // Places
 
 /**
- * The next place of a token that is not in a comment.
+ * Returns the next place of a token outside comments.
  *
  * @param {string} source @param {string} token @param {number} at
  */
@@ -243,37 +260,35 @@ export function seek(source, token, at) {
   return at
 }
 
-/** After the parentheses that close at a place. @param {string} source @param {number} at */
+/** Returns the place after all closing parentheses at a place. @param {string} source @param {number} at */
 export function pastParentheses(source, at) {
   for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
   return at
 }
 
 /**
- * Where the arguments of a callee begin, or the member of an object.
+ * Returns the place after an operand: where the arguments of a callee or the member of an object starts.
  *
  * @param {string} source @param {number} at
  */
 export const pastOperand = (source, at) => pastSpace(source, pastParentheses(source, at))
 
-/** After the directives of a list of statements. @param {Node[]} body @param {number} at */
+/** Returns the place after the directives of a body. @param {Node[]} body @param {number} at the start */
 export function pastDirectives(body, at) {
   for (let i = 0; i < body.length && body[i].directive !== undefined; i++) at = body[i].end
   return at
 }
 
 /**
- * What holds a parameter of a twin that leaves frames.
+ * Returns the name of the variable that holds a parameter in a twin with frames.
  *
  * @param {Draft} draft @param {Node} param @returns {string}
  */
 export const parameterOf = ({ our, source }, { type, argument, start, end }) =>
-  type === 'Identifier' ? cut(source, start, end) : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
+  type === 'Identifier' ? cut(source, start, end)
+    : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
 
-/**
- * @param {Node} node @param {(node: Node) => any} isWanted
- * @returns {boolean} whether it, or one of those it is made of, is wanted
- */
+/** Whether a node or any node in it is wanted. @param {Node} node @param {(node: Node) => any} isWanted */
 export function some(node, isWanted) {
   const stack = [node]
   while (stack.length) {
@@ -289,11 +304,12 @@ export function some(node, isWanted) {
   return false
 }
 
-// Points
+// Optimisations
 
 /**
- * Parts of the text that make it quicker, and not different: without any of them it is right. Without chunks
- * a sieve takes 2.2 times as long as the original instead of 1.6, a matrix product 3.7 instead of 2; without
- * frames fib(25) 12 instead of 2, a queue of tasks 10 to 13 instead of 6.
+ * Optimisations of the text of twins, which tests can switch off: the results of the program stay the same.
+ * With chunks a sieve is 1.6 times slower than the original, and 2.2 times without; a matrix product 2 and
+ * 3.7 times. With frames fib(25) is 2 times slower than the original, and 12 times without; a queue of tasks
+ * 6 and 10 to 13 times.
  */
 export const optimisations = { chunk: true, frame: true, keeper: true, handed: true }

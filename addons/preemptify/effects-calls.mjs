@@ -4,9 +4,9 @@
 
 import { isMember, targetOf } from './calls.mjs'
 import {
-  BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, calleeOf, domNode, each, edge,
-  either, given, invoke, keep, load, newFlow, newSite, pathOf, put, release, selectorOf,
-  store, touch, use
+  BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, calleeOf, domNode, each,
+  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newSite, pathOf, put, release,
+  selectorOf, store, touch, use
 } from './effects-flow.mjs'
 import {
   calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace,
@@ -16,7 +16,7 @@ import {
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
 import { append, cut, holds, lastIndexOf, matches, pick } from './primordials.mjs'
 import { isDirectEval } from './scopes.mjs'
-/** @import { Effects, Flow, Root } from './effects-flow.mjs' */
+/** @import { Callee, Effects, Flow, Root } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** @param {Node[]} list @returns {{ args: (Flow | null)[], rest: Flow | null }} */
@@ -64,8 +64,8 @@ const resultOf = ({ parent }) => parent.type === 'ExpressionStatement' ? null : 
 
 /** @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by */
 function leave(args, rest, by) {
-  for (let i = 0; i < args.length; i++) touch(args[i], by, READ | WRITE | LEAVE | MATCH)
-  touch(rest, by, READ | WRITE | LEAVE | MATCH)
+  for (let i = 0; i < args.length; i++) touch(args[i], by, READ | LEAVE)
+  touch(rest, by, READ | LEAVE)
 }
 
 /**
@@ -144,13 +144,15 @@ function callMethod(object, name, args, rest, by, to, node) {
     else {
       // A primitive value has built-in methods only.
       leave(args, rest, by)
-      if (to) add(to, given)
+      if (to) add(to, foreign)
     }
     return
   }
   const self = newFlow()
   let hasCalled = false
   let isApplied = false
+  /** The unknown functions of a call by `call` or `apply`. @type {Callee | null} */
+  let unknown = null
   const call = () => {
     if (hasCalled) return
     hasCalled = true
@@ -187,9 +189,16 @@ function callMethod(object, name, args, rest, by, to, node) {
     }
     if (matches(/^(?:call|apply|bind)$/, name) && !isNameOfProgram(name)) {
       // The object is an unknown function, which does not leave by its call.
-      leave(args, rest, by)
-      if (to) add(to, given)
-      return
+      if (name === 'bind') {
+        leave(args, rest, by)
+        if (to) add(to, given)
+        return
+      }
+      if (unknown === null) {
+        unknown = newCallee()
+        applyTo(unknown, name, args, rest, by, to)
+      }
+      return addCallee(root, unknown, true)
     }
     add(self, root)
     call()
@@ -204,16 +213,25 @@ function callMethod(object, name, args, rest, by, to, node) {
  * @param {Effects} by @param {Flow | null} to
  */
 function callFunction({ of }, name, args, rest, by, to) {
-  const { 0: self = null } = args
-  /** @type {(Flow | null)[]} */
-  const others = []
-  for (let i = 1; i < args.length; i++) append(others, args[i])
-  if (name === 'call') return invoke(of.effects, self, others, rest, by, to)
-  const { 0: list = null } = others
-  if (name === 'apply') return invoke(of.effects, self, [], load(list, by), by, to)
+  if (name !== 'bind') return applyTo(of.effects, name, args, rest, by, to)
   leave(args, rest, by)
   release(of)
   if (to) add(to, given)
+}
+
+/**
+ * `f.call(...)` or `f.apply(...)` of known functions.
+ *
+ * @param {Callee} callee @param {string} name @param {(Flow | null)[]} args @param {Flow | null} rest
+ * @param {Effects} by @param {Flow | null} to
+ */
+function applyTo(callee, name, args, rest, by, to) {
+  const { 0: self = null } = args
+  if (name === 'apply') return invoke(callee, self, [], load(args[1] ?? null, by), by, to)
+  /** @type {(Flow | null)[]} */
+  const others = []
+  for (let i = 1; i < args.length; i++) append(others, args[i])
+  invoke(callee, self, others, rest, by, to)
 }
 
 /**
@@ -355,8 +373,8 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
       append(others, holds(word, 's') ? storedBy(path, args[i], by) : args[i])
     }
     if (!isStatic && matches(/[nzj]$/, word)) {
-      for (let i = 0; i < args.length; i++) touch(args[i], by, holds(word, 'l') ? READ | WRITE | LEAVE : READ)
-      touch(rest, by, holds(word, 'l') ? READ | WRITE | LEAVE : READ)
+      for (let i = 0; i < args.length; i++) touch(args[i], by, holds(word, 'l') ? READ | LEAVE : READ)
+      touch(rest, by, holds(word, 'l') ? READ | LEAVE : READ)
       if (to) giveResult(word, null, null, newFlow(), args, rest, by, to, node, true)
     } else {
       const list = isStatic ? others : cutFirst(args)

@@ -11,13 +11,13 @@
  * by the caller, who claims the object before the call.
  */
 
-import { append, emptyMap, takeLast } from './primordials.mjs'
+import { append, emptyMap, emptySet, find, listOf, pick, takeLast } from './primordials.mjs'
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
 // Kinds of roots.
 /** An object from an unknown call. */
-const GIVEN = 0
+export const GIVEN = 0
 /** An object that this function made, or a function that it called; `of` is a Site. */
 export const SITE = 1
 /** An object from a variable of an outer function; `of` is a Site. */
@@ -25,7 +25,7 @@ export const SHARED = 2
 /** An unknown object in a variable of an outer function, or in a shared object; `of` is a Place. */
 export const HELD = 3
 /** A parameter; `of` is a Callee, and `index` its position: SELF for `this`, MORE for all others. */
-const PARAMETER = 4
+export const PARAMETER = 4
 /** An object inside a parameter; `base` is the root of the parameter. */
 export const INNER = 7
 /** A built-in value; `of` is its path. */
@@ -49,7 +49,18 @@ export const MATCH = 8
 export const RESET = 16
 /** Code that is not followed stores an object in the object. */
 const PUT = 32
-const ALL = WRITE | LEAVE | MATCH | PUT
+/** The function writes an object inside the parameter. */
+const DEEP = 128
+/**
+ * The function passes the object to a function that it got as a parameter. The caller knows that function, if
+ * the object is a parameter too.
+ */
+const OPEN = 256
+/** A variable or an object keeps the object. Functions that reach it there have effects of their own. */
+const KEPT = 64
+const ALL = WRITE | DEEP | LEAVE | MATCH | PUT | KEPT
+/** The effects on a parameter by which a call changes the argument. */
+export const CHANGE = WRITE | DEEP | LEAVE | MATCH | PUT
 
 // Kinds of watchers.
 const EDGE = 0
@@ -66,6 +77,9 @@ const MAP = 10
 const HANDLER = 11
 const FUNCTIONS = 12
 const PUTS = 13
+const FUNCTIONS_ONLY = 14
+const LENDER = 15
+const LEND = 16
 
 /**
  * @typedef {object} Root
@@ -73,9 +87,13 @@ const PUTS = 13
  * @property {any} of
  * @property {number} index
  * @property {number} bits the effects on a parameter
+ * @property {boolean} isPassed whether a function passes a parameter to a function that is a parameter too
  * @property {any[]} watchers the followers of a parameter: pairs of a passed flow and the Effects of the
  *   caller, or of a parameter and null
+ * @property {Flow | null} passed the functions that a parameter or an unknown object may be
+ * @property {Root[]} sources parameters of unknown functions that reach a parameter
  * @property {Flow | null} outer the contents of a shared object
+ * @property {Map<string, Flow> | null} outers the same, by the names of properties
  * @property {Root | null} base the parameter that holds an inner object
  * @property {Root | null} inner the objects inside a parameter
  * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
@@ -108,7 +126,8 @@ const PUTS = 13
  * @property {Variable | null} variable
  * @property {Node} node
  * @property {Root | null} held
- * @property {any} location
+ * @property {any} location the location of all unknown objects
+ * @property {any} own the location in the activation
  */
 /**
  * An expression that makes objects.
@@ -124,7 +143,17 @@ const PUTS = 13
  * @property {boolean} hasLeft
  * @property {Effects[]} leavers the functions that the object leaves
  * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
+ * @property {Map<string, Flow> | null} properties the values of an object literal or a function, by their
+ *   names; null: the names are not known
+ * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of
+ *   the function
+ * @property {Flow | null} others values under names that are not known
+ * @property {boolean} hasState whether a text writes properties of a function
+ * @property {boolean} mayHaveState whether a function that gets the function as an argument writes properties
+ * @property {boolean} isRead whether a text reads a property of a function by its name
  * @property {boolean} hasEscaped whether flows forgot it
+ * @property {boolean} isChanged whether a closure that has it as an unknown object writes it
+ * @property {boolean} isReached whether a closure that outlives the activation uses it
  * @property {boolean} isKept
  * @property {boolean} isFrozen
  * @property {boolean} isOpen whether other texts can reach it by an exported name
@@ -144,7 +173,22 @@ const PUTS = 13
  * @property {string[]} paths built-in functions
  * @property {boolean} isMethod whether built-in methods have the name too
  * @property {boolean} isNamed whether it holds all functions with one property name
+ * @property {Root[]} open the parameters of the caller that may be called
+ * @property {Map<string, Fact> | null} facts calls of its parameters with its parameters
+ * @property {any[]} users calls of the function, and sets of functions that hold it
+ * @property {Root | null} lent the objects that these functions return
+ * @property {any} isLent the set of these objects
+ * @property {any} lenders functions of the program that a call of an unknown function may reach
  * @property {Effects | null} effects null: a set of functions
+ */
+/**
+ * A function calls a parameter, and passes another parameter, or an object inside it.
+ *
+ * @typedef {object} Fact
+ * @property {number} called the position of the parameter that is called
+ * @property {number} at the position among the arguments of that call
+ * @property {number} passed the position of the parameter that is passed
+ * @property {boolean} isInner
  */
 /**
  * @typedef {object} Call
@@ -188,24 +232,32 @@ export const newFlow = () => ({
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
-const newRoot = (kind, of, index) => ({ kind, of, index, bits: 0, watchers: NONE, outer: null, place: null,
-  base: null, inner: null, origin: null, forgotten: null })
+const newRoot = (kind, of, index) => ({
+  kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, sources: NONE, outer: null,
+  outers: null, place: null,
+  base: null, inner: null, origin: null, forgotten: null
+})
 
+/** An object that may come from anywhere. */
 export const given = /* @__PURE__ */ newRoot(GIVEN, null, 0)
+/** An object that a function outside of the program returns. */
+export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 
 /**
  * @param {any} owner @param {string} name @param {Variable | null} variable @param {Node} node
  * @returns {Place}
  */
 export const newPlace = (owner, name, variable, node) =>
-  ({ owner, name, variable, node, held: null, location: null })
+  ({ owner, name, variable, node, held: null, location: null, own: null })
 
 /** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
 export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    leavers: NONE, stored: NONE, hasEscaped: false, isKept: false,
+    leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false,
+    mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false, isReached: false,
+    isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
   }
   site.root = newRoot(SITE, site, 0)
@@ -216,7 +268,8 @@ export function newSite(kind, node, effects = null) {
 export const newCallee = () => ({
   parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
   calls: [], paths: [],
-  isMethod: false, isNamed: false, effects: null
+  isMethod: false, isNamed: false, open: NONE, facts: null, users: NONE, lenders: null, lent: null,
+  isLent: null, effects: null
 })
 
 /** @type {Map<string, Root>} */
@@ -299,9 +352,11 @@ export function add(flow, root) {
  */
 function concerns({ kind, more }, root) {
   if (kind !== TOUCH && kind !== WRITES) return true
-  const { kind: of } = root
-  return of !== GIVEN && ((of !== PARAMETER && of !== INNER) ||
-    ((root.base ?? root).bits & more) !== (more & ALL))
+  const { kind: of, base } = root
+  if (of === GIVEN) return false
+  if (of !== PARAMETER && of !== INNER) return true
+  const bits = (base !== null && more & WRITE ? more & ~WRITE | DEEP : more) & (ALL | OPEN)
+  return ((base ?? root).bits & bits) !== bits
 }
 
 /** @param {Root} root @returns {Root} an unknown object in its place */
@@ -326,19 +381,67 @@ function forget(root) {
 function escape(site) {
   if (site.hasEscaped) return
   site.hasEscaped = site.hasLeft = true
-  add(site.inside, given)
+  addInside(site, given)
   keepSite(site)
   const { stored } = site
-  for (let i = 0; i < stored.length; i += 2) touch(stored[i], stored[i + 1], READ | WRITE | LEAVE)
+  for (let i = 0; i < stored.length; i += 2) touch(stored[i], stored[i + 1], READ | LEAVE)
 }
 
-/** Stores a value in a new object. @param {Site} site @param {Flow | null} value @param {Effects} f */
-export function put(site, value, f) {
+/**
+ * Stores a value in a new object.
+ *
+ * @param {Site} site @param {Flow | null} value @param {Effects} f
+ * @param {string} [name] of the property; empty: not known
+ */
+export function put(site, value, f, name = '') {
   if (!value) return
   watch(value, EDGE, null, site.inside, 0)
+  if (site.properties !== null) edge(value, name === '' ? othersOf(site) : fieldOf(site, name))
   if (site.stored === NONE) site.stored = [value, f]
   else append(site.stored, value, f)
-  if (site.hasEscaped) touch(value, f, READ | WRITE | LEAVE)
+  if (site.hasEscaped) touch(value, f, READ | LEAVE)
+}
+
+/**
+ * Copies the properties of objects to an object literal.
+ *
+ * @param {Site} site @param {Flow | null} flow of the objects @param {Effects} f
+ */
+export function spreadInto(site, flow, f) {
+  if (!flow) return
+  const { properties } = site
+  site.properties = null
+  put(site, load(flow, f), f)
+  site.properties = properties
+  if (site.spreads === NONE) site.spreads = [flow, f]
+  else append(site.spreads, flow, f)
+  properties?.forEach((to, name) => edge(loadField(flow, f, name), to))
+}
+
+/** Stores an object under a name that is not known. @param {Site} site @param {Root} root */
+function addInside(site, root) {
+  add(site.inside, root)
+  if (site.properties !== null) add(othersOf(site), root)
+}
+
+/** @param {Site} site @returns {Flow} */
+const othersOf = site => site.others ??= newFlow()
+
+/** @param {any} site @param {string} name @returns {Flow} the values of a property */
+function fieldOf({ properties, spreads }, name) {
+  let flow = properties.get(name)
+  if (!flow) {
+    properties.set(name, flow = newFlow())
+    for (let i = 0; i < spreads.length; i += 2) edge(loadField(spreads[i], spreads[i + 1], name), flow)
+  }
+  return flow
+}
+
+/** @param {Site} site @param {string} name empty: all properties @param {(flow: Flow) => void} to */
+function eachField(site, name, to) {
+  if (site.properties === null || name === '') return to(site.inside)
+  to(fieldOf(site, name))
+  to(othersOf(site))
 }
 
 /** @param {Flow} flow @param {Effects} f @returns {Flow} all that the objects hold */
@@ -346,7 +449,7 @@ function deepOf(flow, f) {
   if (flow.deep === null) {
     const deep = flow.deep = newFlow()
     edge(load(flow, f), deep)
-    watch(deep, LOAD, f, deep, 0)
+    watch(deep, LOAD, f, deep, '')
   }
   return flow.deep
 }
@@ -402,7 +505,17 @@ export function load(flow, f) {
   const to = newFlow()
   flow.loadedBy = f
   flow.loaded = to
-  watch(flow, LOAD, f, to, 0)
+  watch(flow, LOAD, f, to, '')
+  return to
+}
+
+/**
+ * @param {Flow} flow @param {Effects} f @param {string} name
+ * @returns {Flow} the values of one property of the objects
+ */
+export function loadField(flow, f, name) {
+  const to = newFlow()
+  watch(flow, LOAD, f, to, name)
   return to
 }
 
@@ -436,14 +549,16 @@ export function use(flow, f, bits) {
   watch(flow, WRITES, f, null, bits)
 }
 
-/** A value under a name that is known; under a computed name; in `this` of a method of a class. */
+/**
+ * A value under a name that is known, or that name; under a computed name; in `this` of a method of a class.
+ */
 export const NAMED = 0
 export const COMPUTED = 1
 export const OWN = 2
 
-/** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number} how */
+/** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number | string} how */
 export function store(object, value, f, how) {
-  if (!object) touch(value, f, READ | LEAVE | WRITE)
+  if (!object) touch(value, f, READ | LEAVE)
   else if (value) watch(object, STORE, f, value, how)
 }
 
@@ -500,6 +615,8 @@ export function invoke(callee, self, args, rest, f, to) {
   for (let i = 0; i < args.length; i++) if (args[i]) pass(/** @type {Flow} */ (args[i]), callee, i, f)
   if (rest) pass(rest, callee, SPREAD, f)
   const call = { callee, self, args, rest, f, to }
+  if (find(callee.open, ({ of }) => of !== f) !== undefined) makeUnknown(callee)
+  addUser(callee, call)
   if (to !== null) watch(callee.result, RESULT, call, to, 0)
   if (callee.effects !== null) return
   append(callee.calls, call)
@@ -511,7 +628,92 @@ function pass(flow, callee, index, f) {
   touch(flow, f, READ)
   const parameter = parameterOf(callee, index)
   follow(parameter, flow, f)
-  if (parameter.bits) touch(flow, f, parameter.bits)
+  if (parameter.bits) affect(flow, f, parameter.bits)
+}
+
+/** @param {Callee} callee @param {any} user a call, or a set of functions that holds the callee */
+function addUser(callee, user) {
+  if (callee.users === NONE) callee.users = [user]
+  else append(callee.users, user)
+  callee.facts?.forEach(fact => useFact(user, fact))
+}
+
+/** @param {Callee} callee @param {Fact} fact */
+function addFact(callee, fact) {
+  const facts = callee.facts ??= emptyMap()
+  const { called, at, passed, isInner } = fact
+  const key = `${called} ${at} ${passed} ${isInner}`
+  if (facts.has(key)) return
+  facts.set(key, fact)
+  const { users } = callee
+  for (let i = 0; i < users.length; i++) useFact(users[i], fact)
+}
+
+/** @param {any} user as of addUser @param {Fact} fact */
+function useFact(user, fact) {
+  if (user.callee === undefined) return addFact(user, fact)
+  const { called, at, passed, isInner } = fact
+  const { f } = user
+  const objects = argumentsAt(user, passed)
+  const functions = argumentsAt(user, called)
+  for (let i = 0; i < functions.length; i++) {
+    const callee = calleeOf(functions[i])
+    append(callees, callee)
+    append(f.callees, callee)
+    for (let k = 0; k < objects.length; k++) {
+      const flow = isInner ? /** @type {Flow} */ (deepOf(objects[k], f)) : objects[k]
+      pass(flow, callee, at, f)
+      each(functions[i], ({ kind }) => { if (kind === BUILT_IN) touch(flow, f, LEAVE) })
+    }
+  }
+}
+
+/** @param {Call} call @param {number} index of a parameter @returns {Flow[]} */
+function argumentsAt({ self, args, rest }, index) {
+  /** @type {Flow[]} */
+  const list = []
+  if (index === SELF) {
+    if (self) append(list, self)
+    return list
+  }
+  for (let i = index < 0 ? 0 : index; i < args.length; i++) {
+    if (args[i]) append(list, /** @type {Flow} */ (args[i]))
+    if (index >= 0) return list
+  }
+  if (rest) append(list, rest)
+  return list
+}
+
+/**
+ * Records that a call reaches a function that the caller got as a parameter.
+ *
+ * @param {Callee} callee @param {Root} root the parameter
+ */
+function addOpen(callee, root) {
+  if (root.of.effects === null || find(callee.calls, ({ f }) => f !== root.of)) return makeUnknown(callee)
+  for (let i = 0; i < callee.open.length; i++) if (callee.open[i] === root) return
+  if (callee.open === NONE) callee.open = [root]
+  else append(callee.open, root)
+  add(callee.result, foreign)
+  const { parameters } = callee
+  for (let i = 0; i < parameters.length; i++) {
+    const parameter = parameters[i]
+    if (!parameter) continue
+    flag(parameter, OPEN)
+    const { watchers } = parameter
+    for (let k = 0; k < watchers.length; k += 2) if (watchers[k + 1] !== null) findFacts(watchers[k], root,
+      parameter)
+  }
+}
+
+/** @param {Flow} flow of an argument @param {Root} called @param {Root} parameter */
+function findFacts(flow, called, parameter) {
+  each(flow, root => {
+    const { kind, of, index } = root
+    if (kind !== PARAMETER && kind !== INNER) return
+    if (of !== called.of) flagBase(root, LEAVE)
+    else addFact(of, { called: called.index, at: parameter.index, passed: index, isInner: kind === INNER })
+  })
 }
 
 /** @param {Callee} callee @param {number} index @returns {Root} */
@@ -525,7 +727,9 @@ export function parameterOf(callee, index) {
   const list = parameters === NONE ? callee.parameters = [] : parameters
   while (list.length < key - SPREAD) append(list, undefined)
   list[key - SPREAD] = parameter
-  if (callee.isUnknown) parameter.bits = ALL
+  if (callee.isUnknown) parameter.bits = LEAVE
+  if (callee.open.length) parameter.bits |= OPEN
+  if (callee.lenders !== null) pick(listOf(callee.lenders), one => one.result && addSource(parameter, one))
   if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
   else if (key === SPREAD) {
     for (let i = 0; i < effects.declared; i++) linkTo(parameter, parameterOf(callee, i))
@@ -539,8 +743,44 @@ const link = (parameter, target) => linkTo(parameter, parameterOf(target, parame
 
 /** @param {Root} parameter @param {any} follower a flow or a root @param {Effects | null} f */
 function follow(parameter, follower, f) {
+  if (parameter.passed !== null) join(parameter.passed, follower, f)
+  const { open = NONE } = parameter.of
+  if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
   else append(parameter.watchers, follower, f)
+}
+
+/**
+ * Marks the functions among the objects of a flow as functions with state, because a text writes a property.
+ *
+ * @param {Flow | null} flow
+ */
+export function markState(flow) {
+  if (flow) each(flow, root => {
+    const { kind, of } = root
+    if (kind === SITE || kind === SHARED) of.hasState = true
+    else if (kind === PARAMETER) each(passedTo(root), ({ of }) => { of.mayHaveState = true })
+    else if (kind === HELD) each(heldFunctions(root), ({ of }) => { of.mayHaveState = true })
+  })
+}
+
+/** @param {Root} parameter @returns {Flow} the functions that known callers pass */
+function passedTo(parameter) {
+  if (parameter.passed === null) {
+    const flow = parameter.passed = newFlow()
+    flow.isNamed = true
+    const { watchers } = parameter
+    for (let i = 0; i < watchers.length; i += 2) join(flow, watchers[i], watchers[i + 1])
+    const { sources } = parameter
+    for (let i = 0; i < sources.length; i++) edge(passedTo(sources[i]), flow)
+  }
+  return parameter.passed
+}
+
+/** @param {Flow} passed @param {any} follower as of follow @param {Effects | null} f */
+function join(passed, follower, f) {
+  if (f !== null) watch(follower, FUNCTIONS_ONLY, null, passed, 0)
+  else if (follower.kind === PARAMETER) watch(passedTo(follower), EDGE, null, passed, 0)
 }
 
 /** @param {Root} from @param {Root} to a parameter whose effects `from` has too */
@@ -551,10 +791,28 @@ function linkTo(from, to) {
 
 /** @param {Root} parameter @param {number} bits */
 export function flag(parameter, bits) {
-  bits &= ALL
+  bits &= ALL | OPEN
   if ((parameter.bits & bits) === bits) return
   parameter.bits |= bits
   append(flagged, parameter)
+}
+
+/** Records effects on a parameter, or on objects inside it. @param {Root} root @param {number} bits */
+function flagBase(root, bits) {
+  const { base } = root
+  if (base === null) flag(root, bits)
+  else flag(base, bits & WRITE ? bits & ~WRITE | DEEP : bits)
+}
+
+/**
+ * Records the effects of a parameter on the objects that are passed.
+ *
+ * @param {Flow} flow @param {Effects} f @param {number} bits
+ */
+function affect(flow, f, bits) {
+  if (bits & WRITE) use(flow, f, WRITE)
+  if (bits & DEEP) touch(load(flow, f), f, WRITE)
+  touch(flow, f, bits & ~(WRITE | DEEP))
 }
 
 /** @param {Callee} callee @param {Callee} target */
@@ -564,6 +822,7 @@ export function addTarget(callee, target) {
   append(targets, target)
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
     target)
+  addUser(target, callee)
   // The result is an object from an unknown call, so the function claims what it gives out.
   if (callee.isNamed && target.effects !== null) release(target.effects.site)
   watch(target.result, MAP, target, callee, 0)
@@ -575,8 +834,8 @@ function makeUnknown(callee) {
   callee.isUnknown = true
   const { parameters } = callee
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) flag(/** @type {Root} */ (parameters[i]),
-    ALL)
-  add(callee.result, given)
+    LEAVE)
+  add(callee.result, foreign)
 }
 
 /** Records that unknown code can call a function. @param {Site} site */
@@ -637,10 +896,11 @@ export function settle() {
   for (;;) {
     if (flagged.length) {
       const parameter = takeLast(flagged)
-      const { watchers, bits } = parameter
+      const { watchers, sources, bits } = parameter
+      if (bits & PUT) for (let i = 0; i < sources.length; i++) flag(sources[i], PUT)
       for (let i = 0; i < watchers.length; i += 2) {
         if (watchers[i + 1] === null) flag(watchers[i], bits)
-        else touch(watchers[i], watchers[i + 1], bits)
+        else affect(watchers[i], watchers[i + 1], bits)
       }
     } else if (queue.length) {
       const root = takeLast(queue)
@@ -661,8 +921,9 @@ function findUnresolved() {
   let isFound = false
   for (let i = 0; i < callees.length; i++) {
     const callee = callees[i]
-    if (callee.effects !== null || callee.isUnknown || callee.isMethod || callee.paths.length ||
-      hasTargets(callee)) continue
+    const { effects, isUnknown, open, isMethod, paths } = callee
+    if (effects !== null || isUnknown || isMethod || open.length || paths.length) continue
+    if (hasTargets(callee)) continue
     makeUnknown(callee)
     isFound = true
   }
@@ -682,7 +943,7 @@ function fire({ kind, f, to, more }, root) {
   switch (kind) {
     case EDGE: return add(to, root)
     case OUTER: return moveOut(root, to, more)
-    case LOAD: return loadFrom(root, f, to)
+    case LOAD: return loadFrom(root, f, to, more)
     case TOUCH: return touchRoot(root, f, more)
     case WRITES: return useRoot(root, f, more)
     case STORE: return storeIn(root, f, to, more)
@@ -693,6 +954,9 @@ function fire({ kind, f, to, more }, root) {
     case RESULT: return takeResult(root, f, to)
     case PUTS: return flag(to, PUT)
     case MAP: return mapResult(root, f, to)
+    case FUNCTIONS_ONLY: return passFunction(root, to)
+    case LENDER: return addLender(root, to)
+    case LEND: return lend(root, f, to)
     case HANDLER: return to(root)
   }
 }
@@ -701,7 +965,7 @@ function fire({ kind, f, to, more }, root) {
 function mapResult(root, target, callee) {
   const { kind, of, index } = root
   const isOwn = of === target && (kind === PARAMETER || kind === INNER)
-  if (!isOwn && callee.isNamed) return add(callee.result, given)
+  if (!isOwn && callee.isNamed) return lendTo(callee, root)
   const parameter = isOwn ? parameterOf(callee, index) : root
   add(callee.result, kind === INNER && isOwn ? innerOf(parameter) : parameter)
 }
@@ -724,13 +988,24 @@ function moveOut(root, to, place) {
   if (kind !== GIVEN) linkTo(root.base ?? root, held)
 }
 
-/** @param {Root} root @param {Effects} f @param {Flow} to */
-function loadFrom(root, f, to) {
+/** @param {Root} root @param {Effects} f @param {Flow} to @param {string} name */
+function loadFrom(root, f, to, name) {
   const { kind, of } = root
-  if (kind === SITE) edge(of.inside, to)
+  if ((kind === SITE || kind === SHARED) && name !== '') of.isRead = true
+  if (kind === SITE) eachField(of, name, flow => edge(flow, to))
   else if (kind === SHARED) {
     if (of.kind !== 'namespace') note(f, root, READ)
-    edge(contentsOf(root), to)
+    if (of.properties === null || name === '') edge(contentsOf(root), to)
+    else {
+      const outers = root.outers ??= emptyMap()
+      let outer = outers.get(name)
+      if (!outer) {
+        outers.set(name, outer = newFlow())
+        const { place } = root
+        eachField(of, name, flow => watch(flow, OUTER, null, outer, place))
+      }
+      edge(outer, to)
+    }
   } else if (kind === BUILT_IN) add(to, given)
   else if (kind === PARAMETER) add(to, innerOf(root))
   else {
@@ -744,35 +1019,41 @@ function loadFrom(root, f, to) {
 function touchRoot(root, f, bits) {
   const { kind, of } = root
   if (kind === GIVEN || kind === BUILT_IN) return
-  if (kind === PARAMETER || kind === INNER) return bits & ALL ? flag(root.base ?? root, bits) : undefined
+  if (kind === PARAMETER || kind === INNER) {
+    // The facts of the function tell each caller which of its functions gets the object.
+    if (bits & OPEN) (root.base ?? root).isPassed = true
+    return bits & ALL ? flagBase(root, bits & ~OPEN) : undefined
+  }
+  if (bits & OPEN) bits |= LEAVE
   const touched = f.touched ??= emptyMap()
   const before = touched.get(root) ?? 0
   if ((before & bits) === bits) return
   touched.set(root, before | bits)
   if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits)
+    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
     return
   }
   if (kind === DOM) return note(f, root, bits)
   if (of.kind === 'function') {
-    if (bits & LEAVE) release(of)
+    if (bits & (LEAVE | KEPT)) release(of)
     else if (kind === SHARED && bits & (READ | WRITE)) note(f, root, bits)
     return
   }
   if (of.kind === 'regexp') {
-    if (bits & LEAVE) of.hasLeft = true
-    if (kind === SHARED) note(f, root, bits & ALL ? WRITE : READ)
+    if (bits & (LEAVE | KEPT)) of.hasLeft = true
+    if (kind === SHARED) note(f, root, bits & CHANGE ? WRITE : READ)
     return
   }
   if (kind === SHARED && of.kind !== 'namespace') note(f, root, of.isFrozen ? READ : bits)
-  else if (bits & WRITE) of.isWritten = true
+  else if (bits & (WRITE | LEAVE)) of.isWritten = true
+  if (bits & (LEAVE | KEPT)) of.hasLeft = true
   if (bits & LEAVE) {
-    of.hasLeft = true
     if (of.leavers === NONE) of.leavers = [f]
     else append(of.leavers, f)
   }
-  if (bits & (LEAVE | PUT)) add(of.inside, given)
+  if (bits & PUT) addInside(of, given)
+  if (bits & LEAVE) addInside(of, foreign)
   watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, bits)
 }
 
@@ -780,7 +1061,7 @@ function touchRoot(root, f, bits) {
 function useRoot(root, f, bits) {
   const { kind, of } = root
   if (kind === PARAMETER || kind === INNER) {
-    if (bits & ALL) flag(root.base ?? root, bits)
+    if (bits & ALL) flagBase(root, bits)
   } else if (kind === SITE) {
     if (bits & WRITE) of.isWritten = true
   } else if (kind === SHARED) {
@@ -789,29 +1070,29 @@ function useRoot(root, f, bits) {
     else if (of.kind === 'regexp') note(f, root, WRITE)
   } else if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits)
+    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
   } else if (kind === DOM || (kind === BUILT_IN && bits & WRITE)) note(f, root, bits)
 }
 
-/** @param {Root} root @param {Effects} f @param {Flow} value @param {number} how */
+/** @param {Root} root @param {Effects} f @param {Flow} value @param {number | string} how */
 function storeIn(root, f, value, how) {
   const { kind, of } = root
   if (kind === SITE || kind === SHARED) {
-    put(of, value, f)
+    put(of, value, f, typeof how === 'string' ? how : '')
     if (kind === SHARED) keepSite(of)
     if (how === COMPUTED) edge(value, of.unknownMembers ??= newFlow())
     return
   }
-  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, WRITE)
+  if (kind === PARAMETER || kind === INNER) flagBase(root, WRITE)
   const isOutside = kind === PARAMETER || kind === INNER || kind === HELD
   if (how !== OWN && isOutside) watch(value, PUTS, null, root.base ?? root, 0)
-  touch(value, f, READ | WRITE | LEAVE)
+  touch(value, f, READ | LEAVE)
 }
 
 /** @param {Root} root */
 function keepRoot(root) {
   const { kind, of } = root
-  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, LEAVE)
+  if (kind === PARAMETER || kind === INNER) flag(root.base ?? root, KEPT)
   else if (kind === SITE && of.kind === 'function') release(of)
   else if (kind === SITE) keepSite(of)
 }
@@ -824,9 +1105,9 @@ function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
   const owner = kind === HELD ? of.owner : kind === SHARED ? root.place?.owner : undefined
   if (isUnknown) {
-    if (kind === SITE || owner) touchRoot(root, f, READ | WRITE | LEAVE)
+    if (kind === SITE || owner) touchRoot(root, f, READ | LEAVE)
   } else if (owner === null) {
-    touchRoot(root, f, READ | WRITE | LEAVE)
+    touchRoot(root, f, READ | LEAVE)
     add(f.result, root)
   } else if (kind === HELD) edge(root.origin ??= newFlow(), f.result)
   else if (kind === SHARED) add(f.result, of.root)
@@ -836,8 +1117,18 @@ function returnRoot(root, f, isUnknown) {
   }
 }
 
+/** Adds the functions that an object stands for. @param {Root} root @param {Flow} to */
+function passFunction(root, to) {
+  const { kind, of } = root
+  if (kind === SITE || kind === SHARED) {
+    if (of.kind === 'function') add(to, of.root)
+  } else if (kind === PARAMETER) edge(passedTo(root), to)
+  else if (kind === HELD) edge(heldFunctions(root), to)
+  else if (kind === GIVEN && root.passed !== null) edge(root.passed, to)
+}
+
 /** @param {Root} root @param {Callee} callee @param {boolean} isCall */
-function addCallee(root, callee, isCall) {
+export function addCallee(root, callee, isCall) {
   const { kind, of } = root
   if (kind === SITE || kind === SHARED) {
     if (of.kind === 'function') addTarget(callee, of.effects)
@@ -845,7 +1136,79 @@ function addCallee(root, callee, isCall) {
   } else if (kind === BUILT_IN) {
     append(callee.paths, of)
     for (let i = 0; i < callee.calls.length; i++) onBuiltIn(callee.calls[i], of)
-  } else if (isCall) makeUnknown(callee)
+  } else {
+    if (!isCall) return
+    if (kind === PARAMETER) addOpen(callee, root)
+    else makeUnknown(callee)
+    if (kind === PARAMETER) watch(passedTo(root), LENDER, null, callee, 0)
+    else if (kind === HELD) watch(heldFunctions(root), LENDER, null, callee, 0)
+    else if (kind === GIVEN && root.passed !== null) watch(root.passed, LENDER, null, callee, 0)
+  }
+}
+
+/** @param {Root} held @returns {Flow} the functions that an unknown object of a variable may be */
+function heldFunctions(held) {
+  if (held.passed === null) {
+    held.passed = newFlow()
+    held.passed.isNamed = true
+    watch(held.origin ??= newFlow(), FUNCTIONS_ONLY, null, held.passed, 0)
+  }
+  return held.passed
+}
+
+/**
+ * Follows a function of the program that a call of an unknown function may reach.
+ *
+ * @param {Root} root of the function @param {Callee} callee
+ */
+function addLender({ of: { effects: target } }, callee) {
+  const lenders = callee.lenders ??= emptySet()
+  if (target === callee || lenders.has(target)) return
+  lenders.add(target)
+  const { parameters } = callee
+  pick(parameters, parameter => { if (parameter) addSource(parameter, target) })
+  watch(target.result, LEND, target, callee, 0)
+}
+
+/** @param {Root} parameter of an unknown function @param {Callee} target a function that it may be */
+function addSource(parameter, target) {
+  const to = parameterOf(target, parameter.index)
+  if (to.sources === NONE) to.sources = [parameter]
+  else append(to.sources, parameter)
+  if (to.bits & PUT) flag(parameter, PUT)
+  if (to.passed !== null) edge(passedTo(parameter), to.passed)
+}
+
+/**
+ * Adds a result of a function to the results of a call of an unknown function.
+ *
+ * @param {Root} root @param {Callee} target @param {Callee} callee
+ */
+function lend(root, target, callee) {
+  const { kind, of, index } = root
+  if (of === target && (kind === PARAMETER || kind === INNER)) {
+    const parameter = parameterOf(callee, index)
+    return add(callee.result, kind === INNER ? innerOf(parameter) : parameter)
+  }
+  lendTo(callee, root)
+}
+
+/** @param {Callee} callee @param {Root} root that a function returns to calls of unknown functions */
+function lendTo(callee, root) {
+  if (root.kind === BUILT_IN || root === foreign) return add(callee.result, foreign)
+  if (callee.lent === null) {
+    callee.lent = newRoot(GIVEN, callee, 0)
+    callee.lent.sources = []
+    callee.lent.passed = newFlow()
+    callee.lent.passed.isNamed = true
+    callee.isLent = emptySet()
+    add(callee.result, callee.lent)
+  }
+  const { lent, isLent } = callee
+  if (root === lent || isLent.has(root)) return
+  isLent.add(root)
+  passFunction(root, /** @type {Flow} */ (lent.passed))
+  append(lent.sources, root)
 }
 
 /** @param {Root} root @param {Call} call @param {Flow} to */

@@ -7,9 +7,9 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, WRITE, add, addTarget, builtIn, calleeOf, domNode,
-  each, edge, either, functionsIn, given, invoke, keep, load, newCallee, newFlow, newPlace, newSite,
-  note, outerFlow, parameterOf, pathOf, put, release, touch, use
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addTarget, builtIn, calleeOf, domNode, each,
+  edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newFlow, newPlace,
+  newSite, note, outerFlow, parameterOf, pathOf, put, release, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, matches, pick } from './primordials.mjs'
@@ -260,7 +260,7 @@ export function initialized(variable) {
 function open(holder, by) {
   holder.isOpened = true
   add(holder.inner, given)
-  if (by) touch(holder.inner, by, LEAVE | WRITE)
+  if (by) touch(holder.inner, by, LEAVE)
 }
 
 /** @param {Holder} holder @param {Node} node @returns {Flow} */
@@ -314,7 +314,7 @@ function importedFlow(variable, id) {
     return exportFlow(found)
   }
   const holder = holderOf(variable)
-  if (!holder.inner.roots.length) add(holder.inner, given)
+  if (!holder.inner.roots.length) add(holder.inner, foreign)
   noteUse(holder, READ)
   return holder.outer ??= outerFlow(holder.inner, holder.place)
 }
@@ -541,7 +541,7 @@ export function propertyOf(object, name) {
     use(object, now.f, READ)
     return null
   }
-  const flow = load(object, now.f)
+  const flow = name === '' ? load(object, now.f) : loadField(object, now.f, name)
   if (!now.program.accessors.has(name)) return flow
   const result = newFlow()
   invokeAccessor(object, name, [], result)

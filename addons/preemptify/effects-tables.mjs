@@ -79,6 +79,8 @@ export const METHODS = /* @__PURE__ */ tableOf([
   ['wn', 'setUTCFullYear setUTCMonth setUTCHours setUTCMinutes setUTCSeconds setUTCMilliseconds'],
   ['wn', 'setInt8 setInt16 setInt32 setUint8 setUint16'],
   ['wn', 'setUint32 setFloat32 setFloat64 setBigInt64 setBigUint64'],
+  ['z', 'encode'],
+  ['wn', 'decode encodeInto'],
   ['lu', 'then catch finally']
 ])
 

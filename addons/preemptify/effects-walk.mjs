@@ -9,9 +9,9 @@
 import { isMember } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
-  COMPUTED, LEAVE, MORE, NAMED, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
-  either, giveBack, given, keep, load, newCallee, newFlow, newSite, parameterOf, pathOf,
-  put, release, store, touch, use
+  COMPUTED, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
+  either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
+  put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
@@ -19,7 +19,7 @@ import {
   holderOf, initialized, instancesOf, invokeAccessor, iterated, made, memberOfBuiltIn, nameInstances,
   nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow, siteOf, siteOfClass, unknownFlow, visitUnit
 } from './effects-names.mjs'
-import { append, codeAt, cut, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
+import { append, codeAt, cut, emptyMap, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
 import { fieldsOf } from './scopes.mjs'
 /** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -37,6 +37,7 @@ function newEffects(plan) {
   effects.effects = effects
   effects.plan = plan
   effects.site = newSite('function', node, effects)
+  if (node.parent?.kind !== 'constructor') effects.site.properties = emptyMap()
   effects.uses = null
   effects.touched = null
   effects.captures = []
@@ -150,20 +151,21 @@ const visits = {
     for (let i = 0; i < elements.length; i++) if (elements[i]) put(siteOf(flow), elements[i].flow, now.f)
     return flow
   },
-  SpreadElement: ({ argument, parent }) => parent.type === 'ObjectExpression' ? load(argument.flow, now.f)
-    : iterated(argument.flow),
+  SpreadElement: ({ argument, parent }) =>
+    parent.type === 'ObjectExpression' ? null : iterated(argument.flow),
   ObjectExpression(node) {
     const flow = made('object', node)
     const site = siteOf(flow)
+    site.properties = emptyMap()
     const { properties } = node
     for (let i = 0; i < properties.length; i++) {
-      const { type, key, value, computed, kind, method, flow: spread } = properties[i]
-      if (type === 'SpreadElement') put(site, spread, now.f)
+      const { type, key, value, computed, kind, method, argument } = properties[i]
+      if (type === 'SpreadElement') spreadInto(site, argument.flow ?? null, now.f)
       else {
         if (kind !== 'init' || method) release(value.plan.effects.site)
         if (kind === 'init') defineMember(nameOfKey(key, computed), value.flow, site)
         else defineMember(`${nameOfKey(key, computed)}()`, value.flow, null)
-        put(site, value.flow, now.f)
+        put(site, value.flow, now.f, nameOfKey(key, computed))
       }
     }
     return flow
@@ -180,7 +182,7 @@ const visits = {
     defineMember(name, flow, null)
     if (isStatic) put(siteOfClass(parent), flow, now.f)
     else if (flow) {
-      touch(flow, node.plan.effects, READ | WRITE | LEAVE)
+      touch(flow, node.plan.effects, READ | LEAVE)
       if (name === '') edge(flow, instancesOf(parent))
       else nameInstances(parent, name)
     }
@@ -213,6 +215,7 @@ const visits = {
     const { type, expression, object } = argument
     const holder = type === 'ChainExpression' ? expression.object : object
     use(holder?.flow ?? null, now.f, READ | WRITE)
+    markState(holder?.flow ?? null)
   },
   BinaryExpression({ operator, left, right }) {
     // Arithmetic calls `valueOf` or `toString` of objects.
@@ -225,7 +228,7 @@ const visits = {
   },
   AwaitExpression: ({ argument }) => either(argument.flow, unknownFlow()),
   YieldExpression({ argument }) {
-    touch(argument?.flow ?? null, now.f, READ | WRITE | LEAVE)
+    touch(argument?.flow ?? null, now.f, READ | LEAVE)
     return unknownFlow()
   },
   CallExpression: callFlow,
@@ -256,7 +259,7 @@ const visits = {
     giveBack(argument?.flow ?? null, now.f)
   },
   ThrowStatement({ argument }) {
-    touch(argument.flow, now.f, READ | WRITE | LEAVE)
+    touch(argument.flow, now.f, READ | LEAVE)
   }
 }
 
@@ -329,7 +332,7 @@ function bindName(id, value, isDeclaration) {
   noteUse(holder, WRITE)
   if (holder.owner === now.f) return
   capture(holder)
-  if (holder.owner === null) touch(value, now.f, READ | WRITE | LEAVE)
+  if (holder.owner === null) touch(value, now.f, READ | LEAVE)
   else keep(value)
 }
 
@@ -342,10 +345,11 @@ function bindMember({ object, property, computed }, value) {
     const holder = globalOf(name, property)
     edge(value, holder.inner)
     noteUse(holder, WRITE)
-    touch(value, now.f, READ | WRITE | LEAVE)
+    touch(value, now.f, READ | LEAVE)
     return
   }
   use(object.flow, now.f, READ | WRITE)
+  markState(object.flow)
   if (now.program.accessors.has(name)) invokeAccessor(object.flow, name, [value], null)
   if (!value) return void now.program.stored.set(name, true)
   const around = object.type === 'ThisExpression' ? classOfThis() : null
@@ -353,7 +357,7 @@ function bindMember({ object, property, computed }, value) {
     if (name === '') edge(value, instancesOf(around))
     else nameInstances(around, name)
   }
-  store(object.flow, value, now.f, around ? OWN : name === '' ? COMPUTED : NAMED)
+  store(object.flow, value, now.f, around ? OWN : name === '' ? COMPUTED : name)
   defineMember(name, value, null)
 }
 

@@ -11,6 +11,7 @@
  *
  *   effects-tables.mjs  the effects of built-in functions
  *   effects-flow.mjs    the objects that values may be, and the worklist
+ *   effects-origins.mjs the objects that unknown objects may be
  *   effects-names.mjs   the objects of variables and properties
  *   effects-calls.mjs   the effects of calls
  *   effects-walk.mjs    one walk over each text
@@ -19,10 +20,11 @@
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
 import {
-  DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler, settle,
+  CHANGE, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler, settle,
   takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
+import { markWritten, mayBeChanged, mayBeShared, resetOrigins } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
 import { append, emptyMap, emptySet, matches, pick, takeLast } from './primordials.mjs'
@@ -229,6 +231,15 @@ function isCalledInPlace(node) {
  * @param {Effects[]} functions @param {PackageState} state
  */
 function locate(functions, state) {
+  resetOrigins()
+  for (let i = 0; i < functions.length; i++) {
+    const { uses } = functions[i]
+    if (uses !== null) uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
+      const { kind, of, place, owner, writes } = key
+      if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
+      if (kind === undefined && !writes && owner && bits & WRITE) markWritten(key)
+    })
+  }
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
     f.known = f.parts = null
@@ -249,9 +260,9 @@ function locate(functions, state) {
       if (key.writes) return note(locationOfVariable(key, state), bits)
       if (key.kind === undefined) {
         if (bits & (MATCH | RESET)) note(state.patterns, bits & MATCH ? WRITE : READ)
-        return note(locationOfPlace(key, f, state), bits & (READ | WRITE | LEAVE))
+        return noteUnknown(key, f, bits, state, note)
       }
-      note(locationOfRoot(key, f, state), bits)
+      noteObject(key, f, bits, state, note)
     })
     f.located = found
   }
@@ -278,6 +289,64 @@ function locationOfVariable(holder, state) {
   if (isOpened) made.isContested = true
   append(state.locations, made)
   return made
+}
+
+/**
+ * Notes the use of an unknown object that a variable holds. A closure that lets an unknown object of its
+ * activation leave excludes other closures of the activation: code outside of the package that writes the
+ * object has its own claims. The package itself may use the same object elsewhere, so its own writes, and
+ * the objects that its module keeps, are locations of all unknown objects.
+ *
+ * @param {any} place @param {any} f @param {number} bits @param {PackageState} state
+ * @param {(location: Location, bits: number) => void} note
+ */
+function noteUnknown(place, f, bits, state, note) {
+  const owner = ownerOf(place)
+  if (owner === null || mayBeShared(place)) {
+    return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE))
+  }
+  if (bits & WRITE || mayBeChanged(place)) note(locationOfPlace(place, f, state), READ | bits & WRITE)
+  if (!place.own) {
+    const { name, variable, node } = place
+    const made = place.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
+    made.owner = owner
+    append(state.locations, made)
+  }
+  note(place.own, bits & (READ | WRITE | LEAVE))
+}
+
+/**
+ * Notes the use of a known object. An object of an activation that left it has two locations as well.
+ *
+ * @param {any} root @param {any} f @param {number} bits @param {PackageState} state
+ * @param {(location: Location, bits: number) => void} note
+ */
+function noteObject(root, f, bits, state, note) {
+  if (root.kind === SHARED && root.of.kind === 'function' && !hasState(root.of)) return
+  const location = locationOfRoot(root, f, state)
+  const { kind, of } = root
+  const isUnknown = kind === SHARED && of.kind !== 'regexp' && of.hasLeft && !of.hasEscaped
+  const owner = isUnknown ? onlyOwnerOf(of) : null
+  if (owner === null) return note(location, bits)
+  note(location, READ | bits & WRITE)
+  if (!of.own) {
+    const { name, variable, node, unit } = location
+    const made = of.own = newLocation('object', name, variable, node, unit)
+    made.owner = owner
+    made.site = of
+    append(state.locations, made)
+  }
+  note(of.own, bits)
+}
+
+/** @param {any} site of a function @returns {boolean} */
+const hasState = ({ hasState, mayHaveState, isRead }) => hasState || (mayHaveState && isRead)
+
+/** @param {any} site @returns {Plan | null} the one activation that shares an object */
+function onlyOwnerOf({ shared }) {
+  const owner = ownerOf(shared[0].place)
+  for (let i = 1; i < shared.length; i++) if (ownerOf(shared[i].place) !== owner) return null
+  return owner
 }
 
 /** @param {any} place of an unknown object @param {any} f @param {PackageState} state @returns {Location} */
@@ -324,7 +393,8 @@ function locationOfRoot(root, f, state) {
   if (of.hasLeft && of.kind !== 'function') {
     location.owner = null
     location.isOpen = true
-    unite(of.kind === 'regexp' ? state.patterns : state.unknown, location)
+    unite(state.unknown, location)
+    if (of.kind === 'regexp') unite(state.unknown, state.patterns)
   }
   return location
 }
@@ -454,7 +524,8 @@ function claimedBy(f) {
     const part = parts[k]
     part.located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
       const { owner } = location
-      if (owner !== null && isInsider(part, owner) && !(owner === f.plan && f.isDeferred)) return
+      // The stay in which an activation begins needs no claim. A deferred body can run in another stay.
+      if (owner === f.plan ? !f.isDeferred : owner !== null && isInsider(part, owner)) return
       found ??= emptyMap()
       found?.set(location, found.get(location) || (bits & (WRITE | LEAVE)) !== 0)
     })
@@ -501,8 +572,10 @@ function hasWriter(f) {
 
 /** @param {any} f @returns {boolean} */
 function hasUnknownCall({ callees }) {
-  for (let i = 0; i < callees.length; i++) if (callees[i].isUnknown || (callees[i].isNamed &&
-    callees[i].targets.length > 1)) return true
+  for (let i = 0; i < callees.length; i++) {
+    const { isUnknown, open, isNamed, targets } = callees[i]
+    if (isUnknown || open.length || (isNamed && targets.length > 1)) return true
+  }
   return false
 }
 
@@ -585,7 +658,10 @@ function findWriters(functions) {
 
 /** @param {Effects} effects */
 function changesOf({ parameters, declared }) {
-  const isChanged = (/** @type {number} */ index) => (parameters[index - SPREAD]?.bits ?? 0) !== 0
+  const isChanged = (/** @type {number} */ index) => {
+    const parameter = parameters[index - SPREAD]
+    return parameter !== undefined && (parameter.isPassed || (parameter.bits & CHANGE) !== 0)
+  }
   /** @type {boolean[]} */
   const list = []
   for (let i = 0; i < declared; i++) append(list, isChanged(i))

@@ -1081,7 +1081,7 @@ export function textOfFrame(draft, plan) {
     const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
     let claims = ''
     pick(draft.claims, ({ test }) => {
-      claims += `if(${test})return ${helper('V')}(${entry},this,${given});`
+      claims += `if(${test})return ${helper('L')}(${entry},this,${given});`
     })
     return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']
   }

@@ -477,7 +477,7 @@ function resolveNames(draft, ownName, isNamed) {
 }
 
 /** The names by which the text of a function without a twin claims: see claimed.mjs. */
-const CLAIM = /^\$[\w$]*(?:[PQ]\d+|[bIJKZ])$/
+const CLAIM = /^\$[\w$]*(?:[PQ]\d+|[bFJZ])$/
 
 /**
  * Returns the value of a name in another copy of a function, which claims nothing.
@@ -488,7 +488,7 @@ function unclaimed(key) {
   switch (key[key.length - 1]) {
     case 'b': return { i: 0 }
     case 'Z': return runtime.first
-    case 'K': return () => new Arguments(0, [])
+    case 'F': return () => new Arguments(0, [])
     default: return () => false
   }
 }

@@ -119,7 +119,7 @@ function planBeginning(draft, own, facts) {
   const names = listOf(variables)
   if (begin) append(names, begin)
   if (draft.lock) append(names, `${draft.lock}=${draft.helper('z')}()`)
-  if (hasStays(draft, facts)) append(names, `${draft.our}id=${draft.helper('K')}(${listed(draft.identity)})`)
+  if (hasStays(draft, facts)) append(names, `${draft.our}id=${draft.helper('F')}(${listed(draft.identity)})`)
   const declared = names.length ? ` let ${join(names, ', ')};` : ''
   insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
     spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${called}` +

@@ -10,7 +10,7 @@ import { cut, holds, split } from './primordials.mjs'
 
 /**
  * Functions of the run-time support by their names in rewritten text, with the number of parameters that the
- * text passes on.
+ * text passes on. Texts declare variables with the letters B, D, G, I, K, N, T, U, V, l, o and r.
  *
  * @type {Record<string, { name: string, arity: number }>}
  */
@@ -50,9 +50,9 @@ export const HELPERS = {
   z: { name: 'ownLock', arity: 0 },
   Z: { name: 'first', arity: 2 },
   Q: { name: 'claimed', arity: 0 },
-  I: { name: 'claimArguments', arity: 2 },
-  K: { name: 'argumentsOf', arity: 2 },
-  V: { name: 'later', arity: 3 }
+  J: { name: 'claimArguments', arity: 2 },
+  F: { name: 'argumentsOf', arity: 2 },
+  L: { name: 'later', arity: 3 }
 }
 
 /**

@@ -16,8 +16,8 @@ import { cycle, explained, linkCycle } from './cycles.mjs'
 import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, cut, emptyMap, emptySet, exec, find, holds, listOf, indexOf, keysOf, matches, min, pick,
-  shielded, splice, startsWith, stringify
+  adopt, allOf, append, assign, cut, emptyMap, emptySet, exec, find, holds, listOf, indexOf, keysOf, matches,
+  min, pick, shielded, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -28,20 +28,25 @@ import { runtime, support } from './runtime.mjs'
 const { options: optionsOf, wrongType } = extend.check
 
 /**
- * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it.
- * Other imports of the same address get the module as it is: that is another one. In pages, what modules that
- * import each other import beside is evaluated before all of them. A worker compiles for the page where the
- * Content-Security-Policy allows it (worker-src blob:), so that the page does not freeze.
+ * Imports a module with preemptible functions. The module and all modules that it imports, also by
+ * `import()`, are rewritten as by `preemptify.source`.
+ *
+ * Other imports of the same URL get the unmodified module, which is a separate instance. If modules of a page
+ * import each other, all other modules that they import are evaluated before the first of them. A worker
+ * compiles the modules for a page if the Content-Security-Policy allows it (`worker-src blob:`), so that the
+ * page does not freeze.
  *
  * @template [M=any] the type of the namespace: `preemptify.import<typeof import('marked')>('marked')`
- * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of
- *   Node's packages
- * @param {{ base?: string | URL, exclusive?: boolean | string[] }} [options] `base`: default: the address of the
- *   page, or the current directory; give `import.meta.url`. `exclusive` replaces the inference of what functions
- *   claim, in modules that are loaded later: true: each stay claims the whole package of the module; false:
- *   nothing is claimed; a list of packages: true for these
- * @returns {Promise<M>} the namespace, the same one at each call
- * @throws {EvalError} (rejects) when the Content-Security-Policy of the page has no `blob:` in its script-src
+ * @param {string | URL} url a URL, relative to `base`, or a bare specifier, which the import map of the page
+ *   or Node resolves
+ * @param {{ base?: string | URL, exclusive?: boolean | string[] }} [options]
+ *   - `base`: the URL of the importing module: pass `import.meta.url`. Default: the URL of the page, or the
+ *     current directory.
+ *   - `exclusive`: replaces the inferred claims in modules that are loaded later. With true, each stay claims
+ *     the whole package of the module. With false, nothing is claimed. A list of packages: true for these
+ *     packages.
+ * @returns {Promise<M>} the namespace of the module, the same object for each call
+ * @throws {EvalError} (rejects) if the Content-Security-Policy of the page has no `blob:` in its script-src
  */
 export async function importModule(url, options = {}) {
   const host = moduleHost()
@@ -56,10 +61,17 @@ export async function importModule(url, options = {}) {
 
 /** @param {string} name @param {any} value */
 function address(name, value) {
-  if (typeof value !== 'string' && typeof value?.href !== 'string') throw wrongType(name, 'a string or a URL', value)
+  if (typeof value !== 'string' && typeof value?.href !== 'string') {
+    throw wrongType(name, 'a string or a URL', value)
+  }
 }
 
-/** @param {string} specifier @param {string} base @returns {string} an address, by the page's import map */
+/**
+ * Resolves a specifier, by the import map in a page.
+ *
+ * @param {string} specifier @param {string} base
+ * @returns {string} a URL; in Node, a bare specifier is returned unchanged
+ */
 export function resolved(specifier, base) {
   const { absolute, node } = moduleHost()
   try {
@@ -67,16 +79,18 @@ export function resolved(specifier, base) {
     const address = isBare ? specifier : absolute(specifier, base)
     return node ? address : import.meta.resolve?.(address) ?? absolute(address)
   } catch (error) {
-    throw importError(`'${specifier}' in ${base} leads to no module: ${/** @type {any} */ (error).message}`, error)
+    const { message } = /** @type {any} */ (error)
+    throw importError(`'${specifier}' in ${base} leads to no module: ${message}`, error)
   }
 }
 
 /** Whether a text can only be a module. @param {string} text */
 export function isModule(text) {
-  return some(read(text, 'module'), ({ type, meta }) => meta?.name === 'import' || matches(/^(?:Ex|Im)port\w+Declaration$/, type))
+  return some(read(text, 'module'), ({ type, meta }) =>
+    meta?.name === 'import' || matches(/^(?:Ex|Im)port\w+Declaration$/, type))
 }
 
-/** What `import.meta` says in a module that has another address now. @param {any} meta @param {string} url */
+/** Gives an `import.meta` the values for the original URL. @param {any} meta @param {string} url */
 function keepMeta(meta, url) {
   const { resolve } = meta
   meta.url = url
@@ -84,18 +98,20 @@ function keepMeta(meta, url) {
     : (/** @type {unknown} */ specifier) => resolved(`${specifier}`, url)
 }
 
-/** What `import()` is in a blob. @param {string} base */
+/** Makes the function that replaces `import()` in a blob. @param {string} base */
 function importer(base) {
   return async (/** @type {any} */ specifier, /** @type {any} */ options) => {
     const type = options?.with?.type
-    return importAt(resolved(`${specifier}`, base), type === undefined ? '' : ` with { type: ${stringify(`${type}`)} }`)
+    const url = resolved(`${specifier}`, base)
+    return importAt(url, type === undefined ? '' : ` with { type: ${stringify(`${type}`)} }`)
   }
 }
 
 // Node
 
 /**
- * What the addresses of rewritten modules end with in Node; in specifiers, what they are relative to follows.
+ * The mark at the end of the URLs of rewritten modules in Node. In a specifier, the option `exclusive` and
+ * the base URL follow the mark.
  */
 const MARK = '#preemptify:'
 
@@ -116,21 +132,27 @@ function hook({ node }) {
 }
 
 /**
- * Hooks of Node, which has a thread for them. Packages that are no modules stay as they are.
+ * The hook `resolve`, which runs on Node's thread for hooks: marks the modules that a marked module imports.
  *
  * @param {string} specifier @param {any} context @param {(...args: any[]) => any} next
  */
 export async function resolveMarked(specifier, context, next) {
   const { parentURL = '' } = context
   if (!holds(specifier, MARK) && !holds(parentURL, MARK)) return next(specifier, context)
-  const mark = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length) : unmarked(parentURL)
+  const mark = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length)
+    : unmarked(parentURL)
   const { 1: rule, 2: base } = exec(/^(?:!(.*?)!)?(.*)$/, mark)
   const found = await next(unmarked(specifier), { ...context, parentURL: base })
   if (rule) override(JSON.parse(decodeURIComponent(rule)), found.url)
-  return startsWith(found.url, 'node:') || isOwnModule(found.url) ? found : { ...found, url: found.url + MARK }
+  return startsWith(found.url, 'node:') || isOwnModule(found.url) ? found
+    : { ...found, url: found.url + MARK }
 }
 
-/** @param {string} url @param {any} context @param {(...args: any[]) => any} next */
+/**
+ * The hook `load`: rewrites marked modules. Files in other formats, for example CommonJS, stay unmodified.
+ *
+ * @param {string} url @param {any} context @param {(...args: any[]) => any} next
+ */
 export async function loadMarked(url, context, next) {
   const plain = unmarked(url)
   const loaded = await next(plain, context)
@@ -142,7 +164,7 @@ export async function loadMarked(url, context, next) {
 // Pages
 
 /**
- * A module and all that it imports, as blobs.
+ * The blobs of a module and of all modules that it imports.
  *
  * @typedef {object} Compiled
  * @property {string} blob the address of the module's blob
@@ -222,9 +244,9 @@ let compiler
 const startCompiler = () => new Promise(resolve => {
   const { Worker, URL } = /** @type {any} */ (globalThis)
   const { name, forget } = moduleHost()
-  const here = `${import.meta.url}` // undefined in bundles that are no modules
+  const here = `${import.meta.url}` // undefined in a bundle that is a script
   if (!Worker || !matches(/\/addons\/preemptify\/load\.mjs(?:\?|$)/, here)) return resolve(thisThread)
-  // A worker of a blob has the policies of the page, and can import this file also from another origin.
+  // A worker from a blob has the policies of the page, and can import this file from another origin.
   const blob = name(`import ${stringify(new URL('worker.mjs', here).href)}`)
   const end = (/** @type {Compiler} */ compiler) => {
     forget(blob)
@@ -248,10 +270,10 @@ const startCompiler = () => new Promise(resolve => {
   }
 })
 
-/** The doors that blobs have, and the promises of their opening. @type {Map<string, Promise<void>>} */
+/** The promises of opened doors, by the URL of the door. @type {Map<string, Promise<void>>} */
 const doors = emptyMap()
 
-/** Gives blobs the run-time support. @param {string} door */
+/** Opens a door: gives blobs the run-time support. @param {string} door */
 function opened(door) {
   const known = doors.get(door)
   if (known) return known
@@ -261,6 +283,8 @@ function opened(door) {
 }
 
 /**
+ * Imports a module in a page.
+ *
  * @param {string} url @param {string} [attributes] @param {boolean | string[]} [exclusive]
  * @returns {Promise<any>}
  */
@@ -271,8 +295,9 @@ async function importAt(url, attributes, exclusive) {
   for (let i = 0; i < made.length; i++) blobs.set(made[i], origins[i])
   try {
     await opened(door)
-    // Waiting for their turns, those of a cycle would let others pass. By an import of all of them
-    // JavaScriptCore begins none before the one that waits, so each is brought by itself.
+    // The modules of a cycle await their turns, and in the meantime the engine would evaluate later modules.
+    // Therefore the blobs are imported in order. Each blob of a cycle has its own `import()`: if one module
+    // imports all of them, JavaScriptCore starts none after the first one that waits.
     for (let i = 0; i < order.length; i++) {
       /** @type {Promise<unknown>[]} */
       const begun = []
@@ -280,7 +305,8 @@ async function importAt(url, attributes, exclusive) {
       await allOf(begun)
     }
     const namespace = await bring(blob)
-    // The engine knows them by their addresses. What failed to link would be asked for again.
+    // The engine keeps evaluated modules by URL. After an error the URLs stay valid, because the engine
+    // fetches a module again that could not be linked.
     forget(made)
     return namespace
   } catch (error) {
@@ -289,8 +315,10 @@ async function importAt(url, attributes, exclusive) {
 }
 
 /**
- * @param {string} url @param {string} [attributes]
- * @returns {Loaded} loaded once; what failed is tried again, as most engines do
+ * Returns a module, and starts to load it. A later call tries again if the module could not be loaded, as
+ * most engines do.
+ *
+ * @param {string} url @param {string} [attributes] @returns {Loaded}
  */
 function moduleAt(url, attributes = '') {
   const key = url + attributes
@@ -298,7 +326,8 @@ function moduleAt(url, attributes = '') {
   if (known) return known
   /** @type {Loaded} */
   const module = {
-    url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(), stars: [], loaded: adopt(), blob: ''
+    url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(),
+    stars: [], loaded: adopt(), blob: ''
   }
   modules.set(key, module)
   module.loaded = attributes ? loadOther(module) : isOwnModule(url) ? loadOwn(module) : load(module)
@@ -306,13 +335,17 @@ function moduleAt(url, attributes = '') {
   return module
 }
 
-/** @param {Loaded} module */
+/** Loads a module of rt.mjs, which stays unmodified. @param {Loaded} module */
 async function loadOwn(module) {
   pick(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
   module.blob = module.url
 }
 
-/** What is no JavaScript stays as it is, in a module that exports it. @param {Loaded} module */
+/**
+ * Makes a module that exports the value of another type of module, for example of JSON.
+ *
+ * @param {Loaded} module
+ */
 async function loadOther(module) {
   module.text = `export { default } from ${stringify(module.url)}${module.attributes}`
   module.tree = readModule(module.text, module.url)
@@ -324,7 +357,9 @@ async function load(module) {
   const { url } = module
   const { ok, status, type, url: base, text } = await services.get(url)
   if (!ok) throw importError(`${url} could not be fetched: status ${status}`)
-  if (!matches(/^\s*\w+\/(?:x-)?(?:java|ecma)script\b/i, type)) throw importError(`${url} is no JavaScript but ${type || 'of no type'}`)
+  if (!matches(/^\s*\w+\/(?:x-)?(?:java|ecma)script\b/i, type)) {
+    throw importError(`${url} is no JavaScript but ${type || 'of no type'}`)
+  }
   module.base = base
   module.text = text
   module.tree = readModule(text, url)
@@ -357,12 +392,12 @@ async function loadGraph(entry) {
 }
 
 /**
- * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that
- * import each other are a component of the graph (Tarjan 1972).
+ * Makes blobs of a module and of all modules that it imports, in the order of evaluation. The modules of a
+ * cycle are a strongly connected component of the graph (Tarjan 1972).
  *
  * @param {Loaded} entry
- * @returns {{ made: string[], order: string[][] }} all blobs; and those to evaluate before, each when the one
- *   before it has been, those of a cycle at once
+ * @returns {{ made: string[], order: string[][] }} the new blobs, and groups of blobs to import one after
+ *   the other. The blobs of a cycle are one group. `order` is empty if no modules import each other
  */
 function linkGraph(entry) {
   /** @type {string[]} */
@@ -371,7 +406,7 @@ function linkGraph(entry) {
   const order = []
   /** @type {Loaded[]} */
   const ended = []
-  /** When each was come to. @type {Map<Loaded, number>} */
+  /** The index of each module in the order of the first visits. @type {Map<Loaded, number>} */
   const places = emptyMap()
   let hasCycle = false
   const leave = (/** @type {Loaded[]} */ component) => {
@@ -381,7 +416,7 @@ function linkGraph(entry) {
     } else component[0].blob = blobOf(component[0], made)
     pick(component, ({ blob }) => append(order, [blob]))
   }
-  /** @param {Loaded} module @returns {number} the earliest place that it leads to */
+  /** @param {Loaded} module @returns {number} the smallest index of an unfinished module that it reaches */
   const visit = module => {
     const { needs } = module
     const place = places.size
@@ -400,5 +435,5 @@ function linkGraph(entry) {
   return { made, order: hasCycle ? order : [] }
 }
 
-// Rewritten modules call these by their run-time support.
+// Rewritten modules call these functions.
 assign(runtime, { meta: keepMeta, importer, cycle })

@@ -79,7 +79,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
     printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
   let result = printed(true, isLong) ?? printed(false, false) ?? ''
   // In a dense text only jobs claim arguments.
-  if (result.length > room) {
+  if (isLong && result.length > room) {
     if (kept) kept.length = named.length = 0
     result = printed(false, false, false) ?? ''
   }
@@ -102,7 +102,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {boolean} says whether calls hand in their text for messages
  * @param {boolean} mustFit whether no text is to be shortened
  * @param {{ name: string, directory: string, exclusive: boolean | undefined,
- *   claimsArguments: boolean }} unitOf as of claimsOf; `claimsArguments`: whether plain calls claim their arguments
+ *   claimsArguments: boolean }} unitOf as of claimsOf; `claimsArguments`: whether plain calls claim arguments
  * @returns {string | null} the text; null if it must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
@@ -180,7 +180,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
   /** The text by which a plain call claims its arguments. @param {string} identity as of Plan */
   const claimingArguments = identity => isShortList(identity)
-    ? `${helper('I')}(${identity})`
+    ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
     pick(plans, plan => { plan.identity = identityOf(plan) })
@@ -445,8 +445,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      if (key === 'I') {
-        result += claimingHelper(`${global}I`, `${global}p`, isScript ? `${global}p.budget` : budget)
+      if (key === 'J') {
+        result += claimingHelper(`${global}J`, `${global}p`, isScript ? `${global}p.budget` : budget)
         continue
       }
       const { name, arity } = HELPERS[key]
@@ -689,7 +689,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     let first = claims
     if (identity) {
       const given = `${our}id`
-      if (isLater && isBlock) declared += `var ${given}=${helper('K')}(${listed(identity)});`
+      if (isLater && isBlock) declared += `var ${given}=${helper('F')}(${listed(identity)});`
       first = isLater && isBlock ? `${given}.P()` : claimingArguments(identity)
       if (claims) first += `,${claims}`
       if (isLater) claims = first

@@ -10,25 +10,29 @@ import {
   resume, split, startsWith, takeLast
 } from './primordials.mjs'
 
-/** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
+/** An operator or any other character. `?.` before a digit is not an operator: `a?.5:b` is a conditional. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
 /** @param {RegExp[]} patterns */
 const anyOf = (...patterns) => new RegExp(patterns.map(({ source }) => source).join('|'), 'y')
 export const IDENTIFIER = /^(?!\d)[^\s!-#%-/:-@[\]^`{-~]+$/
 const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
-const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next
-const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
+const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // the text of a template up to its next hole, or to its end
+// White space and comments. Scripts also have HTML-like comments (ECMA-262, Annex B.1.1).
+const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y
 const LINE_END = /\r\n?|[\n\u2028\u2029]/
 
-// The tree is ESTree's, of source that is valid: whether a slash divides, a brace opens a block, or a line
-// ends a statement follows from where it stands, and nothing is guessed. The grammar is read by generators
-// that yield those of its parts, and what an expression has begun and not ended stands on a stack, so that
-// nesting is bounded by memory. Each begins at the first token of its part and ends at the first after it. A
-// node is written in the order of the source: a field is read where it stands.
+// The source is assumed to be valid. The grammar then decides whether a slash divides, whether a brace opens
+// a block, and whether a line break ends a statement, so the reader never guesses.
 //
-// What ESTree has and this tree has not: `raw`, `regex`, `prefix`, the text of templates, whether a body is
-// an expression, and values other than those of strings. Patterns with defaults keep the operator of an
-// assignment, import attributes are those of an object, and `using of = a` is no declaration.
+// One generator reads each part of the grammar, and yields the generators of inner parts. Unfinished
+// expressions are on another stack. A generator starts at the first token of its part, and ends at the first
+// token after the part. A node literal has its properties in the order of the source, because evaluating a
+// property reads the tokens of that property.
+//
+// The tree is an ESTree, with these differences. It has no `raw`, `regex` and `prefix`, no texts of
+// templates, no flag for bodies that are expressions, and values only for strings. A pattern with a default
+// keeps the `operator` of an assignment. Import attributes are the properties of an object. `using of = a` is
+// not read as a declaration.
 
 const NUMERAL = /0(?:[xXoObB]\w+|[0-7]+(?!\d))|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?[\d_]+|n)?/
 const NAME_OR_KEY = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/
@@ -38,17 +42,17 @@ const SPACE_OF_MODULE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/)*/y
 const ESCAPES = /\\(?:u\{0*([\da-fA-F]+)\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|([0-3]?[0-7]{1,2})|(\r\n|[^]))/g
 /** @type {any} */
 const CONTROLS = { __proto__: null, b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
-/** What follows a modifier of a member; otherwise that is its name. */
+/** A modifier of a member, with the next character. In other places the same word is the member's name. */
 const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 
-// How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all
-// in it.
-const WHOLE = -1 // the stack's: all of an expression, with the statement that it ends
+// Levels of precedence. An operator completes the entries on top of the stack that have at least its level. A
+// closing bracket completes all entries above its opening bracket.
+const WHOLE = -1 // on the stack only: a complete expression, with the statement that ends with it
 const BRACKET = 0
-const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
+const ASSIGNMENT = 2 // on the stack only; an assignment token has level 3, so it associates to the right
 const CONDITIONAL = 4
 const CONJUNCTION = 6
-const POWER = 15 // the stack's: it associates to the right, too
+const POWER = 15 // on the stack only; the token `**` has level 16, so it associates to the right
 const UNARY = 17
 const NEW = 18
 const SUFFIX = 19
@@ -57,16 +61,21 @@ const TAG = 20
 /**
  * @typedef {object} Token
  * @property {string} text
- * @property {number} [level] how tight it binds; 0 for what does not go on with an expression; none for
- *   operands
- * @property {boolean} isName whether it may be that of a variable
- * @property {string} name without escapes
+ * @property {number} [level] the precedence of an operator; 0 if the token cannot continue an expression;
+ *   undefined for operands
+ * @property {boolean} isName whether the token can be the name of a variable
+ * @property {string} name the text of a name without escapes
  */
 
-/** All tokens, the end among them, but literals and names. @type {Map<string, Token>} */
+/**
+ * All tokens except literals and names. The empty text is the end of the source.
+ *
+ * @type {Map<string, Token>}
+ */
 const SIGNS = /* @__PURE__ */ tokensOf([
-  ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
-    'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
+  ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum ' +
+    'export extends false finally for function if import new null return super switch this throw true try ' +
+    'typeof var void while with', '',
   ',',
   '= += -= *= /= %= **= <<= >>= >>>= &= ^= |= &&= ||= ??=',
   '?', '?? ||', '&&', '|', '^', '&',
@@ -78,7 +87,11 @@ const SIGNS = /* @__PURE__ */ tokensOf([
   '( [ ` . ?. ++ --'
 ])
 
-/** Those that no other begins with, by their characters. @type {(Token | undefined)[]} */
+/**
+ * Single-character tokens that do not start a longer token, by character code.
+ *
+ * @type {(Token | undefined)[]}
+ */
 const SINGLES = /* @__PURE__ */ singlesOf('()[]{},;:~`')
 
 /** @param {string} characters */
@@ -90,7 +103,7 @@ function singlesOf(characters) {
   return singles
 }
 
-/** @param {string[]} rows by level */
+/** @param {string[]} rows the texts of the tokens of each level, separated by spaces */
 function tokensOf(rows) {
   const tokens = emptyMap()
   for (let level = rows.length; level--;) {
@@ -101,16 +114,16 @@ function tokensOf(rows) {
   return tokens
 }
 
-// What an expression ends at, besides what cannot go on with it.
+// Flags: where an expression ends before a token that could continue the expression.
 const COMMA = 1
 const IN = 2
-const OPERAND = 4 // its first operand, without what follows
+const OPERAND = 4 // after the first operand
 
-// What operators there are.
+// Flags: whether `await` and `yield` are operators.
 const AWAITS = 1
 const YIELDS = 2
 
-/** @param {string} text @returns {string} what it stands for, in a string or a name */
+/** Replaces the escape sequences of a string or a name. @param {string} text @returns {string} */
 export function withoutEscapes(text) {
   if (!holds(text, '\\')) return text
   let result = ''
@@ -119,13 +132,19 @@ export function withoutEscapes(text) {
   for (let match; (match = exec(ESCAPES, text)); from = ESCAPES.lastIndex) {
     const { 1: point, 2: unit, 3: byte, 4: octal, 5: other } = match
     const hex = point ?? unit ?? byte
-    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`) : octal ? fromCodePoint(+`0o${octal}`)
-      : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
+    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`)
+      : octal ? fromCodePoint(+`0o${octal}`)
+        : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
   }
   return result + cut(text, from)
 }
 
-/** After what matches a sticky pattern. @param {RegExp} pattern @param {string} source @param {number} at */
+/**
+ * Matches a sticky pattern at an offset.
+ *
+ * @param {RegExp} pattern @param {string} source @param {number} at
+ * @returns {number} the end of the match, or 0 if nothing matches
+ */
 function past(pattern, source, at) {
   pattern.lastIndex = at
   matches(pattern, source)
@@ -133,41 +152,46 @@ function past(pattern, source, at) {
 }
 
 /**
- * Whether a character is certainly the first one of a token: neither white space nor the beginning of a
- * comment.
+ * Whether a character is certainly the first character of a token, not white space or the start of a comment.
  *
  * @param {number} code
  */
 const isSign = code => code > 32 && code < 127 && code !== 47/*/*/ && code !== 60/*<*/ && code !== 45/*-*/
 
-/** After white space and comments. @param {string} source @param {number} from @param {string} [type] */
+/**
+ * Returns the offset of the next token: skips white space and comments.
+ *
+ * @param {string} source @param {number} from
+ * @param {string} [type] the kind of source; a module has no HTML-like comments
+ */
 export function pastSpace(source, from, type) {
   if (isSign(codeAt(source, from))) return from
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
   let at = past(space, source, from)
-  while (space === SPACE && startsWith(source, '-->', at) && (from === 0 || matches(LINE_END, cut(source, from, at)))) {
+  while (space === SPACE && startsWith(source, '-->', at) &&
+    (from === 0 || matches(LINE_END, cut(source, from, at)))) {
     at = past(SPACE, source, past(/.*/y, source, at))
   }
   return at
 }
 
-/** @param {string} source @param {number} at @returns {string} counted from 1, as editors do */
+/** Returns the line and the column of an offset, counted from 1. @param {string} source @param {number} at */
 export function placeOf(source, at) {
   const starts = linesOf(source)
   const line = lineAt(starts, at)
   return `line ${line + 1}, column ${at - starts[line] + 1}`
 }
 
-/** What a target is called. @type {any} */
+/** The pattern that each type of expression becomes as the target of an assignment. @type {any} */
 const PATTERNS = {
   __proto__: null,
   ArrayExpression: 'ArrayPattern',
   ObjectExpression: 'ObjectPattern',
-  AssignmentExpression: 'AssignmentPattern', // what it assigns to is a pattern already
+  AssignmentExpression: 'AssignmentPattern', // its target is already a pattern
   SpreadElement: 'RestElement'
 }
 
-/** Makes a pattern of what has been read as an expression. @param {any} target */
+/** Turns a node that was read as an expression into a pattern. @param {any} target */
 function patternOf(target) {
   const left = [target]
   while (left.length) {
@@ -180,15 +204,19 @@ function patternOf(target) {
   return target
 }
 
-/** A reader, whose functions are made once: engines compile what calls functions that stay the same once. */
+/** Makes the reader. Its closures exist once, so that engines compile the code that calls them only once. */
 function reader() {
-  const parent = null // until names are resolved
+  const parent = null // scopes.mjs sets the parents of nodes
   let source = ''
   let type = ''
-  /** By their texts, so that those of names are the same strings. @type {Map<string, Token>} */
+  /**
+   * Tokens by text. The map also keeps names, so that equal names share one string.
+   *
+   * @type {Map<string, Token>}
+   */
   let tokens
 
-  // The token that the reading has come to.
+  // The current token.
   let value = /** @type {any} */ ('')
   let start = 0
   let end = 0
@@ -196,30 +224,30 @@ function reader() {
   let level = 0
   let isName = false
   let name = ''
-  /** Where the token before it ended. */
+  /** The end of the previous token. */
   let before = 0
 
-  /** Whether `await` and `yield` are operators. */
+  /** AWAITS and YIELDS of the current function. */
   let mode = 0
 
-  /** What expressions have begun and not ended, the innermost on top. @type {any} */
+  /** The stack of unfinished parts of expressions, as a linked list from the innermost part. @type {any} */
   let top = null
-  /** What ends an expression, besides what cannot go on with it. */
+  /** COMMA, IN and OPERAND of the current expression. */
   let extent = 0
-  /** The operand that the reading has come to. @type {any} */
+  /** The operand that was read last. @type {any} */
   let operand
-  /** Where it starts, with its parentheses. */
+  /** The start of the operand, including its parentheses. */
   let from = 0
-  let isChain = false // has `?.`
-  let isClosed = false // takes no operators
+  let isChain = false // whether the operand has `?.`
+  let isClosed = false // whether no operator can follow the operand
 
-  /** Parts of lists that have begun and not ended, the innermost last. @type {any[]} */
+  /** The parts of unfinished lists, the innermost list last. @type {any[]} */
   let parts = []
   let size = 0
 
   /**
-   * In one piece: engines do not put what is as long as this into all that calls it, where to compile it took
-   * as long as all else.
+   * Reads the next token. The function is long on purpose, because engines do not inline long functions. When
+   * `next` was inlined into all callers, its compilation took as long as all other work.
    */
   function next() {
     before = end
@@ -241,7 +269,7 @@ function reader() {
       ;({ text: value, level, isName, name } = token)
       return
     }
-    // A literal, or a name, which is kept for the next time.
+    // The token is a literal or a new name. The map keeps the name.
     isName = code > 64/*@*/ || code === 36/*$*/
     const isLiteral = value.length > 1 || (code > 47 && code < 58)
     level = isName || isLiteral ? undefined : 0
@@ -251,7 +279,7 @@ function reader() {
 
   const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
 
-  /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
+  /** Calls `look` with the next token as the current one. @template T @param {() => T} look @returns {T} */
   function peek(look) {
     const here = before
     next()
@@ -268,19 +296,25 @@ function reader() {
     if (!skips(token)) throw unexpected()
   }
 
-  /** @param {string} token @returns {boolean} whether it was there */
+  /** Skips the current token if it is `token`. @param {string} token @returns {boolean} `true` if it was */
   function skips(token) {
     if (value !== token) return false
     next()
     return true
   }
 
-  /** With what it will mean. @param {number} first @param {string} name */
+  /**
+   * Makes an identifier, with the properties that scopes.mjs sets.
+   *
+   * @param {number} first
+   * @param {string} name
+   */
   const identifier = (first, name) => ({
-    type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined, isWritten: undefined, isDynamic: false
+    type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined,
+    isWritten: undefined, isDynamic: false
   })
 
-  /** A name, a literal, or a key. */
+  /** Reads a name, a literal, or a key. */
   function leaf() {
     const first = start
     const text = value
@@ -290,15 +324,20 @@ function reader() {
     next()
     if (key !== '') return identifier(first, key)
     if (code === 35/*#*/) {
-      return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
+      return {
+        type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1))
+      }
     }
     const isString = code === 34/*"*/ || code === 39/*'*/
-    return { type: 'Literal', start: first, end: before, parent, value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined }
+    return {
+      type: 'Literal', start: first, end: before, parent,
+      value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined
+    }
   }
 
   // -------------------------------------------------------------------------------------------- expressions
 
-  /** @param {any} part of the innermost list */
+  /** @param {any} part the next part of the innermost list */
   function put(part) {
     parts[size++] = part
   }
@@ -306,7 +345,8 @@ function reader() {
   /**
    * Ends the innermost list.
    *
-   * @param {number} first where it begins @returns {any[]} exactly as long as it has to be
+   * @param {number} first the index of its first part in `parts`
+   * @returns {any[]} an array without spare capacity
    */
   function listFrom(first) {
     const list = new List(size - first)
@@ -316,6 +356,8 @@ function reader() {
   }
 
   /**
+   * Pushes an unfinished node onto the stack.
+   *
    * @param {number} level @param {any} node
    * @param {string} field the property for the last part of the node, or the closing bracket
    */
@@ -327,12 +369,12 @@ function reader() {
     }
   }
 
-  /** Ends what is on top of the stack. */
+  /** Pops the top of the stack. */
   function close() {
     ;({ mode, extent, isChain, outer: top } = top)
   }
 
-  /** The operand is the last part of what is on top of the stack. */
+  /** Completes the top of the stack: the operand is the last part of its node. */
   function complete() {
     const { node, field } = top
     close()
@@ -342,19 +384,23 @@ function reader() {
     from = node.start
   }
 
-  /** @returns {any[]} what commas part in a bracket */
+  /** Returns the parts of a bracket, which commas separate. @returns {any[]} */
   function items() {
     if (operand) put(operand)
     return listFrom(top.first)
   }
 
-  /** What is in a bracket. */
+  /** Returns the expression in a bracket. */
   function whole() {
     return size === top.first ? operand
       : { type: 'SequenceExpression', start: top.from, end: before, parent, expressions: items() }
   }
 
-  /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
+  /**
+   * Reads the text of a template to its end, or to its next hole, and opens the hole.
+   *
+   * @param {any} node @returns {boolean} `true` at the end of the template
+   */
   function quasi(node) {
     end = past(TEMPLATE, source, end)
     if (end === 0) throw unexpected()
@@ -365,7 +411,7 @@ function reader() {
     return tail
   }
 
-  /** Parameters, read as an expression. @param {any} list */
+  /** Returns parameters as patterns. @param {any} list the expression that was read in their place */
   function parametersOf(list) {
     const params = !list ? [] : list.expressions ?? list.arguments ?? [list]
     for (let i = 0; i < params.length; i++) patternOf(params[i])
@@ -373,10 +419,10 @@ function reader() {
   }
 
   /**
-   * Reads an operand, or the beginning of what an operand is to end: an operator before it, or a bracket.
+   * Reads an operand, a prefix operator, or an opening bracket.
    *
-   * @returns {Generator<any, any, any> | null | undefined | void} what is to read the operand; null if it has
-   *   been read; undefined if it is yet to come
+   * @returns {Generator<any, any, any> | null | undefined | void} a generator that reads the operand; null if
+   *   the operand was read; undefined if the operand follows a prefix or a bracket
    */
   function begin() {
     from = start
@@ -399,7 +445,9 @@ function reader() {
       if (word !== 'async' || isOnNewLine()) return null
       if (value === 'function') return routine('FunctionExpression', from, true)
       // `async x =>` is read as `async(x) =>`.
-      if (isName && startsWith(source, '=>', pastSpace(source, end, type))) operand = { type: 'CallExpression', arguments: [leaf()] }
+      if (isName && startsWith(source, '=>', pastSpace(source, end, type))) {
+        operand = { type: 'CallExpression', arguments: [leaf()] }
+      }
       return null
     }
     switch (word) {
@@ -412,7 +460,8 @@ function reader() {
       case '...':
         open(ASSIGNMENT, { type: 'SpreadElement', start, end, parent, argument: null }, 'argument')
         return next()
-      case '+': case '-': case '!': case '~': case '++': case '--': case 'typeof': case 'void': case 'delete': {
+      case '+': case '-': case '!': case '~': case '++': case '--':
+      case 'typeof': case 'void': case 'delete': {
         const type = level === SUFFIX ? 'UpdateExpression' : 'UnaryExpression'
         open(UNARY, { type, start, end, parent, operator: word, argument: null }, 'argument')
         return next()
@@ -424,9 +473,13 @@ function reader() {
           return null
         }
         if (word === 'new') {
-          return open(NEW, { type: 'NewExpression', start: from, end, parent, callee: null, arguments: [] }, 'callee')
+          return open(NEW, {
+            type: 'NewExpression', start: from, end, parent, callee: null, arguments: []
+          }, 'callee')
         }
-        open(BRACKET, { type: 'ImportExpression', start: from, end, parent, source: null, options: null }, ')')
+        open(BRACKET, {
+          type: 'ImportExpression', start: from, end, parent, source: null, options: null
+        }, ')')
         return expect('(')
       }
       case '`':
@@ -455,9 +508,9 @@ function reader() {
   }
 
   /**
-   * Reads a member, a call or the like of the operand.
+   * Reads a suffix of the operand: a member, the bracket of a call, a template, `++` or `--`.
    *
-   * @returns {boolean} whether an operand is to come in it
+   * @returns {boolean} `true` if another operand must follow, for example in the bracket
    */
   function suffix() {
     const optional = value === '?.'
@@ -467,19 +520,27 @@ function reader() {
     }
     switch (value) {
       case '(':
-        if (top.level === NEW) complete()
-        else operand = { type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional }
+        if (top.level === NEW) {
+          complete()
+        } else {
+          operand = {
+            type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional
+          }
+        }
         open(BRACKET, operand, ')')
         next()
         return true
       case '[':
         open(BRACKET, {
-          type: 'MemberExpression', start: from, end, parent, object: operand, property: null, computed: true, optional
+          type: 'MemberExpression', start: from, end, parent, object: operand, property: null, computed: true,
+          optional
         }, ']')
         next()
         return true
       case '`':
-        open(TAG, { type: 'TaggedTemplateExpression', start: from, end, parent, tag: operand, quasi: null }, 'quasi')
+        open(TAG, {
+          type: 'TaggedTemplateExpression', start: from, end, parent, tag: operand, quasi: null
+        }, 'quasi')
         return true
       case '++': case '--':
         operand = { type: 'UpdateExpression', start: from, end, parent, operator: value, argument: operand }
@@ -488,37 +549,45 @@ function reader() {
     }
     if (!optional) next()
     operand = {
-      type: 'MemberExpression', start: from, object: operand, property: leaf(), end: before, parent, computed: false, optional
+      type: 'MemberExpression', start: from, object: operand, property: leaf(), end: before, parent,
+      computed: false, optional
     }
     return false
   }
 
   /**
-   * Completes what binds as tight as what comes, and begins that, if it is an operator.
+   * Completes the entries of the stack that bind at least as tightly as the current token. If the token is a
+   * binary operator, an assignment or a `?`, pushes its node.
    *
-   * @returns {boolean} whether it is
+   * @returns {boolean} `true` if a node was pushed
    */
   function operate() {
     const operator = value
-    const rank = isClosed || level === undefined || level === SUFFIX || (extent & IN && operator === 'in') ? 0 : level
+    const rank = isClosed || level === undefined || level === SUFFIX || (extent & IN && operator === 'in') ? 0
+      : level
     while (top.level >= (rank || ASSIGNMENT)) complete()
     if (rank <= ASSIGNMENT) return false
     if (rank < CONDITIONAL) {
       const left = operator === '=' ? patternOf(operand) : operand
-      open(ASSIGNMENT, { type: 'AssignmentExpression', start: from, end, parent, operator, left, right: null }, 'right')
+      open(ASSIGNMENT, {
+        type: 'AssignmentExpression', start: from, end, parent, operator, left, right: null
+      }, 'right')
     } else if (rank === CONDITIONAL) {
       open(BRACKET, {
-        type: 'ConditionalExpression', start: from, end, parent, test: operand, consequent: null, alternate: null
+        type: 'ConditionalExpression', start: from, end, parent, test: operand, consequent: null,
+        alternate: null
       }, ':')
     } else {
       const type = rank > CONJUNCTION ? 'BinaryExpression' : 'LogicalExpression'
-      open(rank > POWER ? POWER : rank, { type, start: from, end, parent, left: operand, operator, right: null }, 'right')
+      open(rank > POWER ? POWER : rank, {
+        type, start: from, end, parent, left: operand, operator, right: null
+      }, 'right')
     }
     next()
     return true
   }
 
-  /** Closes a bracket. @returns {boolean} whether an operand is to come in what it was opened for */
+  /** Closes a bracket. @returns {boolean} `true` if its node needs another operand */
   function closes() {
     const { node, field } = top
     if (value !== field) throw unexpected()
@@ -556,7 +625,7 @@ function reader() {
     return true
   }
 
-  /** Goes on after an operand. @returns {boolean} whether another is to come */
+  /** Continues an expression after an operand. @returns {boolean} `true` if another operand must follow */
   function goesOn() {
     for (;;) {
       while (top.level === TAG) complete()
@@ -564,7 +633,8 @@ function reader() {
       if (value === '=>') {
         const async = operand?.type === 'CallExpression'
         open(ASSIGNMENT, {
-          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, generator: false, async, params: parametersOf(operand), body: null
+          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, generator: false, async,
+          params: parametersOf(operand), body: null
         }, 'body')
         mode = async ? AWAITS : 0
         next()
@@ -591,9 +661,9 @@ function reader() {
   }
 
   /**
-   * An expression, as far as it can be read at once.
+   * Reads an expression up to its end, or up to a part that needs a generator.
    *
-   * @returns {Generator<any, any, any> | undefined} what has to be read first, if it has not ended
+   * @returns {Generator<any, any, any> | undefined} the generator of that part, or undefined at the end
    */
   function advance() {
     for (;;) {
@@ -604,10 +674,13 @@ function reader() {
   }
 
   /**
-   * @param {number} [until] what ends it @param {any} [node] a statement that it ends
-   * @param {string} [field] what it is there
-   * @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand, or
-   *   the statement is
+   * Reads an expression. The result is `operand`: the expression, or the statement that ends with it.
+   *
+   * @param {number} [until] flags: where the expression ends
+   * @param {any} [node] the statement that ends with the expression
+   * @param {string} [field] the property of the statement for the expression
+   * @returns {Generator<any, any, any> | undefined} a generator that reads the rest, or undefined if the
+   *   expression was read
    */
   function expression(until = 0, node = null, field = '') {
     open(WHOLE, node, field)
@@ -638,9 +711,15 @@ function reader() {
     return operand
   }
 
-  // ------------------------------------------------------------------------------------ functions and classes
+  // ----------------------------------------------------------------------------------- functions and classes
 
-  /** A function, from that word on. @param {string} type @param {number} first @param {boolean} async */
+  /**
+   * Reads a function from `function` on.
+   *
+   * @param {string} type
+   * @param {number} first
+   * @param {boolean} async
+   */
   function routine(type, first, async) {
     next()
     const generator = skips('*')
@@ -648,10 +727,10 @@ function reader() {
   }
 
   /**
-   * A function, from its parameters on.
+   * Reads a function from its parameters on.
    *
-   * @param {string} type @param {number} first where it starts @param {any} id @param {boolean} async
-   * @param {boolean} generator @returns {Generator<any, any, any>}
+   * @param {string} type @param {number} first the start of the function @param {any} id
+   * @param {boolean} async @param {boolean} generator @returns {Generator<any, any, any>}
    */
   function* method(type, first, id, async, generator) {
     const outer = mode
@@ -663,7 +742,7 @@ function reader() {
   }
 
   /**
-   * A class, from that word on.
+   * Reads a class from `class` on.
    *
    * @param {string} type @param {number} first @returns {Generator<any, any, any>}
    */
@@ -676,7 +755,7 @@ function reader() {
   }
 
   /**
-   * An object or the body of a class, from its brace on.
+   * Reads an object or the body of a class from its brace on.
    *
    * @param {boolean} isInClass @returns {Generator<any, any, any>}
    */
@@ -695,7 +774,7 @@ function reader() {
         put(yield expression(COMMA))
         continue
       }
-      // V8 left out the name of a static method that is called static.
+      // V8 used to omit the name of a static method named `static`. The key then stays null.
       /** @type {any} */
       let key = null
       let computed = false
@@ -717,26 +796,33 @@ function reader() {
       const isMethod = value === '('
       let part = isMethod ? yield method('FunctionExpression', start, null, async, generator)
         : skips(isInClass ? '=' : ':') ? yield expression(COMMA) : null
-      const isConstructor = isMethod && isInClass && !isStatic && !computed && key.type !== 'PrivateIdentifier' &&
-        (key.name ?? key.value) === 'constructor'
+      const isConstructor = isMethod && isInClass && !isStatic && !computed &&
+        key.type !== 'PrivateIdentifier' && (key.name ?? key.value) === 'constructor'
       if (isConstructor) kind = 'constructor'
       if (isInClass) {
         if (!isMethod) skips(';')
-        put(isMethod
-          ? { type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind, value: part }
-          : { type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key, value: part })
+        put(isMethod ? {
+          type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind,
+          value: part
+        } : {
+          type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key,
+          value: part
+        })
         continue
       }
       const shorthand = part === null
       if (shorthand) {
         part = identifier(first, key.name)
         if (skips('=')) {
-          part = { type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA), end: before, parent }
+          part = {
+            type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA),
+            end: before, parent
+          }
         }
       }
       put({
-        type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand, computed, key,
-        kind, value: part
+        type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand,
+        computed, key, kind, value: part
       })
     }
     next()
@@ -747,13 +833,13 @@ function reader() {
 
   // --------------------------------------------------------------------------------------------- statements
 
-  /** @returns {number} where the statement ends */
+  /** Skips a semicolon. @returns {number} the end of the statement */
   function endOf() {
     skips(';')
     return before
   }
 
-  /** @param {boolean} isList whether any declaration may stand there */
+  /** @param {boolean} isList whether the statement is in a list, where any declaration is allowed */
   const isDeclaring = isList => value === 'var' || value === 'const' || isUsing() ||
     (value === 'let' && peek(() => value === '[' || (isList && (isName || value === '{'))))
 
@@ -762,9 +848,9 @@ function reader() {
     : value === 'await' && (mode & AWAITS) > 0 && peek(() => value === 'using' && !isOnNewLine() && isUsing())
 
   /**
-   * Statements in braces, or all of them.
+   * Reads statements in braces.
    *
-   * @param {boolean} isBody whether they may begin with directives
+   * @param {boolean} isBody whether the block is the body of a function, which can start with directives
    * @returns {Generator<any, any, any>}
    */
   function* block(isBody) {
@@ -791,9 +877,9 @@ function reader() {
   }
 
   /**
-   * Variables.
+   * Reads a declaration of variables.
    *
-   * @param {number} first @param {number} [until] what ends it in the head of a loop
+   * @param {number} first @param {number} [until] IN in the head of a loop
    * @returns {Generator<any, any, any>}
    */
   function* declaration(first, until = 0) {
@@ -808,11 +894,14 @@ function reader() {
       const init = part ? yield part : isGiven ? operand : null
       put({ type: 'VariableDeclarator', start: at, end: before, parent, id, init })
     } while (value === ',')
-    return { type: 'VariableDeclaration', start: first, end: until ? before : endOf(), parent, kind, declarations: listFrom(base) }
+    return {
+      type: 'VariableDeclaration', start: first, end: until ? before : endOf(), parent, kind,
+      declarations: listFrom(base)
+    }
   }
 
   /**
-   * Statements by their first words, from there on.
+   * Readers of statements by first token.
    *
    * @type {Record<string, (first: number) => Generator<any, any, any> | undefined>}
    */
@@ -828,7 +917,8 @@ function reader() {
     * if(first) {
       next()
       return {
-        type: 'IfStatement', start: first, test: yield expression(OPERAND), consequent: yield statement(false),
+        type: 'IfStatement', start: first, test: yield expression(OPERAND),
+        consequent: yield statement(false),
         alternate: skips('else') ? yield statement(false) : null, end: before, parent
       }
     },
@@ -848,7 +938,8 @@ function reader() {
       return {
         type: 'TryStatement', start: first, block: yield block(false),
         handler: value !== 'catch' ? null : {
-          type: 'CatchClause', start, param: (next(), value === '(') ? patternOf(yield expression(OPERAND)) : null,
+          type: 'CatchClause', start,
+          param: (next(), value === '(') ? patternOf(yield expression(OPERAND)) : null,
           body: yield block(false), end: before, parent
         },
         finalizer: skips('finally') ? yield block(false) : null, end: before, parent
@@ -863,24 +954,31 @@ function reader() {
     },
     throw(first) {
       next()
-      return expression(0, { type: 'ThrowStatement', start: first, end: 0, parent, argument: null }, 'argument')
+      return expression(0, {
+        type: 'ThrowStatement', start: first, end: 0, parent, argument: null
+      }, 'argument')
     },
     break: first => jump('BreakStatement', first),
     continue: first => jump('ContinueStatement', first),
     debugger: first => jump('DebuggerStatement', first),
     function: first => routine('FunctionDeclaration', first, false),
     class: first => classOf('ClassDeclaration', first),
-    import: first => peek(() => value === '(' || value === '.') ? expressionStatement(first) : importDeclaration(first),
+    import: first => peek(() => value === '(' || value === '.')
+      ? expressionStatement(first) : importDeclaration(first),
     export: exportDeclaration
   }
 
   /**
-   * @param {string} type @param {number} first @param {string} field what is in its parentheses
+   * @param {string} type @param {number} first
+   * @param {string} field the property for the expression in parentheses
    * @returns {Generator<any, any, any>}
    */
   function* headed(type, first, field) {
     next()
-    return { type, start: first, [field]: yield expression(OPERAND), body: yield statement(false), end: before, parent }
+    return {
+      type, start: first, [field]: yield expression(OPERAND), body: yield statement(false),
+      end: before, parent
+    }
   }
 
   /** @param {string} type @param {number} first @returns {undefined} */
@@ -891,11 +989,13 @@ function reader() {
 
   /** @param {number} first */
   const expressionStatement = first =>
-    expression(0, { type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined }, 'expression')
+    expression(0, {
+      type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined
+    }, 'expression')
 
   /**
-   * @param {boolean} isList whether declarations may stand there
-   * @returns {Generator<any, any, any> | undefined} as of expression
+   * @param {boolean} isList whether the statement is in a list, where declarations are allowed
+   * @returns {Generator<any, any, any> | undefined} as for `expression`
    */
   function statement(isList) {
     const first = start
@@ -906,14 +1006,17 @@ function reader() {
       next()
       return routine('FunctionDeclaration', first, true)
     }
-    return isName && source[pastSpace(source, end, type)] === ':' ? labeled(first) : expressionStatement(first)
+    return isName && source[pastSpace(source, end, type)] === ':'
+      ? labeled(first) : expressionStatement(first)
   }
 
   /** @param {number} first @returns {Generator<any, any, any>} */
   function* labeled(first) {
     const label = leaf()
     next()
-    return { type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent }
+    return {
+      type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent
+    }
   }
 
   const isAsyncFunction = () => value === 'async' && peek(() => value === 'function' && !isOnNewLine())
@@ -937,7 +1040,10 @@ function reader() {
     expect(';')
     const update = value === ')' ? null : yield expression()
     expect(')')
-    return { type: 'ForStatement', start: first, init: left, test, update, body: yield statement(false), end: before, parent }
+    return {
+      type: 'ForStatement', start: first, init: left, test, update, body: yield statement(false),
+      end: before, parent
+    }
   }
 
   /** @param {number} first @returns {Generator<any, any, any>} */
@@ -960,7 +1066,11 @@ function reader() {
 
   // ------------------------------------------------------------------------------------------------ modules
 
-  /** What is in braces. @param {(start: number, name: any, other: any) => any} node */
+  /**
+   * Reads the names in the braces of an import or export.
+   *
+   * @param {(start: number, name: any, other: any) => any} node
+   */
   function specifiers(node) {
     expect('{')
     while (!skips('}')) {
@@ -1001,7 +1111,10 @@ function reader() {
     if (skips('default')) {
       const isDeclared = value === 'function' || value === 'class' || isAsyncFunction()
       const declaration = yield isDeclared ? statement(true) : expression(COMMA)
-      return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
+      return {
+        type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent,
+        declaration
+      }
     }
     const base = size
     const isAll = skips('*')
@@ -1009,13 +1122,16 @@ function reader() {
     const exported = isAll && skips('as') ? leaf() : null
     const declaration = isAll || isList ? null : yield statement(true)
     if (isList) {
-      specifiers((start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
+      specifiers((start, local, exported) => ({
+        type: 'ExportSpecifier', start, end: before, parent, local, exported
+      }))
     }
     const isFrom = isAll || (isList && value === 'from')
     if (isFrom) expect('from')
     return {
-      type: isAll ? 'ExportAllDeclaration' : 'ExportNamedDeclaration', start: first, exported, declaration, specifiers: listFrom(base),
-      source: isFrom ? leaf() : null, attributes: isFrom && skips('with') ? (yield members(false)).properties : [],
+      type: isAll ? 'ExportAllDeclaration' : 'ExportNamedDeclaration', start: first, exported, declaration,
+      specifiers: listFrom(base), source: isFrom ? leaf() : null,
+      attributes: isFrom && skips('with') ? (yield members(false)).properties : [],
       end: declaration ? before : endOf(), parent
     }
   }
@@ -1028,7 +1144,7 @@ function reader() {
       const isExpression = matches(/^(?:function|\()$/, value) || peek(() => value === '=>') ||
         (value === 'class' && peek(() => value !== '(')) || (value === 'async' && peek(() => value !== '*'))
       if (isExpression) body = [yield expression(COMMA)]
-      if (value !== '') { // it was the name of a method, or nothing
+      if (value !== '') { // the text is a member; an expression that was read is only its name
         end = 0
         body = (yield members(false)).properties
       }
@@ -1042,11 +1158,12 @@ function reader() {
   }
 
   /**
+   * Parses source text.
+   *
    * @param {string} text
-   * @param {'module' | 'script' | 'function'} kind `function`: what Function.prototype.toString returns
-   * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a
-   *   Property
-   * @throws {SyntaxError} at what cannot be read; but that source is valid is taken for granted
+   * @param {'module' | 'script' | 'function'} kind `function` for a result of Function.prototype.toString
+   * @returns {any} a Program node; for a function, its body is one function, class or Property
+   * @throws {SyntaxError} if the text cannot be read; not every invalid text is detected
    */
   function read(text, kind) {
     checkPatterns()
@@ -1061,17 +1178,17 @@ function reader() {
     isChain = false
     size = 0
     next()
-    // The generators on the way to where the reading stands.
+    // The active generators; each waits for the one after it.
     const stack = [program()]
     /** @type {any} */
     let result
     for (let depth = 0; depth >= 0;) {
-      const step = resume(stack[depth], result) // one that begins takes no notice of the result
+      const step = resume(stack[depth], result) // a generator that starts ignores the result
       if (step.done) depth--
       else if (step.value) stack[++depth] = step.value
       result = step.done ? step.value : operand
     }
-    // Nothing of it is kept.
+    // Release the text and the tree.
     tokens.clear()
     parts = []
     source = ''
@@ -1084,7 +1201,7 @@ function reader() {
 
 export const read = /* @__PURE__ */ reader()
 
-/** Where lines begin. @param {string} text */
+/** Returns the offsets at which the lines of a text start. @param {string} text */
 export function linesOf(text) {
   const starts = [0]
   const end = /\r\n?|[\n\u2028\u2029]/g
@@ -1092,5 +1209,10 @@ export function linesOf(text) {
   return starts
 }
 
-/** @param {number[]} starts of lines @param {number} place @returns {number} */
+/**
+ * Returns the index of the line of an offset.
+ *
+ * @param {number[]} starts the offsets of the lines
+ * @param {number} place
+ */
 export const lineAt = (starts, place) => firstOf(starts, start => start > place) - 1

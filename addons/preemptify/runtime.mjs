@@ -18,7 +18,7 @@ import {
 import { stampEvents } from './events.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
-import { apply, define, isGeneratorFunction, pick, realm, reflectDefine } from './primordials.mjs'
+import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
   adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf, forwarded, frameOf,
@@ -188,8 +188,7 @@ function startOf(fn) {
  *
  * @param {Twin} twin @param {any} fn that it belongs to
  */
-export const outerTwinOf = (twin, fn) => twin.outer ??=
-  claimingTwin(generatorOf(twin, fn), twin.changes, isGeneratorFunction(fn))
+export const outerTwinOf = (twin, fn) => twin.outer ??= claimingTwin(generatorOf(twin, fn), twin.changes)
 
 /**
  * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.

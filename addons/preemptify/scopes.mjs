@@ -12,15 +12,16 @@ import {
 /** @import { Edit } from './edits.mjs' */
 
 /**
- * @typedef {any} Node as ESTree has it, with `parent`; an identifier also has `scope`, `variable` and
+ * @typedef {any} Node an ESTree node with its `parent`; an identifier also has `scope`, `variable` and
  *   `isDynamic`
  */
 /**
- * A function, or other code that is run as one: Program, StaticBlock, and PropertyDefinition for its value.
+ * The facts of a function, or of other code that runs like a function: a Program, a StaticBlock, or the value
+ * of a PropertyDefinition.
  *
- * The lists are in the order of the source. What the head of a function holds, its parameters, is among them.
- * Arrow functions use the `this`, `arguments`, `super`, `new.target` and direct eval of the function around
- * them: then that uses them, too.
+ * The lists are in the order of the source and include nodes in the parameters. An arrow function shares
+ * `this`, `arguments`, `super` and `new.target` with the function around it. If the arrow function uses one
+ * of them, or a direct eval, the flag of the outer function is set as well.
  *
  * @typedef {object} Facts
  * @property {Node} node
@@ -28,84 +29,92 @@ import {
  * @property {boolean} isArrow
  * @property {boolean} isAsync
  * @property {boolean} isGenerator
- * @property {boolean} isStrict by what the source says
- * @property {boolean} isMethod of an object or a class, constructors and accessors too
+ * @property {boolean} isStrict whether the source makes it strict mode code
+ * @property {boolean} isMethod whether it is a method of an object or a class, a constructor, or an accessor
  * @property {boolean} isConstructor
  * @property {boolean} isAccessor
- * @property {boolean} isDerived a constructor of a class that extends
+ * @property {boolean} isDerived whether it is the constructor of a class with `extends`
  * @property {boolean} usesThis
  * @property {boolean} usesArguments
  * @property {boolean} usesSuper
  * @property {boolean} usesNewTarget
- * @property {boolean} usesEval direct
+ * @property {boolean} usesEval whether it has a direct eval
  * @property {boolean} hasWith
- * @property {boolean} awaitsDisposal by an `await using`
- * @property {Facts[]} functions those directly in it
+ * @property {boolean} awaitsDisposal whether it has an `await using`
+ * @property {Facts[]} functions the functions directly in it, without functions nested in them
  * @property {Node[]} loops
- * @property {Node[]} calls, `new` and tagged templates too
+ * @property {Node[]} calls the calls, including `new` and tagged templates
  * @property {Node[]} awaits
  * @property {Node[]} yields
- * @property {Node[]} spreads in lists
+ * @property {Node[]} spreads
  * @property {Node[]} returns
  * @property {Node[]} tries
- * @property {Node[]} statements that are expressions
- * @property {Node[]} declarations of variables
- * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
+ * @property {Node[]} statements the expression statements
+ * @property {Node[]} declarations the declarations of variables
+ * @property {Node[]} words the nodes of `this`, `super`, `new.target` and `import.meta`
  * @property {Node[]} classes
- * @property {Edit[]} edits of its text, whatever is made of it
- * @property {Scope[]} scopes in it, but in functions in it; that of the name of a function expression too
- * @property {Scope} scope where its `var`s are
+ * @property {Edit[]} edits the edits of its text that every printed version of the function needs
+ * @property {Scope[]} scopes the scopes in it, without the scopes of inner functions; a scope for the name of
+ *   an inner function expression is included
+ * @property {Scope} scope the scope of its `var` variables
  */
 /**
- * What is declared between two braces, or between a parenthesis and a brace. Parameters and body share one,
- * unless parameters hold expressions.
+ * The variables that are declared between two braces, or between a parenthesis and a brace. The parameters
+ * and the body of a function share one scope, unless the parameters contain expressions.
  *
  * @typedef {object} Scope
  * @property {Node} node
  * @property {Scope | null} parent
  * @property {number} depth
- * @property {Facts} facts of the function that it is in
+ * @property {Facts} facts the facts of the function around it
  * @property {boolean} isStrict
- * @property {boolean} isDynamic it may get variables while it runs: that of a `with`, or where a sloppy eval
- *   is
- * @property {boolean} hasEval whether a direct eval is in it, or in what it holds
- * @property {boolean} isSplit whether there are expressions among its parameters
- * @property {Record<string, Variable>} variables
+ * @property {boolean} isDynamic whether it can get variables at run time: the scope of a `with`, or the `var`
+ *   scope of a function with a sloppy direct eval
+ * @property {boolean} hasEval whether a direct eval is in it or in an inner scope
+ * @property {boolean} isSplit whether its parameters contain expressions
+ * @property {Record<string, Variable>} variables the variables by name
  * @property {Variable[]} declared the same variables as a list
- * @property {Scope | null} barrier the innermost that is dynamic, from this one outwards
+ * @property {Scope | null} barrier the innermost dynamic scope around a node in it; can be this scope
  */
 /**
  * @typedef {object} Variable
  * @property {string} name
- * @property {string} kind 'var', 'let', 'const', 'using', 'await using', 'function', 'class', 'parameter',
- *   'catch', 'import', 'name' of a function expression or, in the class, of a class, 'arguments' of a
- *   function
+ * @property {string} kind `var`, `let`, `const`, `using`, `await using`, `function`, `class`, `parameter`,
+ * `catch`, `import`, `arguments`, or `name`. A `name` is the name of a function expression, or the name of a
+ *   class as a variable inside the class
  * @property {Scope} scope
- * @property {Node[]} declarations identifiers
- * @property {Node[]} references identifiers
- * @property {boolean} isAssigned elsewhere than where it is declared
+ * @property {Node[]} declarations the identifiers that declare the variable
+ * @property {Node[]} references the identifiers that read or write the variable
+ * @property {boolean} isAssigned whether code assigns to the variable outside its declaration
  * @property {boolean} isOpen whether other scripts can assign to the variable, or declare it again
- * @property {boolean} isDynamic whether an eval may use it, or a reference may mean another one
- * @property {boolean} isNumber whether it may begin as 0 in a twin that leaves frames: see isNumber
- * @property {Variable | undefined} outer the one that it hides
+ * @property {boolean} isDynamic whether an eval can use the variable, or a reference can mean another
+ *   variable
+ * @property {boolean} isNumber whether the variable can start as 0 in a twin with frames: see isNumber in
+ *   frames.mjs
+ * @property {Variable | undefined} outer the outer variable that it hides
  */
 
-/** Fields that are read, although what has them is assigned to or declares. */
+/** Fields whose parts are read, even if the node is a target of an assignment or a declaration. */
 const READ = /^(?:key|property|object|right|init|body|superClass)$/
-/** Fields whose identifiers are no references, unless they are computed. */
+/** Fields whose identifiers are not references, unless the node is computed. */
 const LABELS = /^(?:\w+\.(?:key|property|meta|label|imported|exported)|(?:Function|Arrow)\w+\.id)$/
-/** Parts that have a scope of their own, which other parts of the same node are outside of. */
+/** Fields with a separate scope. The other parts of the same node are outside this scope. */
 const INNER = /^(?:SwitchStatement\.cases|WithStatement\.body|PropertyDefinition\.value)$/
 /**
- * What the identifiers of a field are: see names.
+ * A field of a type of nodes: its key, the role of its identifiers (see `stack`; undefined: the role of the
+ * node), and whether they are only labels.
  *
  * @typedef {{ key: string, role: string | undefined, isLabel: boolean }} Field
  */
-/** By types. @type {Record<string, Field[]>} */
+/** The fields of each type of nodes. @type {Record<string, Field[]>} */
 // @ts-ignore
 const FIELDS = { __proto__: null, Identifier: [] }
 
-/** The fields that hold its parts, as those of all nodes of its type do. @param {Node} node */
+/**
+ * Returns the fields that hold parts of a node. Nodes of one type have the same fields.
+ *
+ * @param {Node} node
+ */
 export const fieldsOf = node => FIELDS[node.type] ??= fieldsIn(node)
 
 /** @param {Node} node */
@@ -115,12 +124,15 @@ function fieldsIn(node) {
   pick(keysOf(node), key => {
     if (typeof node[key] !== 'object' || key === 'parent') return
     const place = `${node.type}.${key}`
-    append(fields, { key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined, isLabel: matches(LABELS, place) })
+    append(fields, {
+      key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined,
+      isLabel: matches(LABELS, place)
+    })
   })
   return fields
 }
 
-/** The lists of Facts by what they hold. @type {any} */
+/** The list of Facts that collects the nodes of each type. @type {any} */
 export const LISTS = {
   __proto__: null,
   ForStatement: 'loops',
@@ -152,9 +164,10 @@ const COLLECTED = [
 ]
 
 /** @param {Node} node */
-export const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
+export const isDirectEval = ({ type, callee, optional }) =>
+  type === 'CallExpression' && callee.name === 'eval' && !optional
 
-/** Whether one of the directives that it begins with says so. @param {any} body */
+/** Whether 'use strict' is among the directives of a body. @param {any} body */
 export function isStrictBody(body) {
   for (let i = 0; body?.[i]?.directive !== undefined; i++) if (body[i].directive === 'use strict') return true
   return false
@@ -183,8 +196,10 @@ function addVariable(scope, variable) {
 }
 
 /**
- * @param {Node} id @param {string} kind @param {Scope} scope where it is
- * @param {Scope} target whose variable it is
+ * Declares a name.
+ *
+ * @param {Node} id @param {string} kind @param {Scope} scope the scope of the identifier
+ * @param {Scope} target the scope that gets the variable
  */
 function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : scope) {
   const { name } = id
@@ -193,13 +208,13 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
   if (known) append(known.declarations, id)
   else variable.declarations = [id]
   id.scope ??= scope
-  id.variable ??= variable // that of a class is declared outside and inside of it
+  id.variable ??= variable // the name of a class is declared twice: outside and inside the class
   return variable
 }
 
-/** Finds names, by functions that are made once: see reader. */
+/** Makes `names`. Its closures exist once, as those of the reader in read.mjs. */
 function namer() {
-  /** Scopes and identifiers, as they begin. @type {any[]} */
+  /** The scopes and identifiers in the order of the source. @type {any[]} */
   let order = []
   let tree = /** @type {Node} */ (null)
   let hoists = false
@@ -222,22 +237,22 @@ function namer() {
     stack[size++] = part
   }
 
-  /** @param {Node} id */
+  /** Notes an identifier or label that is named `arguments` or `yield`. @param {Node} id */
   function note(id) {
     if (id.name === 'arguments' || id.name === 'yield') append(tree.special, id)
   }
 
   /**
-   * Notes what reads `caller` or `arguments` of an object.
+   * Notes a node that reads the property `caller` or `arguments` of an object.
    *
-   * @param {Node} node of the read @param {Node} key @param {boolean} computed
+   * @param {Node} node @param {Node} key @param {boolean} computed
    */
   function noteRead(node, key, computed) {
     const name = computed || key.type === 'Literal' ? key.value : key.name
     if (name === 'caller' || name === 'arguments') append(tree.reads, node)
   }
 
-  /** @param {Node} node @param {string} role of those of its parts whose field has none */
+  /** Pushes the parts of a node. @param {Node} node @param {string} role the role of fields without one */
   function pushParts(node, role) {
     const fields = fieldsOf(node)
     for (let k = fields.length; k-- > 0;) {
@@ -255,7 +270,7 @@ function namer() {
     }
   }
 
-  /** Begins a scope. @param {Node} node @param {Facts} [facts] of the function that it is in */
+  /** Opens a scope. @param {Node} node @param {Facts} [facts] the facts of the function around it */
   function open(node, facts = scope.facts, isStrict = scope.isStrict) {
     scope = node.scope = {
       node,
@@ -274,7 +289,7 @@ function namer() {
     append(order, scope)
   }
 
-  /** Begins a function. @param {Node} node */
+  /** Opens the scope of a function, and makes its Facts. @param {Node} node */
   function openFunction(node, isStrict = scope.isStrict) {
     const { parent, type } = node
     const kind = parent?.value === node ? parent.kind : undefined
@@ -319,14 +334,14 @@ function namer() {
     facts.scope = scope
   }
 
-  /** Begins the scope of what is not inside of it as a whole. @param {Node} node */
+  /** Opens the scope of a node that is only partly inside this scope: see INNER. @param {Node} node */
   function openInner(node) {
     if (node.type === 'PropertyDefinition') return openFunction(node)
     open(node)
     if (node.type === 'WithStatement') scope.isDynamic = scope.facts.hasWith = true
   }
 
-  /** Gives the lists of a function no more memory than they need. @param {any} facts */
+  /** Frees the spare capacity of the lists of a function. @param {any} facts */
   function trim(facts) {
     for (let i = 0; i < COLLECTED.length; i++) {
       const list = facts[COLLECTED[i]]
@@ -334,7 +349,7 @@ function namer() {
     }
   }
 
-  /** Ends a scope that is in another. */
+  /** Closes the current scope. The outer scope becomes the current one. */
   function close() {
     const closed = scope
     const { facts, variables } = closed
@@ -347,25 +362,35 @@ function namer() {
   }
 
   /**
-   * Arrow functions use what is of the function around them.
+   * Marks the current function as a user, for example of `this`. If it is an arrow function, the functions
+   * around it are marked too, up to and including the first one that is not an arrow function.
    *
    * @param {'usesThis' | 'usesArguments' | 'usesSuper' | 'usesNewTarget' | 'usesEval'} key
    */
   function use(key) {
-    for (let user = /** @type {Facts | null} */ (scope.facts); user && !user[key]; user = user.isArrow ? user.parent : null) user[key] = true
+    let user = /** @type {Facts | null} */ (scope.facts)
+    while (user && !user[key]) {
+      user[key] = true
+      user = user.isArrow ? user.parent : null
+    }
   }
 
-  /** @param {string} role of the parts of what has a scope @returns {(node: Node) => string} */
+  /**
+   * Makes a visitor that opens a scope.
+   *
+   * @param {string} role the role of the parts
+   * @returns {(node: Node) => string}
+   */
   const opening = (role, isStrict = false) => node => {
     open(node, scope.facts, isStrict || scope.isStrict)
     return role
   }
 
   /**
-   * What is done where nodes of a type begin, before their parts.
+   * The visitors of node types. A visitor is called before the parts of the node are visited. It can return
+   * another role for these parts.
    *
-   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts, if that
-   *   is another
+   * @type {Record<string, (node: any, role: string) => string | void>}
    */
   const visits = {
     // @ts-ignore
@@ -413,7 +438,8 @@ function namer() {
     CallExpression(node) {
       if (!isDirectEval(node)) return
       use('usesEval')
-      for (let around = /** @type {Scope | null} */ (scope); around && !around.hasEval; around = around.parent) around.hasEval = true
+      let around = /** @type {Scope | null} */ (scope)
+      for (; around && !around.hasEval; around = around.parent) around.hasEval = true
       if (!scope.isStrict) scope.facts.scope.isDynamic = true
     },
     ForInStatement: opening('write'),
@@ -470,17 +496,19 @@ function namer() {
   return names
 
   /**
-   * Finds what each name means and what each function holds. The tree is walked once, with a stack of its
-   * own. On the way the scopes and the identifiers are put into one list; names are looked up along that
-   * list, when all that is declared is known.
+   * Binds the names of a program to variables, and collects the facts of its functions.
    *
-   * @param {Node} program gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or
-   *   `yield`, labels too; `reads`: members and parts of patterns that read `caller` or `arguments` of an
-   * object; and
-   *   `imports`: each `import()` and `import.meta`, with the facts of the function
-   *   that it is in
-   * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of
-   *   the source; as `tree.free`, too
+   * One walk over the tree puts scopes and identifiers into a list. `resolve` looks up the names along this
+   * list afterwards, because then all declarations are known. The walk has its own stack, so that the depth
+   * of nesting is not limited by the call stack.
+   *
+   * The program gets three lists. `special` has the identifiers and labels that are named `arguments` or
+   * `yield`. `reads` has the members and the properties of patterns that read `caller` or `arguments` of an
+   * object. `imports` has each `import()` and `import.meta`, with the facts of its function.
+   *
+   * @param {Node} program the tree, whose nodes get `facts`, `scope` and `variable`
+   * @returns {Record<string, Node[]>} the references to names that the program does not declare, by name, in
+   *   the order of the source; `program.free` is the same object
    */
   function names(program) {
     tree = program
@@ -498,7 +526,7 @@ function namer() {
     if (hoists) resolve(order, true)
     program.free = resolve(order, false)
     if (tree.sourceType === 'script') openVariables(tree.scope)
-    // Nothing of it is kept.
+    // Release the tree.
     order = stack = []
     scope = tree = /** @type {any} */ (null)
     return program.free
@@ -508,17 +536,19 @@ function namer() {
 export const names = /* @__PURE__ */ namer()
 
 /**
- * Looks up the names along the list. Functions in blocks of sloppy code go first, since they may be variables
- * of the function around them, too: where a `var` in their place would be no error, and no parameter has the
- * name.
+ * Looks up the names of a program.
  *
- * @param {any[]} order @param {boolean} isHoisting
+ * A function in a block of sloppy code can also be a `var` of the function around the block (Annex B.3.3). It
+ * is, if a `var` in its place would be valid and no parameter has the name. A first pass with `isHoisting`
+ * declares these variables. The second pass resolves the references.
+ *
+ * @param {any[]} order the scopes and identifiers in the order of the source @param {boolean} isHoisting
  * @returns {Record<string, Node[]>}
  */
 function resolve(order, isHoisting) {
   /** @type {Record<string, Node[]>} */
   const free = create(null)
-  /** What each name means here. @type {Record<string, Variable | undefined>} */
+  /** The variable of each name in the current scope. @type {Record<string, Variable | undefined>} */
   const current = create(null)
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   for (let i = 0; i < order.length; i++) {
@@ -542,7 +572,7 @@ function resolve(order, isHoisting) {
       continue
     }
     const { name } = item
-    const isFunction = item.isWritten === undefined // no reference
+    const isFunction = item.isWritten === undefined // the name of a function in a block, not a reference
     if (isFunction && isHoisting) hoist(item)
     if (isFunction || isHoisting) continue
     const variable = current[name]
@@ -551,7 +581,7 @@ function resolve(order, isHoisting) {
       variable.isDynamic ||= item.isDynamic
       variable.isAssigned ||= item.isWritten && item.variable !== variable
     }
-    if (item.variable) { // a `var`, which may mean the parameter of a `catch`
+    if (item.variable) { // a `var`, whose initial value can go to the parameter of a `catch`
       item.variable.isDynamic ||= item.isDynamic
       item.variable = variable
     } else {
@@ -562,7 +592,11 @@ function resolve(order, isHoisting) {
   return free
 }
 
-/** @param {Node} id of a function in a block */
+/**
+ * Declares a function in a block as a `var` too, if Annex B.3.3 does.
+ *
+ * @param {Node} id the function's name
+ */
 function hoist(id) {
   const { variable, scope: block } = id
   const { scope } = block.facts
@@ -584,7 +618,7 @@ function openVariables({ declared }) {
   pick(declared, variable => { variable.isOpen = variable.kind !== 'const' })
 }
 
-/** Whether `arguments` may change a parameter. @param {Variable} variable */
+/** Whether `arguments` can change a variable, which is a parameter. @param {Variable} variable */
 const isAliased = ({ kind, scope }) => kind === 'parameter' && scope.facts.usesArguments
 
 /** @param {Node} inner @param {Node} outer */
@@ -674,7 +708,12 @@ function isInDeclaration(reference, id) {
   return false
 }
 
-/** @param {Node} id @returns {Node | null} what it stands for, if that is written once and stays */
+/**
+ * Returns the initial value, the function or the class that a name always means, or null if the value of the
+ * name can change.
+ *
+ * @param {Node} id @returns {Node | null}
+ */
 export function valueOfName({ variable }) {
   if (!isFixed(variable) || variable.declarations.length !== 1) return null
   const { 0: id } = variable.declarations
@@ -683,5 +722,5 @@ export function valueOfName({ variable }) {
   return parent.type === 'VariableDeclarator' ? parent.init : parent
 }
 
-/** @param {Node} id @param {RegExp} names @returns {boolean} whether it is one of the engine's */
+/** Whether an identifier is a global name that matches a pattern. @param {Node} id @param {RegExp} names */
 export const isGlobal = (id, names) => id.variable === null && matches(names, id.name)

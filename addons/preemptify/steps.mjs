@@ -1,9 +1,10 @@
 /**
  * addons/preemptify/steps.mjs: generators and iteration at run time.
  *
- * A generator that a twin makes cannot be distinguished from another one. While a twin asks it for a step,
- * the generator yields its `Steps` where that step is suspended, and the twin yields the rest of the step as
- * a call. For any other caller the step runs to its end.
+ * A generator that a twin makes looks like any other generator of its function, and has the same prototype.
+ * If a twin calls `next`, the generator yields its `Steps` where the step is suspended, and the twin yields
+ * the rest of the step as a call. If other code calls `next`, the step is not suspended. Here a step is the
+ * part of a generator from a call of `next`, `throw` or `return` to the next result.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -21,30 +22,32 @@ import {
 
 const { counts } = extend.code
 
-// A generator that a twin has made looks like any other generator of its function, and has the same
-// prototype. If a twin calls `next`, the generator yields its Steps at a preemption point, and the caller
-// yields the rest of the step as a call. If plain code calls `next`, the step runs to its end.
-
 /**
- * Where they are kept.
+ * The Steps of each generator that a twin has made.
  *
  * @type {{ get(generator: any): Steps | undefined, set(generator: any, steps: Steps): void }}
  */
 export const stepsOfGenerators = /* @__PURE__ */ stamping()
 
-/** Of a generator; the short methods are what its text calls. */
+/** The steps of one generator. The text of the generator calls the methods with short names. */
 class Steps {
-  /** Who has been asked for the step: itself, or what delegates to it. @type {Steps} */
+  /**
+   * The Steps of the generator whose `next` was called: this one, or one that delegates here.
+   *
+   * @type {Steps}
+   */
   root = this
-  /** Whether it runs, and a twin has asked for the step. */
+  /** Whether a step runs that a twin has requested. */
   isOn = false
-  /** Whether a step has begun that has not ended, and is not running. */
+  /** Whether a step is suspended. */
   isPending = false
-  /** What that waits for. @type {any} */
+  /** The call that the suspended step waits for; undefined at a preemption point. @type {any} */
   call = undefined
   /**
-   * Of the root: the Steps whose generator has suspended the step. The result of the step does not tell,
-   * because a delegate's result may have an accessor in the place of its value. @type {Steps | null}
+   * In the root: the Steps whose generator has suspended the step. The result of the step cannot show it,
+   * because the `value` of a delegate's result can be an accessor.
+   *
+   * @type {Steps | null}
    */
   leaf = null
   /** @type {any} */
@@ -54,49 +57,66 @@ class Steps {
     return this.root.isOn
   }
 
-  /** enter @param {any} fn @param {string} text as of entryOf @returns {any} */
+  /** Enter: returns the function to call. @param {any} fn @param {string} text see entryOf @returns {any} */
   e(fn, text) {
     return this.on || typeof fn !== 'function' ? entryOf(fn, text) : fn
   }
 
-  /** new @param {any} F @param {any[]} args @param {string} text of F @returns {any} */
+  /**
+   * New: constructs an object.
+   *
+   * @param {any} F
+   * @param {any[]} args
+   * @param {string} text F's source
+   * @returns {any}
+   */
   n(F, args, text) {
     return make(F, args, text, this.on ? construct : reflectConstruct)
   }
 
-  /** Suspends the step at a call that has not returned; the generator yields the result. */
+  /** Suspends the step at a call that has not returned. The generator yields the Steps that `q` returns. */
   q() {
     this.call = suspended()
     return this.root.leaf = this
   }
 
-  /** Suspends the step at a point, if a twin has asked for it. @returns {boolean} whether to yield */
+  /**
+   * Suspends the step at a preemption point if a twin has requested it.
+   *
+   * @returns {boolean} whether to yield
+   */
   p() {
     if (!this.on) return false
     this.root.leaf = this
     return true
   }
 
-  /** for-of @param {any} iterable @param {string} text of it @returns {any} */
+  /**
+   * Returns the iterable for a `for`-`of`.
+   *
+   * @param {any} iterable
+   * @param {string} text the source of it
+   * @returns {any}
+   */
   c(iterable, text) {
     return this.on ? each(iterable, text, this) : iterable
   }
 
-  /** yield* @param {any} iterable @returns {any} */
+  /** Returns the iterable for a `yield*`. @param {any} iterable @returns {any} */
   d(iterable) {
     return this.on ? each(iterable, '', this, this) : iterable
   }
 
-  /** spread @param {any} iterable @param {boolean} [isMap] @returns {any} */
+  /** Returns the iterable for a spread. @param {any} iterable @param {boolean} [isMap] @returns {any} */
   k(iterable, isMap) {
     return this.on ? collect(iterable, isMap) : iterable
   }
 }
 
 /**
- * What makes a generator whose steps may yield.
+ * Makes the entry of a generator function. A step of its generators can be suspended.
  *
- * @param {Twin} twin of a generator function @param {any} fn
+ * @param {Twin} twin the twin of the generator function @param {any} fn the generator function
  */
 function stepping(twin, fn) {
   const { generator } = twin
@@ -131,16 +151,17 @@ function stepping(twin, fn) {
 }
 
 /**
- * Has a generator go on.
+ * Calls `next`, `throw` or `return` of a generator for a twin.
  *
  * @param {Steps} steps @param {any} method @param {any} value
- * @returns {any} a step; `budget` where it has not ended
+ * @returns {any} the result of the step, or `budget` if the step is suspended
  */
 function stepOf(steps, method, value) {
   if (steps.root.isPending) runsAlready()
   steps.root = steps
-  // To be told to return is atomic: resumed by `next`, what delegates would go on. If it throws, it has
-  // ended, or runs already.
+  // A `return` is never suspended: the suspended step would be resumed by `next`, and a `yield*` would then
+  // continue instead of returning. If the method throws, `isOn` keeps its value: the generator has ended or
+  // runs already.
   steps.isOn = method !== returnFromNext
   const step = apply(method, steps.generator, [value])
   steps.isOn = false
@@ -152,10 +173,10 @@ function stepOf(steps, method, value) {
 }
 
 /**
- * The rest of a step.
+ * Runs the rest of a suspended step.
  *
- * @param {Steps} steps @param {Steps} leaf what it delegates to, or itself
- * @returns {Generator<any, any, any>}
+ * @param {Steps} steps @param {Steps} leaf the Steps whose generator has suspended the step
+ * @returns {Generator<any, any, any>} returns the result of the step
  */
 function* rest(steps, leaf) {
   const { call } = leaf
@@ -165,7 +186,7 @@ function* rest(steps, leaf) {
   hold(steps)
   hold(leaf)
   try {
-    value = yield call ?? counts.p // a point, which does not end the stay
+    value = yield call ?? counts.p // a preemption point, which does not end the stay
   } catch (error) {
     value = error
     method = throwInNext
@@ -181,24 +202,36 @@ const runsAlready = () => {
   throw new TypeError('Generator is already running')
 }
 
-/** Until then nobody else may have it go on. @param {Steps} steps */
+/**
+ * Makes the methods of a generator throw while its step is suspended. The methods of a running generator
+ * throw the same error.
+ *
+ * @param {Steps} steps
+ */
 function hold(steps) {
   steps.isPending = true
   const descriptor = /** @type {any} */ ({ __proto__: null, value: runsAlready, configurable: true })
   for (let i = 0; i < 3; i++) reflectDefine(steps.generator, METHODS[i], descriptor)
 }
 
-/** The last that was added first: engines keep such objects quick. @param {Steps} steps */
+/**
+ * Removes the methods that `hold` added, the last one first, because engines then keep the object fast.
+ *
+ * @param {Steps} steps
+ */
 function release(steps) {
   steps.isPending = false
   const { generator } = steps
-  for (let i = 3; i-- > 0;) if (getOwnPropertyDescriptor(generator, METHODS[i])?.value === runsAlready) delete generator[METHODS[i]]
+  for (let i = 3; i-- > 0;) {
+    const isHeld = getOwnPropertyDescriptor(generator, METHODS[i])?.value === runsAlready
+    if (isHeld) delete generator[METHODS[i]]
+  }
 }
 
 /**
- * A call of a method of generators.
+ * Calls a method of a generator, and can suspend the step if a twin has made the generator.
  *
- * @param {any} method the engine's own @param {any} generator @param {any} value
+ * @param {any} method the built-in method @param {any} generator @param {any} value
  */
 export function ask(method, generator, value) {
   const steps = stepsOfGenerators.get(generator)
@@ -206,17 +239,18 @@ export function ask(method, generator, value) {
 }
 
 /**
- * What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not
- * closed in between.
+ * The iterator of a `for` loop in a twin with frames. Each call that resumes the twin runs the loop again,
+ * over the same Walk, which continues where it was. A suspension does not close the iterator.
  */
 class Walk {
   index = 0
-  /** What comes next, if that is known. @type {any} */
+  /** The next result, if it is known already. @type {any} */
   rest = null
 
   /**
-   * @param {any[] | null} list an array, whose elements are what it gives @param {any} iterator for all else
-   * @param {any} step its `next`
+   * @param {any[] | null} list the array that the loop iterates, or null
+   * @param {any} iterator the iterator, if the loop does not iterate an array
+   * @param {any} step the `next` of the iterator
    */
   constructor(list, iterator, step) {
     this.list = list
@@ -254,9 +288,15 @@ class Walk {
   }
 }
 
-/** A generator as it is iterated by a loop, whose body begins by looking for `budget`. */
+/**
+ * The iterator of a loop over a generator that a twin has made. Its value is `budget` while a step is
+ * suspended, and the body of the loop checks for this value first.
+ */
 class StepsWalk extends Walk {
-  /** @param {Steps} steps @param {{ on: boolean }} asker */
+  /**
+   * @param {Steps} steps
+   * @param {{ on: boolean }} asker the twin, or the Steps of the generator, with the loop
+   */
   constructor(steps, asker) {
     super(null, steps.generator, next)
     this.steps = steps
@@ -267,7 +307,7 @@ class StepsWalk extends Walk {
     if (this.rest !== null || !this.asker.on) return super.next()
     const step = stepOf(this.steps, next, undefined)
     if (step !== budget) return step
-    this.rest = this // until it is settled
+    this.rest = this // until the step is settled
     append(pending, begun(this.settle(suspended())))
     return { value: budget, done: false }
   }
@@ -282,14 +322,15 @@ class StepsWalk extends Walk {
   }
 }
 
-/** Who asks for steps, if that is no generator itself. */
+/** The `asker` of loops in a twin that is not a generator: such a twin always requests steps. */
 const twinItself = { on: true }
 
 /**
- * What a `for`-`of` of a twin iterates, or a `yield*` of a generator.
+ * Returns the iterable for a `for`-`of` of a twin, or for a `yield*` of a generator.
  *
- * @param {any} iterable @param {string} [text] of it, for the error if it is not iterable
- * @param {any} [asker] @param {Steps | null} [outer] what delegates to it
+ * @param {any} iterable @param {string} [text] the source of the iterable, for the message of the error
+ * @param {any} [asker] the twin, or the Steps of the generator, that requests the steps
+ * @param {Steps | null} [outer] the Steps of the generator that delegates to the iterable
  * @returns {any}
  */
 export function each(iterable, text = '', asker = twinItself, outer = null) {
@@ -301,13 +342,16 @@ export function each(iterable, text = '', asker = twinItself, outer = null) {
 }
 
 /**
- * @param {any} iterable @param {any} method that makes an iterator @param {any} [asker]
+ * Returns an iterable over a new iterator. The parameters are those of `each`.
+ *
+ * @param {any} iterable @param {any} method the method that makes the iterator @param {any} [asker]
  * @param {Steps | null} [outer] @returns {any}
  */
 export function iterated(iterable, method, asker = twinItself, outer = null) {
   const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
-  const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext && iterator.throw === throwInNext
+  const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext &&
+    iterator.throw === throwInNext
   if (isOwn && outer === null) return new StepsWalk(steps, asker)
   if (isOwn && outer) steps.root = outer.root
   return { [symbolIterator]: () => iterator }
@@ -319,13 +363,15 @@ function notIterable(text) {
 }
 
 /**
- * What a `for`-`of` iterates where the twin leaves frames.
+ * Returns the iterable for a `for`-`of` in a twin with frames.
  *
- * @param {any} given @param {string} [text] of it, for the error if it is not iterable @returns {any}
+ * @param {any} given @param {string} [text] the source of `given`, for the message of the error
+ * @returns {any}
  */
 export function walk(given, text) {
   const method = given?.[symbolIterator]
-  if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement && !('return' in engine.elements)) {
+  if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement &&
+    !('return' in engine.elements)) {
     return new Walk(given, null, null)
   }
   if (typeof method !== 'function') return text ? notIterable(text) : given
@@ -336,12 +382,12 @@ export function walk(given, text) {
 }
 
 /**
- * What is spread, or what a collection is made of.
+ * Returns the elements for a spread or for a new collection.
  *
  * @param {any} iterable
- * @param {boolean | undefined} isMap whether it is to be of objects: then all else is left to the engine to
- *   refuse
- * @returns {any} `budget` where a step has not ended
+ * @param {boolean | undefined} isMap whether the elements are entries of a map; then an element that is not
+ *   an object is the last one, and the built-in constructor throws
+ * @returns {any} an iterable, or `budget` if a step is suspended
  */
 export function collect(iterable, isMap) {
   const steps = each(iterable)

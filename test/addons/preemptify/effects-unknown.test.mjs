@@ -1,0 +1,90 @@
+/** Claims of unknown objects: captured parameters, callbacks, and properties of literals. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { claimsIn } from '../../support/effects-watch.mjs'
+
+const unknown = suite('preemptify.effects of unknown objects')
+
+/** Compares the claims of some functions of a text. */
+function claims(text, expected) {
+  const found = claimsIn(text)
+  for (const [name, claimed] of Object.entries(expected)) {
+    assert.is(found[name], claimed, `${name} in ${text}`)
+  }
+}
+
+unknown('a closure that only calls its captured parameter claims nothing', () => {
+  claims('export function make(f) { return function g(x) { return f(x) } }', { make: '', g: '' })
+})
+
+unknown('a closure that passes its captured parameter on claims its activation', () => {
+  claims('export function make(o) { return function g(f) { return f(o) } }', { make: '', g: 'o.*@make!' })
+})
+
+unknown('a closure that passes on an object of the module claims the module', () => {
+  claims(`const t = { x: 1 }; function make(o) { return function g(f) { return f(o) } }
+    export const leak = make(t); export function read() { return t.x + 1 }`, { g: 'o.*!', read: 't' })
+})
+
+unknown('a closure that writes its captured parameter excludes other readers', () => {
+  const found = claimsIn(`function writer(o) { return function w() { o.x = 1 } }
+    function reader(o) { return function r() { return o.x + 1 } }
+    export function both() { const o = { x: 0 }; return [writer(o), reader(o)] }`)
+  assert.match(found.w, /o\.\*!/)
+  assert.match(found.r, /o\.\*(?: |$)/)
+})
+
+unknown('a closure that only reads what no closure writes claims nothing', () => {
+  claims('export function make(o) { return function g() { return o.x + 1 } }', { g: '' })
+})
+
+unknown('a caller claims an object by the effects of its callback', () => {
+  const text = 'const t = { x: 1 }; export function set() { t.x = 2 } function each(p, f) { f(p) }'
+  claims(`${text} export function g() { each(t, o => o.x + 1) }`, { g: 't' })
+  claims(`${text} export function g() { each(t, o => { o.x = 1 }) }`, { g: 't!' })
+  claims(`${text} export function g(f) { each(t, f) }`, { g: 't!' })
+  claims(`${text} function again(p, f) { each(p, f) } export function g() { again(t, o => o.x + 1) }`, { g: 't' })
+  claims(`${text} function bound(p, f) { f.call(null, p) } export function g() { bound(t, o => o.x + 1) }`, { g: 't' })
+})
+
+unknown('a caller claims exclusively if a built-in function is the callback', () => {
+  claims(`const t = { x: 1 }; export function set() { t.x = 2 } function each(p, f) { f(p) }
+    export function g() { each(t, Object.freeze) }`, { g: 't!' })
+})
+
+unknown('a write of an object inside of a parameter does not write the parameter', () => {
+  claims(`const inner = { x: 1 }, t = { inner }; function put(p) { p.inner.x = 2 }
+    export function f() { put(t) } export function g() { return inner.x + 1 }`, { f: 'inner!', g: 'inner' })
+})
+
+unknown('a function that no text writes claims nothing where it is passed', () => {
+  claims(`function state() { return 1 } function plain() { return 2 }
+    function put(p) { p.n = 1 } export function f() { put(state) } export function g() { return state.n + 1 }
+    export function h(c) { c(plain) }`, { f: 'state!', g: 'state', h: '' })
+})
+
+unknown('a property of a literal is the value under its name alone', () => {
+  const text = 'const list = [1], t = { list, get: x => x };'
+  claims(`${text} export function f(o) { o.get = t.get } export function g() { return list.length }`, { f: '', g: '' })
+  claims(`${text} export function f(o) { o.list = t.list } export function g() { return list.length }`,
+    { f: 'list!', g: 'list' })
+  claims(`${text} export function f(o, k) { o.list = t[k] } export function g() { return list.length }`,
+    { f: 'list!', g: 'list' })
+  claims(`${text} const u = { ...t }; export function f(o) { o.get = u.get } export function g() { return list.length }`,
+    { f: '', g: '' })
+  claims(`${text} const u = { ...t }; export function f(o) { o.l = u.list } export function g() { return list.length }`,
+    { f: 'list!', g: 'list' })
+})
+
+unknown('a TextEncoder in a variable only reads', () => {
+  claims('const e = new TextEncoder(); export const f = s => e.encode(s).length', { f: '' })
+})
+
+unknown('a function without a twin does not claim the activation that it begins', () => {
+  const { f } = claimsIn(`const l = [1]; function each(list, f) { for (const x of list) f(x) }
+    export function f(q) { q = q || { x: 1 }; each(l, () => { eval('1'); q.x = 1 }); l.push(1) }`)
+  assert.match(f, /all!/)
+  assert.not.match(f, /@f/)
+})
+
+unknown.run()
