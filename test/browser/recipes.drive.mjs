@@ -4,10 +4,17 @@ import { select } from '../../examples/recipes/table.mjs'
 import { frameworks, pages, withProject } from '../support/recipe-project.mjs'
 import { until } from './page-control.mjs'
 
-/** A test that opens a page of the project. @param {string} page @param {(browser: any) => unknown} use */
+/**
+ * A test that opens a page of the project. It leaves the page before the server closes, because the page may still
+ * load modules.
+ *
+ * @param {string} page @param {(browser: any) => unknown} use
+ */
 const onPage = (page, use) => ({ browser }) => withProject(async address => {
   await browser.open(`${address}/${page}`)
-  return use(browser)
+  const result = await use(browser)
+  await browser.open('about:blank')
+  return result
 })
 
 async function type(browser, text) {
