@@ -738,6 +738,8 @@ class Extras {
     this.onRest = null
     /** The claims that the job holds in rewritten code. @type {Stay | null} */
     this.stay = null
+    /** Whether the job claims nothing. */
+    this.isFree = false
 
     // Accounts
     /** @type {BudgetTuner | null} */
@@ -746,6 +748,10 @@ class Extras {
     this.sliceStart = 0
     /** The cost at the start of the period; Infinity after an overrun. */
     this.periodStart = 0
+    /** The cost at which the job has used its deadline, and is ranked anew: see `serve`. */
+    this.rechargeAt = Infinity
+    /** Called when the job is ranked anew. @type {((absoluteDeadline: number) => void) | null} */
+    this.onRecharge = null
     this.preemptions = 0
     this.isMissed = false
     /** Whether some code will see the failure of the job. */
@@ -780,6 +786,12 @@ class Extras {
  *
  * @typedef {{ readonly isExclusive: boolean, end(job: Job): void }} Stay `isExclusive`: whether it holds an
  *   exclusive claim, which puts off a cancellation; `end`: releases the claims
+ */
+
+/**
+ * Called with a job, the job that held the claim, the location that both use, and the time of the wait in ms.
+ *
+ * @typedef {(job: Job, holder: Job, location: string, ms: number) => string | undefined} WaitListener
  */
 
 /** The record that all other jobs share; it is only read. */
@@ -1965,6 +1977,8 @@ class Counts {
   i = 0
   /** Whether the next `yield` is a preemption point that rewriting has inserted. */
   isPoint = false
+  /** The event that rewritten code has used for the last time. @type {any} */
+  e = null
 
   /**
    * The value `undefined`, which rewritten code yields at a point. Reading it marks the next yield as a
@@ -2382,6 +2396,14 @@ let answers = () => true
  * @type {((fn: any) => string | undefined) | null}
  */
 let adviceFor = null
+/** See `extend.code`; preemptify sets these. @type {(fn: any) => number} */
+let eventUseOf = () => 0
+/** @type {(job: Job) => void} */
+let finishJob = () => {}
+/** @type {(job: Job) => boolean | undefined} */
+let isJobBusy = () => undefined
+/** @type {(fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any} */
+let startAtEntry = (fn, self, args) => apply(twinOf(fn), self, args)
 
 // Read once: a script may declare variables with the names `Reflect` and `Symbol`, which modules see too.
 const apply = Reflect.apply
@@ -2595,7 +2617,6 @@ function runRound(core, length = core.round, due = Infinity, only = null) {
   // If a job requested this turn, its async context must not reach other jobs.
   if (asyncContext?.get()) return void asyncContext.run(null, () => runRound(core, length, due, only))
   core.inRound = true
-  core.inEvent = only !== null
   rounds++
   const time = core.mark = core.roundStart = readClock(core)
   core.roundEnds = Math.min(time + length, due)
@@ -2802,7 +2823,7 @@ const MAX_EQUAL_READINGS = 1000
 function isRoundOver(core, isPart = false) {
   const { time, running } = core
   if (time >= core.roundEnds || core.paused || core.equalReadings >= MAX_EQUAL_READINGS) return true
-  if (isPart) return false
+  if (isPart) return core.usedEvent !== null && counts.e === core.usedEvent
   // Within 1 ms of the start of a slice or round, the host is not asked: each round makes progress.
   const used = running === null ? 0 : running.cost - running.extras.sliceStart
   if (used > 0 && (used < SLICE || time - core.roundStart < SLICE)) return false
@@ -2823,6 +2844,7 @@ function endRound(core) {
     if (core.observers !== null) emit(core, 'round', null, { start: core.roundStart })
   }
   core.inRound = core.inEvent = false
+  core.usedEvent = counts.e = null
   reportFailures(core)
   answerIdlers(core)
   core.loop.requestTurn(true)
@@ -3656,11 +3678,43 @@ function bill(core, job, rank) {
 function inspect(core, job) {
   if (core.elapsed > core.slice) stall(core, job, core.elapsed)
   const { extras } = job
+  if (job.cost >= extras.rechargeAt) recharge(core, job)
   if (extras === NO_EXTRAS || !(job.cost - extras.periodStart > extras.parameters.wcet)) return
   extras.periodStart = Infinity
   core.stats.overruns++
   if (core.observers !== null) emit(core, 'overrun', job)
   notifyHandlers(core, 'onOverrun', job)
+}
+
+/**
+ * Serves a job by a constant bandwidth (Abeni and Buttazzo 1998): whenever it has used its deadline in
+ * processor time, it is ranked by the present time plus that deadline. So a long job delays jobs that are
+ * released later by about their own deadlines. A reservation ranks its jobs itself.
+ *
+ * @param {Job} job @param {((absoluteDeadline: number) => void) | null} onRecharge called with the deadline
+ *   by which the job is ranked from then on
+ */
+function serve(job, onRecharge) {
+  const { deadline } = ownRankOf(job)
+  if (deadline === Infinity || job.extras.group !== null) return
+  const extras = extrasOf(job)
+  extras.rechargeAt = job.cost + deadline
+  extras.onRecharge = onRecharge
+}
+
+/** @param {Core} core @param {Job} job a job that has used its deadline */
+function recharge(core, job) {
+  const extras = specialOf(job)
+  const own = ownRankOf(job)
+  const { deadline, priority } = own
+  if (extras.group !== null) return void (extras.rechargeAt = Infinity)
+  const absoluteDeadline = core.time + deadline
+  const { id, name, task, release, period } = job
+  const keys = { id, name, task, release, deadline, absoluteDeadline, priority, period }
+  extras.rechargeAt = job.cost + deadline
+  extras.own = rankOf(core, ORDINARY, keys, deadline, null)
+  moveOwnRank(job, own)
+  extras.onRecharge?.(absoluteDeadline)
 }
 
 /**
@@ -4483,6 +4537,8 @@ class Core extends Settings {
     this.inRound = false
     /** Whether the round is the first part of a listener, inside of its event. */
     this.inEvent = false
+    /** The event that the listener of this round uses; the round ends after the last use. @type {any} */
+    this.usedEvent = null
     this.roundStart = 0
     this.roundEnds = 0
     this.busyBefore = 0
@@ -4507,6 +4563,8 @@ class Core extends Settings {
     this.hasNotified = false
     /** @type {((job: Job, ms: number) => void)[]} */
     this.stallListeners = []
+    /** @type {WaitListener[]} */
+    this.waitListeners = []
     this.stats = {
       jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
       misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
@@ -5716,12 +5774,20 @@ export const extend = /* @__PURE__ */ Object.freeze({
     /**
      * Runs one job now, even if more eligible jobs are ready; not while `isBusy()`.
      *
-     * @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] default: for its first budget
+     * @param {Scheduler} scheduler @param {() => Job} job
+     * @param {{ ms?: number, isInEvent?: boolean, usedEvent?: any }} [options]
+     *   - `ms`: how long the job runs. Default: for its first budget.
+     *   - `isInEvent`: whether its claims cannot wait. Default: true.
+     *   - `usedEvent`: the job runs until it says by `budget.e` that it needs this event no longer.
      */
-    run(scheduler, job, ms) {
+    run(scheduler, job, { ms, isInEvent = true, usedEvent = null } = {}) {
       const core = coreOf(scheduler)
-      runRound(core, ms, Infinity, () => {
-        if (ms === undefined) core.roundEnds = core.time + (core.budget === AUTO ? core.slice : 0)
+      runRound(core, usedEvent === null ? ms : Infinity, Infinity, () => {
+        core.inEvent = isInEvent
+        core.usedEvent = usedEvent
+        if (ms === undefined && usedEvent === null) {
+          core.roundEnds = core.time + (core.budget === AUTO ? core.slice : 0)
+        }
         const only = job()
         if (only.started === undefined) core.isFirstBudget = true
         return only
@@ -5741,6 +5807,18 @@ export const extend = /* @__PURE__ */ Object.freeze({
     stall(job) {
       stall(job.core, job, job.cost)
     },
+    serve,
+    /**
+     * Calls a function for each claim of a job that has waited long. It returns the remedy for the message,
+     * or undefined.
+     *
+     * @param {Scheduler} scheduler @param {WaitListener} fn
+     */
+    onWait(scheduler, fn) {
+      const core = coreOf(scheduler)
+      core.waitListeners.push(fn)
+      return () => { core.waitListeners = core.waitListeners.filter(other => other !== fn) }
+    },
     /** @param {Function} fn */
     isInternal: fn => internalCallbacks.has(fn),
     frameInterval,
@@ -5752,10 +5830,17 @@ export const extend = /* @__PURE__ */ Object.freeze({
   code: {
     /**
      * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
-     *   adviceFor?: (fn: any) => string | undefined }} hooks replacements of the functions `twinOf`,
-     *   `startOf`, `answers` and `adviceFor` of this module
+     *   adviceFor?: (fn: any) => string | undefined, eventUseOf?: (fn: any) => number,
+     *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined,
+     *   startAtEntry?: (fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any }} hooks
+     *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; the
+     *   others are described below
      */
     link(hooks) {
+      eventUseOf = hooks.eventUseOf ?? eventUseOf
+      finishJob = hooks.finish ?? finishJob
+      isJobBusy = hooks.isBusy ?? isJobBusy
+      startAtEntry = hooks.startAtEntry ?? startAtEntry
       twinOf = hooks.twinOf ?? twinOf
       startOf = hooks.startOf ?? startOf
       answers = hooks.answers ?? answers
@@ -5763,6 +5848,50 @@ export const extend = /* @__PURE__ */ Object.freeze({
     },
     /** Whether a function may return a value. @param {any} fn @returns {boolean} */
     answers: fn => answers(fn),
+    /**
+     * How a listener uses its event: 0: only its data; 1: until it says by `budget.e` that it needs the event
+     * no longer; 2: to its end.
+     *
+     * @param {any} fn @returns {number}
+     */
+    eventUseOf: fn => eventUseOf(fn),
+    /**
+     * Runs a suspended job, and the asynchronous code that it has started, until nothing of them is ready.
+     * The holders of claims that they wait for finish first. Called in a round.
+     *
+     * @param {Job} job
+     */
+    finish: job => finishJob(job),
+    /**
+     * Whether asynchronous code that a job has started is suspended.
+     *
+     * @param {Job} job @returns {boolean | undefined} undefined: the job has started none
+     */
+    isBusy: job => isJobBusy(job),
+    /**
+     * Starts a twin whose arguments may change while it waits for the claims at its entry.
+     *
+     * @param {any} fn @param {any} self @param {any[]} args
+     * @param {(isWaiting: boolean) => void} note called when the twin begins to wait, and when it has waited
+     * @returns {any} the call of the twin
+     */
+    startAtEntry: (fn, self, args, note) => startAtEntry(fn, self, args, note),
+    /**
+     * Reports that a claim of a job has waited long, and returns a remedy if some listener of `onWait` knows
+     * one.
+     *
+     * @type {WaitListener}
+     */
+    noteWait(job, holder, location, ms) {
+      /** @type {string | undefined} */
+      let remedy
+      job.core.waitListeners.forEach(fn => { remedy ??= fn(job, holder, location, ms) })
+      return remedy
+    },
+    /** Whether the claims of a job are waived. @param {Job} job */
+    isFree: job => job.extras.isFree,
+    /** Waives the claims of a job. @param {Job} job */
+    waive: job => { extrasOf(job).isFree = true },
     counts,
     ROOM,
     Suspended,
@@ -5787,6 +5916,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
       job.rank = ownRankOf(parent)
       job.startTime = readClock(core)
       extras.callers = calls
+      extras.isFree = parent.extras.isFree
+      if (parent.extras.rechargeAt < Infinity) serve(job, null)
       const { budget, reservation } = parameters
       if (parameters !== PLAIN) extras.parameters = { ...PLAIN, budget, reservation }
       if (reservation !== undefined) attach(job, [], reservation)

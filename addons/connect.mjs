@@ -317,9 +317,9 @@ class ExternalChannel extends Channel {
     link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe(), link.maxPayload])
   }
 
-  /** @param {number} kind @param {...any} rest */
-  #tell(kind, ...rest) {
-    this.link.send([PROTOCOL, VERSION, kind, this.peer, ...rest])
+  /** Sends a frame to the other end. @param {number} kind @param {any[]} [content] */
+  #tell(kind, content = NONE) {
+    this.link.send([PROTOCOL, VERSION, kind, this.peer].concat(content))
   }
 
   /**
@@ -345,7 +345,7 @@ class ExternalChannel extends Channel {
   }
 
   /** @internal @param {any[]} frame addressed to it @returns {boolean} whether the frame fits */
-  handle([, , kind, , number, flag, content]) {
+  handle({ 2: kind, 4: number, 5: flag, 6: content }) {
     if (this.peer === 0 && kind !== REFUSE) return false
     switch (kind) {
       case DATA:
@@ -355,7 +355,9 @@ class ExternalChannel extends Channel {
         return this.#flight !== null && number === this.#sent && typeof flag === 'boolean' &&
           this.#done(this.#flight, flag, content)
       case WITHDRAW:
-        if (this.#held === null || number !== this.#received) return isCount(number) && number <= this.#received
+        if (this.#held === null || number !== this.#received) {
+          return isCount(number) && number <= this.#received
+        }
         this.#held = null
         this.#finish()
         return true
@@ -475,10 +477,10 @@ class ExternalChannel extends Channel {
     return true
   }
 
-  /** Reports that the last message was received or withdrawn. @param {...string} problem */
-  #finish(...problem) {
-    this.#saidWanted = this.receivers.size > 0
-    this.#tell(DONE, this.#received, this.#saidWanted, ...problem)
+  /** Reports that the last message was received or withdrawn. @param {string} [problem] */
+  #finish(problem) {
+    const isWanted = this.#saidWanted = this.receivers.size > 0
+    this.#tell(DONE, problem === undefined ? [this.#received, isWanted] : [this.#received, isWanted, problem])
   }
 
   /**
@@ -488,7 +490,7 @@ class ExternalChannel extends Channel {
   announce(isWanted = this.#held === null && this.receivers.size > 0) {
     if (!this.#isAsked || isWanted === this.#saidWanted || this.link.isFull) return
     this.#saidWanted = isWanted
-    this.#tell(WANT, isWanted)
+    this.#tell(WANT, [isWanted])
   }
 
   /** @returns {any} the held message, or NOTHING */
@@ -521,7 +523,7 @@ class ExternalChannel extends Channel {
   withdraw(send) {
     if (this.#flight?.send !== send) return
     this.#flight.send = null
-    this.#tell(WITHDRAW, this.#sent)
+    this.#tell(WITHDRAW, [this.#sent])
   }
 
   /** @param {unknown} [reason] @returns {boolean} */
@@ -529,12 +531,13 @@ class ExternalChannel extends Channel {
     if (this.closing !== null) return false
     const { link } = this
     // Before the peer is known, CLOSE goes to 0, because the peer may know this end from its HELLO.
+    /** @type {any[]} */
     const frame = [PROTOCOL, VERSION, CLOSE, this.peer, this.id]
     try {
-      if (reason === undefined || !this.isMet) link.send([...frame, 0])
-      else link.sendMessage([...frame, 1, reason])
+      if (reason === undefined || !this.isMet) link.send(frame.concat(0))
+      else link.sendMessage(frame.concat([1, reason]))
     } catch {
-      link.send([...frame, 0])
+      link.send(frame.concat(0))
     }
     return super.close(reason)
   }
@@ -564,9 +567,8 @@ class ExternalChannel extends Channel {
     // Engines without explicit resource management lack this symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
-      Object.defineProperty(this.prototype, dispose, {
-        value: /** @this {ExternalChannel<any>} */ function () { this.close() }, writable: true, configurable: true
-      })
+      const value = /** @this {ExternalChannel<any>} */ function () { this.close() }
+      Object.defineProperty(this.prototype, dispose, extend.hiddenProperty(value))
     }
   }
 }
@@ -618,7 +620,12 @@ class Link {
     else this.open('')
   }
 
-  get wires() { return [...this.#byName.values()] }
+  get wires() {
+    /** @type {ExternalChannel<any>[]} */
+    const wires = []
+    this.#byName.forEach(wire => { wires.push(wire) })
+    return wires
+  }
   get hasChannels() { return this.#byName.size > 0 }
   /** Whether messages leave now: the line of a session can be down. */
   get isUp() { return this.isOpen && this.carrier.isUp }
@@ -630,15 +637,15 @@ class Link {
     this.life = life
     if (this.isOpen || this.isOver || life === null || this.carrier.state !== 1) return
     this.isOpen = true
-    for (const wire of this.wires) wire.hello(wire.peer)
+    this.wires.forEach(wire => { wire.hello(wire.peer) })
     this.resume()
   }
   /** Sends waiting frames after the line of a session is up, or has room again. */
   resume() {
-    for (const wire of this.wires) {
+    this.wires.forEach(wire => {
       wire.pump()
       wire.announce()
-    }
+    })
   }
 
   /** @param {string} name @returns {ExternalChannel<any>} */
@@ -673,10 +680,10 @@ class Link {
     this.isOver = true
     this.#deadline?.cancel()
     if (this.carrier instanceof FrameTransport) this.carrier.unlisten()
-    for (const watch of this.#watches?.values() ?? NONE) watch.abort()
+    this.#watches?.forEach(watch => { watch.abort() })
   }
   closeChannels() {
-    for (const wire of this.wires) wire.close()
+    this.wires.forEach(wire => { wire.close() })
   }
 
   /**
@@ -684,7 +691,7 @@ class Link {
    * sender could otherwise wait forever for an answer.
    */
   closeUnreadable() {
-    for (const wire of this.wires) wire.close(new ChannelError(`${wire.name}: a message could not be read`))
+    this.wires.forEach(wire => { wire.close(new ChannelError(`${wire.name}: a message could not be read`)) })
   }
 
   /** Fails all channels after the endpoint has ended. @param {string} why @param {unknown} [reason] */
@@ -698,7 +705,7 @@ class Link {
     const { wires, carrier } = this
     this.isFree ||= carrier instanceof Session && carrier.source !== null
     this.#end()
-    for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason, cause)
+    wires.forEach(wire => { wire.lose(`the other side has gone (${why})`, reason, cause) })
   }
 
   /** Fails the channels of a thread when it has ended. @param {string} life the lock that it holds */
@@ -710,7 +717,7 @@ class Link {
     const ended = () => {
       if (!this.isBroadcast) return this.gone('its thread has ended')
       const lost = this.wires.filter(wire => wire.life === life)
-      for (const wire of lost) wire.lose('the other side has gone (its thread has ended)')
+      lost.forEach(wire => { wire.lose('the other side has gone (its thread has ended)') })
     }
     const mayBeForeign = this.carrier instanceof FrameTransport && this.carrier.kind === 'MessagePort'
     whenReleased(life, ended, { signal: watch.signal, mayBeForeign })
@@ -772,7 +779,7 @@ class Link {
 
   /** @param {any[]} frame @returns {boolean} whether the frame fits */
   #handle(frame) {
-    const [, version, kind, to, from] = frame
+    const { 1: version, 2: kind, 3: to, 4: from } = frame
     if (kind === UNREADABLE) return this.#differ(version, this.wires, 0)
     if (!isCount(to)) return false
     if (kind === HELLO) return this.#hello(frame)
@@ -793,15 +800,15 @@ class Link {
    */
   #differ(version, wires, to) {
     const lost = wires.filter(({ peer }) => peer === 0)
-    for (const wire of lost) {
+    lost.forEach(wire => {
       if (to !== null) wire.hello(to)
       wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
-    }
+    })
     return lost.length > 0
   }
 
   /** @param {any[]} frame @returns {boolean} */
-  #hello([, version, , to, from, name, life, probed, peerLimit]) {
+  #hello({ 1: version, 3: to, 4: from, 5: name, 6: life, 7: probed, 8: peerLimit }) {
     if (!isCount(from) || from === 0) return false
     const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
     if (wire !== undefined && wire.name !== name) return false

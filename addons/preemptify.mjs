@@ -24,10 +24,11 @@
  */
 
 import { extend } from '../rt.mjs'
+import { exclusiveRule } from './preemptify/claimed.mjs'
 import { preemptify as preemptifyFunction } from './preemptify/function.mjs'
 import { compiler } from './preemptify/made.mjs'
 import { importModule, isModule } from './preemptify/load.mjs'
-import { isOwnModule } from './preemptify/own.mjs'
+import { isOwnModule, version } from './preemptify/own.mjs'
 import { assign, shielded } from './preemptify/primordials.mjs'
 import { sourceOfModule } from './preemptify/source.mjs'
 import { report, returnsOf } from './preemptify/report.mjs'
@@ -58,3 +59,9 @@ export { isModule, isOwnModule, preemptify }
  * @internal
  */
 export { budget, support }
+/**
+ * The version and the rule of an address, for the service worker and the hook of Node.
+ *
+ * @internal
+ */
+export { exclusiveRule, version }

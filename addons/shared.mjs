@@ -31,6 +31,7 @@
 import { extend } from '../rt.mjs'
 import { Mutex, Semaphore, Supply, Turn, withSignal } from '../sync.mjs'
 import { decoded, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
+import { sequence } from './internal/sequences.mjs'
 import { identified, thisThread, whenEnded } from './internal/threads.mjs'
 /** @import { Awaitable } from '../rt.mjs' */
 /** @import { PermitsMaker, SupplyHooks, WaitOptions } from '../sync.mjs' */
@@ -231,7 +232,7 @@ function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
   if (waitAsync !== undefined) return waitAsync.apply(Atomics, wait)
   const source = 'onmessage = ({ data }) => postMessage(Atomics.wait(...data))'
-  const url = URL.createObjectURL(new Blob([source]))
+  const url = URL.createObjectURL(new Blob(sequence([source])))
   const worker = new Worker(url)
   const value = new Promise(resolve => { worker.onmessage = resolve }).then(() => {
     worker.terminate()
@@ -293,7 +294,9 @@ class Permits extends Watch {
     for (let at = HEADER; at < this.words.length; at += KIND) {
       const permit = Atomics.load(this.words, at)
       const next = owner << 1 | (isAbandoned ?? permit & 1)
-      if (mayChange(permit >> 1) && Atomics.compareExchange(this.words, at, permit, next) === permit) return true
+      const isChanged = mayChange(permit >> 1) &&
+        Atomics.compareExchange(this.words, at, permit, next) === permit
+      if (isChanged) return true
       // With isNone, another thread has just added this permit: try the next one.
       if (permit === 0 && mayChange !== isNone) return false
     }
@@ -307,7 +310,8 @@ class Permits extends Watch {
 
   /** @param {boolean} isAbandoned @throws {RangeError} if there are too many permits */
   release(isAbandoned) {
-    const isFree = [isOurs, isTaken, isNone].some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
+    const isFree = [isOurs, isTaken, isNone]
+      .some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
     if (!isFree) throw new RangeError(`permits must be at most ${this.most}`)
     // If no other thread waits, waiting jobs of this thread acquire the permit immediately.
     if (!this.tell()) while (this.serve());
@@ -391,7 +395,8 @@ export class Latest {
    */
   constructor(initial, options = {}) {
     const store = this.#store = storeOf(LATEST, 4, options, initial)
-    this.#supply = supplyOf(store, WRITES, () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0, () => this.read())
+    const isNew = () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0
+    this.#supply = supplyOf(store, WRITES, isNew, () => this.read())
     if (store.isMade) this.#put(/** @type {T} */ (initial), 0)
   }
 
@@ -616,7 +621,8 @@ class Store extends Memory {
     } else {
       const bytes = joined(encoded([value]))
       if (bytes.length > this.bytes) {
-        throw new RangeError(`value must take at most ${this.bytes} bytes (see options.bytes), got ${bytes.length}`)
+        const limit = `at most ${this.bytes} bytes (see options.bytes)`
+        throw new RangeError(`value must take ${limit}, got ${bytes.length}`)
       }
       this.octets.set(bytes, (at + KIND) * 4)
       this.words[at] = bytes.length
@@ -687,10 +693,11 @@ function sharedMemory(layout, bytes) {
  * @returns {Store | Local}
  */
 function storeOf(layout, count, options, first) {
-  const { shared = false, bytes = 1024, buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } =
-    check.options(options, SHARED)
+  const { shared = false, bytes = 1024, buffer: given } = check.options(options, SHARED)
+  const buffer = given ?? (shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined)
   if (buffer === undefined) valueCount('n', count)
-  return shared || buffer !== undefined ? new Store(layout, count, bytes, buffer) : new Local(layout === LATEST ? 1 : count)
+  if (shared || buffer !== undefined) return new Store(layout, count, bytes, buffer)
+  return new Local(layout === LATEST ? 1 : count)
 }
 
 /**
@@ -716,7 +723,8 @@ function supplyOf(store, word, hasNext, read) {
  */
 
 /** @param {number} least */
-const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`, value => isCount(value) && value >= least && value <= 2 ** 28)
+const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`,
+  value => isCount(value) && value >= least && value <= 2 ** 28)
 const valueCount = /* @__PURE__ */ sizeFrom(1)
 /** @param {string} name @param {unknown} value */
 function sharedBuffer(name, value) {

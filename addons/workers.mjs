@@ -30,6 +30,7 @@ import { ERRORS, NONE, cannotClone, isCount, kindOf } from './internal/bytes.mjs
 import {
   CLONED, Transport, anArray, platformKindOf, transferablesIn, transferring
 } from './internal/endpoints.mjs'
+import { sequence } from './internal/sequences.mjs'
 import { hold, threads, whenReleased } from './internal/threads.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
 /** @import { ArgumentsOf, Awaitable, JobOptions, Policy, ResultOf } from '../rt.mjs' */
@@ -974,7 +975,8 @@ const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
  */
 function snapshot(values, given) {
   if (given === undefined && values.every(isConstant)) return [values, NONE]
-  return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
+  return transferring(values, given, transfer =>
+    structuredClone([values, transfer], { transfer: sequence(transfer) }))
 }
 
 /** Kinds of objects that their peers retain until the objects are closed. */
@@ -1266,7 +1268,8 @@ let makeWorker
 /** The address of a blob for all workers. It is never revoked, because a later worker may still load it. */
 let blob = ''
 /** @param {string} script */
-const blobOf = script => blob ||= URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
+const blobOf = script =>
+  blob ||= URL.createObjectURL(new Blob(sequence([script]), { type: 'text/javascript' }))
 /** The endpoint between a worker and the thread that made it. @returns {any} */
 const threadEnd = () => typeof globalThis.postMessage === 'function' ? globalThis : threads()?.parentPort
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 // Slow benches, and benches that need browsers, which some machines lack. They run only when they are named.
 const onlyWhenNamed = new Set([
-  'adopt', 'cold', 'in-pages', 'page', 'page-alarms', 'page-markdown', 'page-others',
+  'adopt', 'cold', 'in-pages', 'page', 'page-alarms', 'page-fields', 'page-markdown', 'page-others',
   'programs-in-pages', 'typing'
 ])
 

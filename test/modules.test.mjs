@@ -4,6 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { read } from '../addons/preemptify/read.mjs'
 
 const root = new URL('..', import.meta.url)
 const path = name => fileURLToPath(new URL(name, root))
@@ -70,7 +71,7 @@ rules('modules import each other without cycles', () => {
 rules('import() loads works of workers, rewritten modules and nothing else', () => {
   const found = modules.filter(name => {
     const code = readFileSync(path(name), 'utf8').replace(/\/\*[^]*?\*\//g, '').split('\n')
-      .filter(line => !/^\s*\/\//.test(line)).map(line => line.replace(/(['"`]).*?\1/g, ''))
+      .filter(line => !/^\s*\/\//.test(line)).map(line => line.replace(/(['"`]).*?\1/g, '').replace(/\/\/.*/, ''))
     return code.some(line => /\b(?:import|require)\s*\(/.test(line))
   })
   assert.equal(found, ['addons/preemptify/blobs.mjs', 'addons/workers.mjs'])
@@ -84,11 +85,69 @@ rules('rewritten text imports no file of the compiler', () => {
     imports[name].forEach(visit)
   }
   visit('addons/preemptify/runtime.mjs')
-  assert.equal([...reached].sort(), ['advice', 'async-generators', 'asynchronous', 'builtins', 'claims', 'construct', 'events', 'family', 'made',
+  assert.equal([...reached].sort(), ['advice', 'async-generators', 'asynchronous', 'builtins', 'claims', 'construct', 'events', 'family', 'finish', 'made',
     'primordials', 'reactions', 'run', 'runtime', 'sorts', 'steps'].map(name => `addons/preemptify/${name}.mjs`).concat('rt.mjs'))
 })
 
 rules.run()
+
+const iteration = suite('iterators of built-in objects')
+
+/** The files that iterate over iterables of their callers, and the number of those places. */
+const ITERATES = {
+  'addons/reservations.mjs': 1,
+  'addons/preemptify/async-generators.mjs': 1,
+  'addons/preemptify/builtins.mjs': 1
+}
+
+/** Functions and classes that take an iterable. An array-like object without an iterator suits Array.from. */
+const TAKES_ITERABLE = /^(?:Map|Set|WeakMap|WeakSet|Object[.]fromEntries|Promise[.](?:all|allSettled|any|race)|Uint8Array[.]from)$/
+
+/** Whether a node takes the iterator of a value. @param {any} node @param {any} parent @param {string} text */
+function iterates(node, parent, text) {
+  const { type, callee, arguments: args } = node
+  if (type === 'ForOfStatement' || type === 'ArrayPattern') return true
+  if (type === 'SpreadElement') return parent.type !== 'ObjectExpression'
+  if (type !== 'NewExpression' && type !== 'CallExpression' || !args?.length) return false
+  const name = text.slice(callee.start, callee.end)
+  return TAKES_ITERABLE.test(name) || name === 'Array.from' && args[0].type !== 'ObjectExpression'
+}
+
+/** Lists the lines of a module that take an iterator. @param {string} text @returns {number[]} */
+function linesThatIterate(text) {
+  /** @type {number[]} */
+  const lines = []
+  const visit = (node, parent) => {
+    if (typeof node !== 'object' || node === null) return
+    const isNode = typeof node.type === 'string'
+    if (isNode && iterates(node, parent, text)) lines.push(text.slice(0, node.start).split('\n').length)
+    for (const [key, part] of Object.entries(node)) if (key !== 'parent') visit(part, isNode ? node : parent)
+  }
+  visit(read(text, 'module').body, null)
+  return lines
+}
+
+iteration('the check finds every syntax that takes an iterator, and no other', () => {
+  const taking = [
+    'for (const a of b) c()', 'const [a] = b', 'f(...a)', 'a = [...b]', 'new Map(a)', 'new Set([1])', '[a] = b',
+    'const f = ([a]) => a', 'Promise.all(a)', 'Object.fromEntries(a)', 'Array.from(a)', 'new C(...a)'
+  ]
+  for (const text of taking) assert.equal(linesThatIterate(`\n${text}`), [2], text)
+  const others = [
+    'const { 0: a } = b', 'function f(...a) {}', 'a = { ...b }', 'new Map()', 'Array.from({ length: 3 })',
+    'for (const a in b) c()', 'const { a, ...b } = c'
+  ]
+  for (const text of others) assert.equal(linesThatIterate(text), [], text)
+})
+
+for (const name of modules) {
+  iteration(`${name} takes no iterator that a page can delete`, () => {
+    const lines = linesThatIterate(readFileSync(path(name), 'utf8'))
+    assert.is(lines.length, ITERATES[name] ?? 0, `lines ${lines.join(', ')}`)
+  })
+}
+
+iteration.run()
 
 const exported = suite('exports')
 
@@ -116,6 +175,7 @@ const INTERNAL = {
   'alarms.mjs': ['Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply', 'checkTarget',
     'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob'],
   'sync.mjs': ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal'],
+  'addons/preemptify.mjs': ['exclusiveRule', 'version'],
   'addons/schedulable.mjs': ['demandOf', 'percent']
 }
 

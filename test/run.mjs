@@ -1,6 +1,6 @@
 // Runs the tests: every test/**/*.test.mjs in its own Node process, then test/browser in real browsers.
 // A path selects the files below it: `node test/run.mjs rt/`, `addons/preemptify`, `rt/dispatch`, `browser/adopt`.
-// `--no-browsers` leaves the browsers out.
+// `--no-browsers` leaves the browsers out; `--browser chromium` runs in this one only (or firefox, or webkit).
 import { readdirSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     'no-browsers': { type: 'boolean', default: false },
+    browser: { type: 'string', multiple: true },
     timeout: { type: 'string', default: '600' }
   }
 })
@@ -35,8 +36,14 @@ await inPairs(files, async file => {
 
 let pages = 0
 if (!values['no-browsers']) {
-  const { runBrowsers } = await import('./browser/run.mjs')
-  const result = await runBrowsers({ wanted, required: process.env.REQUIRE_BROWSERS === '1' })
+  const { browsers, runBrowsers } = await import('./browser/run.mjs')
+  const chosen = values.browser ?? Object.keys(browsers)
+  for (const name of chosen) {
+    if (Object.hasOwn(browsers, name)) continue
+    throw new RangeError(`--browser must be ${Object.keys(browsers).join(', ')}, got ${name}`)
+  }
+  const engines = Object.fromEntries(chosen.map(name => [name, browsers[name]]))
+  const result = await runBrowsers({ wanted, engines, required: process.env.REQUIRE_BROWSERS === '1' })
   pages = result.files
   add(result)
 }

@@ -43,7 +43,8 @@ export function encoded(values) {
   list.push(buffers.map(({ length }) => length))
   const text = (encoder ??= new TextEncoder()).encode(JSON.stringify(list))
   const { length } = text
-  return [Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...buffers]
+  buffers.unshift(Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text)
+  return buffers
 }
 
 /**
@@ -68,7 +69,8 @@ export function decoded(bytes) {
   return {
     values,
     take(index) {
-      if (!isCount(index) || !(lengths[index] >= 0)) throw new SyntaxError('an escape has no buffer of its own')
+      const isFree = isCount(index) && lengths[index] >= 0
+      if (!isFree) throw new SyntaxError('an escape has no buffer of its own')
       const end = ends[index]
       const length = lengths[index]
       lengths[index] = TAKEN
@@ -88,15 +90,28 @@ const ESCAPE = '$'
 
 /** @param {any} value @param {Uint8Array[]} buffers @returns {any} a value that JSON can express */
 function packed(value, buffers) {
-  const all = (/** @type {any[]} */ values) => Array.from(values, part => packed(part, buffers))
   const kind = packedKindOf(value)
   if (kind === 'JSON') return value
-  if (kind === 'Array') return all(value)
-  if (kind === 'Object') return Object.fromEntries(all(Object.entries(value)))
+  if (kind === 'Array') return allPacked(value, buffers)
+  if (kind === 'Object') {
+    const copy = { ...value } // assigning to an own __proto__ changes no prototype
+    Object.keys(copy).forEach(key => { copy[key] = packed(copy[key], buffers) })
+    return copy
+  }
   if (['Number', 'String', 'Boolean'].includes(kind)) return packed(value.valueOf(), buffers)
-  if (Object.hasOwn(PACKED, kind)) return { [ESCAPE]: [kind, ...all(PACKED[kind].pack(value))] }
+  if (Object.hasOwn(PACKED, kind)) {
+    const content = allPacked(PACKED[kind].pack(value), buffers)
+    return { [ESCAPE]: [kind].concat(content) }
+  }
   if (isBytes(value)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
   throw cannotClone(value)
+}
+
+/** @param {any[]} values @param {Uint8Array[]} buffers @returns {any[]} */
+function allPacked(values, buffers) {
+  const all = []
+  for (let i = 0; i < values.length; i++) all.push(packed(values[i], buffers))
+  return all
 }
 
 /** @param {any} value @returns {string} the kind; 'JSON' if JSON can express the value itself */
@@ -106,7 +121,8 @@ function packedKindOf(value) {
   if (type === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? 'JSON' : type
   if (type !== 'object') return type
   if (Array.isArray(value)) {
-    return value.findIndex((part, place) => part === undefined && !Object.hasOwn(value, place)) < 0 ? 'Array' : 'array'
+    const hole = value.findIndex((part, place) => part === undefined && !Object.hasOwn(value, place))
+    return hole < 0 ? 'Array' : 'array'
   }
   const kind = kindOf(value)
   return kind === 'Object' && Object.hasOwn(value, ESCAPE) ? 'object' : kind
@@ -123,14 +139,15 @@ export function unpacked(value, take) {
   if (typeof value !== 'object' || value === null) return value
   if (!Object.hasOwn(value, ESCAPE)) {
     // JSON.parse makes `__proto__` an own property, so this assignment replaces its value like any other.
-    for (const key of Object.keys(value)) value[key] = unpacked(value[key], take)
+    const keys = Object.keys(value)
+    for (let i = 0; i < keys.length; i++) value[keys[i]] = unpacked(value[keys[i]], take)
     return value
   }
-  const [kind, ...content] = list(value[ESCAPE])
-  if (kind === 'ArrayBuffer') return bufferOf(take(content[0]))
-  if (VIEW.test(kind)) return new /** @type {any} */ (globalThis)[kind](bufferOf(take(content[0])))
+  const { 0: kind, 1: first, 2: second } = list(value[ESCAPE])
+  if (kind === 'ArrayBuffer') return bufferOf(take(first))
+  if (VIEW.test(kind)) return new /** @type {any} */ (globalThis)[kind](bufferOf(take(first)))
   if (!Object.hasOwn(PACKED, kind)) throw new SyntaxError('an escape of an unknown kind')
-  return PACKED[kind].make(...content.map(part => unpacked(part, take)))
+  return PACKED[kind].make(unpacked(first, take), unpacked(second, take))
 }
 
 /** @param {unknown} value @returns {any[]} */
@@ -139,20 +156,76 @@ function list(value) {
   return value
 }
 
-/** Makes an array that has holes. @param {number} length @param {[string, any][]} entries @returns {any[]} */
-const arrayOf = (length, entries) =>
-  Object.assign([], { length }, Object.fromEntries(entries.filter(([key]) => isPlace(key, length))))
+/** @param {unknown} entries @param {(key: any, value: any) => void} act @throws {SyntaxError} */
+function forEachEntry(entries, act) {
+  list(entries).forEach(entry => {
+    const { 0: key, 1: value } = list(entry)
+    act(key, value)
+  })
+}
+
+/** Makes an array that has holes. @param {number} length @param {unknown} entries @returns {any[]} */
+function arrayOf(length, entries) {
+  /** @type {any[]} */
+  const array = []
+  array.length = length
+  forEachEntry(entries, (key, value) => { if (isPlace(key, length)) define(array, key, value) })
+  return array
+}
+
+/** @param {unknown} entries @returns {object} */
+function objectOf(entries) {
+  const object = {}
+  forEachEntry(entries, (key, value) => { define(object, key, value) })
+  return object
+}
+
+/** @param {unknown} entries @returns {Map<any, any>} */
+function mapOf(entries) {
+  const map = new Map()
+  forEachEntry(entries, (key, value) => { map.set(key, value) })
+  return map
+}
+
+/** @param {unknown} values @returns {Set<any>} */
+function setOf(values) {
+  const set = new Set()
+  list(values).forEach(value => { set.add(value) })
+  return set
+}
+
+/** @param {Map<any, any>} map @returns {[any, any][]} */
+function entriesOf(map) {
+  /** @type {[any, any][]} */
+  const entries = []
+  map.forEach((value, key) => { entries.push([key, value]) })
+  return entries
+}
+
+/** @param {any[]} array an array that has holes @returns {[string, any][]} the keys and the elements */
+const placesOf = array => Object.entries(array).filter(({ 0: key }) => isPlace(key, array.length))
+
+/**
+ * Adds an own property, even if the prototype has a setter of this name.
+ *
+ * @param {object} object @param {string} key @param {any} value
+ */
+function define(object, key, value) {
+  const rights = { writable: true, enumerable: true, configurable: true }
+  Object.defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, ...rights }))
+}
 
 /** @param {boolean} isNegative @param {unknown} digits @returns {bigint} */
 function bigintOf(isNegative, digits) {
-  if (typeof digits !== 'string' || !digits.startsWith('0x')) throw new SyntaxError('digits must be hexadecimal')
+  const isNumeral = typeof digits === 'string' && digits.startsWith('0x')
+  if (!isNumeral) throw new SyntaxError('digits must be hexadecimal')
   return isNegative ? -BigInt(digits) : BigInt(digits)
 }
 
 /**
  * Kinds of values: how each is packed, and how it is made again.
  *
- * @type {Record<string, { pack(value: any): any[], make(...content: any[]): any }>}
+ * @type {Record<string, { pack(value: any): any[], make(first: any, second: any): any }>}
  */
 const PACKED = {
   undefined: { pack: () => [], make: () => undefined },
@@ -160,16 +233,19 @@ const PACKED = {
   // Hexadecimal digits, because engines parse decimal digits in more than linear time.
   bigint: { pack: value => [value < 0n, `0x${(value < 0n ? -value : value).toString(16)}`], make: bigintOf },
   Date: { pack: date => [date.getTime()], make: time => new Date(time) },
-  RegExp: { pack: ({ source, flags }) => [source, flags], make: (source, flags) => new RegExp(source, flags) },
+  RegExp: {
+    pack: ({ source, flags }) => [source, flags],
+    make: (source, flags) => new RegExp(source, flags)
+  },
   Error: {
     pack: ({ name, message }) => [name in ERRORS ? name : 'Error', String(message)],
     make: (name, message) => new (Object.hasOwn(ERRORS, name) ? ERRORS[name] : Error)(message)
   },
-  Map: { pack: map => [[...map]], make: entries => new Map(entries) },
-  Set: { pack: set => [[...set]], make: values => new Set(values) },
+  Map: { pack: map => [entriesOf(map)], make: mapOf },
+  Set: { pack: set => [extend.membersOf(set)], make: setOf },
   // An array with holes, and an object that looks like an escape.
-  array: { pack: array => [array.length, Object.entries(array).filter(([key]) => isPlace(key, array.length))], make: arrayOf },
-  object: { pack: object => [Object.entries(object)], make: Object.fromEntries }
+  array: { pack: array => [array.length, placesOf(array)], make: arrayOf },
+  object: { pack: object => [Object.entries(object)], make: objectOf }
 }
 
 export const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
@@ -212,9 +288,9 @@ export function joined(chunks) {
   if (chunks.length === 1) return chunks[0]
   const whole = new Uint8Array(lengthOf(chunks))
   let offset = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, offset)
-    offset += chunk.length
+  for (let i = 0; i < chunks.length; i++) {
+    whole.set(chunks[i], offset)
+    offset += chunks[i].length
   }
   return whole
 }

@@ -16,6 +16,7 @@
 
 import { extend } from '../../rt.mjs'
 import { NONE, kindOf } from './bytes.mjs'
+import { sequence } from './sequences.mjs'
 
 /**
  * Wraps an endpoint of any shape: with `postMessage`, `send` or `emit`, and with `addEventListener` or `on`.
@@ -52,7 +53,8 @@ export class Transport {
      * Whether the platform does not report the end of the peer, so that a lock must report it. Locks of
      * another process are invisible.
      */
-    this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
+    this.isSilent = SILENT.includes(this.kind) && !has('unref') && !this.isProcess &&
+      globalThis.navigator?.locks !== undefined
   }
 
   /**
@@ -81,27 +83,31 @@ export class Transport {
   /** @param {string} type @param {(event: any) => unknown} listener */
   add(type, listener) {
     const { endpoint } = this
-    const [add, ...removals] = this.isEventTarget ? ['addEventListener', 'removeEventListener'] : ['on', 'off', 'removeListener']
+    const { add, removals } = this.isEventTarget ? EVENT_TARGET : EMITTER
     const remove = removals.find(name => endpoint[name])
     extend.markInternal(listener)
     endpoint[add](type, listener)
-    this.#endings.push(() => remove && endpoint[remove](type, listener))
+    this.#endings.push(() => { if (remove !== undefined) endpoint[remove](type, listener) })
   }
 
   unlisten() {
-    for (const end of this.#endings.splice(0)) end()
+    this.#endings.splice(0).forEach(end => { end() })
     if (this.kind === 'MessagePort') drain(this.endpoint)
   }
 
   /** @param {any} message @param {any[]} transfer */
   post(message, transfer = NONE) {
     const { endpoint } = this
-    if (transfer.length > 0) endpoint.postMessage(message, transfer)
+    if (transfer.length > 0) endpoint.postMessage(message, sequence(transfer))
     else if (this.way === 'emit') endpoint.emit('message', message)
     else if (this.isProcess) endpoint.send(message, this.#sent)
     else endpoint[/** @type {string} */ (this.way)](message)
   }
 }
+
+// The method that adds a listener, and the methods that can remove the listener.
+const EVENT_TARGET = { add: 'addEventListener', removals: ['removeEventListener'] }
+const EMITTER = { add: 'on', removals: ['off', 'removeListener'] }
 
 /**
  * Drops the frames that are on their way when a link ends. A port of Node without a listener keeps such
@@ -128,9 +134,7 @@ function closedWith(code) {
 }
 
 /** Kinds of endpoints that fire no event in browsers when the peer's thread ends. */
-const SILENT = /* @__PURE__ */ new Set([
-  'Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope'
-])
+const SILENT = ['Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope']
 
 /**
  * The name of an object's kind; for objects of Node, the name of the constructor.
@@ -168,11 +172,12 @@ export function transferring(values, given, act) {
  */
 export function transferablesIn(values, found) {
   const all = found ?? []
-  for (const value of values) {
+  values.forEach(value => {
     const own = transferableIn(value)
     if (own !== null && !all.includes(own)) all.push(own)
-    else if (found === undefined && HAVE_PARTS.has(kindOf(value))) transferablesIn(Object.values(value), all)
-  }
+    if (own !== null || found !== undefined || !HAVE_PARTS.includes(kindOf(value))) return
+    transferablesIn(Object.values(value), all)
+  })
   return all
 }
 
@@ -180,23 +185,24 @@ export function transferablesIn(values, found) {
 function transferableIn(value) {
   if (typeof value !== 'object' || value === null) return null
   // A view of only a part of a buffer is copied, because the sender keeps the rest.
-  const whole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength ? value.buffer : value
+  const isWhole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength
+  const whole = isWhole ? value.buffer : value
   const kind = platformKindOf(whole)
   if (kind === 'ArrayBuffer') return whole.byteLength >= LARGE ? whole : null
-  return ALWAYS_TRANSFERRED.has(kind) ? whole : null
+  return ALWAYS_TRANSFERRED.includes(kind) ? whole : null
 }
 
 /** Buffers of this size and more are transferred rather than copied, bytes. */
 const LARGE = 2 ** 16
 
 /** Kinds of objects that are useless in the thread of their sender. */
-const ALWAYS_TRANSFERRED = /* @__PURE__ */ new Set([
+const ALWAYS_TRANSFERRED = [
   'MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream', 'WritableStream', 'TransformStream',
   'RTCDataChannel', 'MediaStreamTrack'
-])
+]
 
 /** Kinds of values whose elements or properties can be transferred. */
-const HAVE_PARTS = /* @__PURE__ */ new Set(['Array', 'Object'])
+const HAVE_PARTS = ['Array', 'Object']
 
 /** Kinds of objects that can be transferred or cloned. */
 export const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']

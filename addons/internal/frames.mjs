@@ -30,7 +30,9 @@
  */
 
 import { extend } from '../../rt.mjs'
-import { bytesOf, decoded, encoded, isBytes, isCount, joined, kindOf, lengthOf, unpacked } from './bytes.mjs'
+import {
+  NONE, bytesOf, decoded, encoded, isBytes, isCount, joined, kindOf, lengthOf, unpacked
+} from './bytes.mjs'
 import { Transport } from './endpoints.mjs'
 import { PROTOCOL } from './threads.mjs'
 
@@ -310,7 +312,7 @@ export function partsOf(chunks, size, reserved = 0) {
     (_, i) => new Uint8Array(reserved + Math.min(size, total - i * size)))
   let index = 0
   let end = reserved
-  for (const chunk of chunks) {
+  chunks.forEach(chunk => {
     for (let from = 0; from < chunk.length;) {
       if (end === parts[index].length) {
         index++
@@ -321,7 +323,7 @@ export function partsOf(chunks, size, reserved = 0) {
       end += piece.length
       from += piece.length
     }
-  }
+  })
   return parts
 }
 
@@ -338,8 +340,12 @@ export function checkedSize(chunks, limit) {
 }
 
 /** The first bytes of a part; the last one is replaced by the position of the part. */
-const PREFIX = /* @__PURE__ */ (() =>
-  Uint8Array.from([...Array.from(PROTOCOL, sign => sign.charCodeAt(0)), VERSION, 0]))()
+const PREFIX = /* @__PURE__ */ (() => {
+  const prefix = new Uint8Array(PROTOCOL.length + 2)
+  for (let i = 0; i < PROTOCOL.length; i++) prefix[i] = PROTOCOL.charCodeAt(i)
+  prefix[PROTOCOL.length] = VERSION
+  return prefix
+})()
 
 /** @param {Uint8Array} bytes @returns {boolean} whether they are a part, of any version */
 function startsPart(bytes) {
@@ -355,7 +361,7 @@ export const probe = () => [new Uint8Array(1), new Map()]
 
 /** @param {any} probed a probe that has arrived @returns {string} */
 function treatmentBy(probed) {
-  const [bytes, map] = Array.isArray(probed) ? probed : []
+  const { 0: bytes, 1: map } = Array.isArray(probed) ? probed : NONE
   return kindOf(map) === 'Map' ? CLONES : isBytes(bytes) ? TAKES_BYTES : TAKES_TEXT
 }
 
@@ -383,12 +389,13 @@ function bytesIn(message) {
 }
 
 /** Maximum number of arguments of one call; engines limit it. */
-const MAX_SPREAD = 2 ** 13
+const MAX_ARGUMENTS = 2 ** 13
 /** @param {Uint8Array} bytes */
 function toBase64(bytes) {
   let binary = ''
-  for (let i = 0; i < bytes.length; i += MAX_SPREAD) {
-    binary += String.fromCharCode(...bytes.subarray(i, i + MAX_SPREAD))
+  for (let i = 0; i < bytes.length; i += MAX_ARGUMENTS) {
+    const codes = /** @type {any} */ (bytes.subarray(i, i + MAX_ARGUMENTS))
+    binary += Reflect.apply(String.fromCharCode, String, codes)
   }
   return btoa(binary)
 }

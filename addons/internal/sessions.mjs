@@ -64,6 +64,8 @@ const ACKNOWLEDGED = 16
 const FULL = 64
 /** Heartbeats without a sign of life after which a line ends. */
 const MAX_QUIET = 2
+/** The index of the first element of a frame that depends on the kind of the frame. */
+const CONTENT_AT = 4
 /** The first pause before the next line, ms. */
 const MIN_RETRY = 100
 
@@ -255,7 +257,7 @@ export class Session {
     try {
       endpoint = this.source?.()
     } catch (error) {
-      if (isFirst && MISTAKES.has(nameOf(error))) return error
+      if (isFirst && MISTAKES.includes(nameOf(error))) return error
       return void this.#retry(error)
     }
     if (typeof endpoint?.then === 'function') {
@@ -378,7 +380,7 @@ export class Session {
     if (this.#line === null || kind !== JOIN && !this.#isJoined) return
     this.#unacknowledged = 0
     try {
-      this.#line.post([PROTOCOL, VERSION, kind, this.#received, ...content])
+      this.#line.post([PROTOCOL, VERSION, kind, this.#received].concat(content))
     } catch (error) {
       this.gone('cannot send', error)
     }
@@ -407,7 +409,9 @@ export class Session {
   // --- in
 
   /** @param {any[]} frame @returns {void} */
-  receive([, version, kind, received, ...content]) {
+  receive(frame) {
+    const { 1: version, 2: kind, 3: received } = frame
+    const content = frame.slice(CONTENT_AT)
     if (version !== VERSION) {
       // The greeting lets the peer name both versions in its error.
       if (!this.#isJoined) this.#greet(0, true)
@@ -441,7 +445,7 @@ export class Session {
 
   /** @param {number} received @param {any[]} content @returns {void} */
   #join(received, content) {
-    const [from, to, isAnswer, probed, peerLimit] = content
+    const { 0: from, 1: to, 2: isAnswer, 3: probed, 4: peerLimit } = content
     if (!isCount(from) || from === 0 || !isCount(to)) return this.gone('carried a broken frame')
     const known = this.source === null ? accepted.get(from) ?? this : this
     if (known !== this) {
@@ -501,13 +505,13 @@ export class Session {
   }
 
   /** @param {any[]} content @returns {void} */
-  #heard([sent, asks]) {
+  #heard({ 0: sent, 1: asks }) {
     if (!isCount(sent) || sent > this.#received) return this.gone('has lost a message')
     if (asks === true) this.#tell()
   }
 
   /** @param {any[]} content @returns {void} */
-  #part([number, isLast, bytes]) {
+  #part({ 0: number, 1: isLast, 2: bytes }) {
     if (isCount(number) && number <= this.#received) return // a duplicate, or received over an earlier line
     if (number !== this.#received + 1) return this.gone('has lost a message')
     if (typeof isLast !== 'boolean' || !isBytes(bytes)) return this.gone('carried a broken frame')
@@ -538,15 +542,14 @@ export class Session {
     // Engines without explicit resource management lack this symbol.
     const { dispose } = /** @type {any} */ (Symbol)
     if (dispose) {
-      Object.defineProperty(this.prototype, dispose, {
-        value: /** @this {Session} */ function () { this.close() }, writable: true, configurable: true
-      })
+      const value = /** @this {Session} */ function () { this.close() }
+      Object.defineProperty(this.prototype, dispose, extend.hiddenProperty(value))
     }
   }
 }
 
 /** Names of the errors that show a mistake in the code of a dial function, and not a network failure. */
-const MISTAKES = /* @__PURE__ */ new Set(['ReferenceError', 'SyntaxError', 'TypeError'])
+const MISTAKES = ['ReferenceError', 'SyntaxError', 'TypeError']
 
 /** @param {any} error may be a DOMException, for example for a wrong address */
 const nameOf = error => error instanceof Error ? error.name : ''

@@ -70,9 +70,11 @@ const vitals = []
 export async function identified() {
   const { threadId = 0, postMessageToThread } = threads() ?? {}
   if (postMessageToThread !== undefined) { // asked first: a thread of Node that is terminated keeps its locks
-    if (thread === 0) /** @type {any} */ (globalThis).process.on('workerMessage', (/** @type {any} */ message) => {
+    const { process } = /** @type {any} */ (globalThis)
+    const take = (/** @type {any} */ message) => {
       if (message?.[PROTOCOL] !== undefined) vitals.push(message[PROTOCOL])
-    })
+    }
+    if (thread === 0) process.on('workerMessage', take)
     thread = threadId + 2
   } else if (globalThis.navigator?.locks !== undefined) {
     const life = await lifeOfThread()
@@ -122,7 +124,7 @@ const randomThread = () => crypto.getRandomValues(new Uint32Array(1))[0] % 0x3FF
 
 /** Returns a unique random number for one end of a channel. @returns {number} */
 export function randomId() {
-  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  const { 0: high, 1: low } = crypto.getRandomValues(new Uint32Array(2))
   return (high & 0xFFFFF) * 2 ** 32 + low || randomId()
 }
 

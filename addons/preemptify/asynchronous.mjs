@@ -2,8 +2,8 @@
  * addons/preemptify/asynchronous.mjs: calls of async functions, and callbacks of promises, at run time.
  *
  * The first part of an async function, up to its first `await`, runs as a part of its caller, so that effects
- * keep their order. The rest is a child job, whose promise the caller gets. A callback is a child job from
- * the beginning. The children of a job take turns with it: see family.mjs.
+ * keep their order. The rest is a child job, whose promise the caller gets. A callback with a twin is a child
+ * job from its start. The children of a job take turns with it: see family.mjs.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -51,7 +51,8 @@ export function rejected(error) {
 }
 
 /**
- * How the caller of an asynchronous call gets an outcome that is known when the first part ends.
+ * The functions that pass an outcome to the caller of an asynchronous call, if the first part has this
+ * outcome.
  *
  * @typedef {object} Answers
  * @property {(value: any) => any} fulfilled
@@ -80,7 +81,7 @@ export const asyncEntry = (generatorFunction, fn) => /** @this {any} @param {any
   try {
     generator = apply(generatorFunction, this, args)
   } catch (error) {
-    return rejected(error) // parameters have thrown
+    return rejected(error) // an initial value of a parameter has thrown
   }
   return startAsync(generator, fn)
 }
@@ -202,8 +203,7 @@ export function continued(calls, awaited, fn) {
 }
 
 /**
- * Calls a callback that the engine calls later, when it is its turn in the family of the job that has given
- * it away.
+ * Calls a callback of a promise. It waits for its turn in the family of the job that has registered it.
  *
  * @param {Family} family @param {any} fn @param {any} self @param {any[]} args @param {Capability} outcome
  */

@@ -2,6 +2,7 @@
  * addons/preemptify/blobs.mjs: loads modules by the platform, and makes blobs of rewritten modules in pages.
  */
 
+import { sequence } from '../internal/sequences.mjs'
 import { prefixFor, replace } from './edits.mjs'
 import { append, emptyMap, pick, shielded, stringify } from './primordials.mjs'
 import { rewrittenText } from './print.mjs'
@@ -38,7 +39,7 @@ export function moduleHost() {
     /** Imports a module. @param {string} address @returns {Promise<any>} the namespace of the module */
     bring: address => import(/* webpackIgnore: true */ address),
     /** Makes a blob of a module. @param {string} text @returns {string} the URL of the blob */
-    name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
+    name: text => URL.createObjectURL(new Blob(sequence([text]), { type: 'text/javascript' })),
     /** Revokes the URL of a blob. @param {string} address */
     forget: address => URL.revokeObjectURL(address)
   }
@@ -139,9 +140,9 @@ export const neededBy = ({ url, attributes, table = modules }) =>
  * Makes the blob of a module. The imported modules must have blobs.
  *
  * @param {Loaded} module @param {string[]} made receives the URL of the blob
- * @param {[prologue?: string, epilogue?: string]} more the texts before and after the module
+ * @param {string} [prologue] the text before the module @param {string} [epilogue] the text after the module
  */
-export function blobOf(module, made, ...more) {
+export function blobOf(module, made, prologue, epilogue) {
   const { text, tree, base, url, needs } = module
   pick(needs, need => {
     const { source: { start, end }, end: stop } = need.node
@@ -149,7 +150,7 @@ export function blobOf(module, made, ...more) {
     if (need.attributes) replace(tree.facts, start, stop, `${blob};`)
     else replace(tree.facts, start, end, blob)
   })
-  const blob = nameBlob(rewriteModule(text, tree, base, true, ...more), url, made)
+  const blob = nameBlob(rewriteModule(text, tree, base, true, prologue, epilogue), url, made)
   module.tree = null
   module.text = ''
   module.imports.clear()

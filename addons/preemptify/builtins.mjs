@@ -100,7 +100,8 @@ export const put = (/** @type {any} */ object, /** @type {PropertyKey} */ key, /
 }
 
 /**
- * ArraySpeciesCreate. Also returns the function that writes an element to the new array.
+ * ArraySpeciesCreate. Also returns the function that writes an element to the new array. Unlike in ECMA-262,
+ * the `Array` of another realm counts as any other class.
  *
  * @param {any} object @param {number} length @returns {[any, typeof put]}
  */

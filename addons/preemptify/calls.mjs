@@ -15,6 +15,7 @@ import {
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Claim } from './effects.mjs' */
+/** @import { EventUse } from './event-use.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Pieces } from './edits.mjs' */
 /** @import { Framed } from './frames.mjs' */
@@ -533,6 +534,7 @@ function planChain(draft, chain) {
  * @property {Draft} draft of its twin, if it has one
  * @property {Claim[]} claims the contested locations that its body uses: see effects.mjs
  * @property {{ this: boolean, parameters: boolean[], others: boolean }} changes the arguments that it may change
+ * @property {EventUse} eventUse how it uses its first parameter, if that is an event
  * @property {Claim[]} openClaims locations that a later text can make contested
  * @property {boolean} claimsAll whether it claims the whole package
  * @property {boolean} isExposed whether code that is not known can call it

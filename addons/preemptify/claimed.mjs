@@ -49,14 +49,40 @@ export function override(exclusive, url) {
   else overrides.set(packageOf(url) ? nameOfPackage(packageOf(url)) : OWN_CODE, exclusive)
 }
 
-/** @param {string} directory as of packageOf @returns {boolean | undefined} the rule; undefined: infer */
-export const overrideFor = directory => overrides.get(directory ? nameOfPackage(directory) : OWN_CODE)
+/**
+ * Returns the rule of a package.
+ *
+ * @param {boolean | string[] | undefined} exclusive as of `preemptify.source`
+ * @param {string} directory as of packageOf
+ * @returns {boolean | undefined} undefined: infer
+ */
+export function ruleFor(exclusive, directory) {
+  const name = directory ? nameOfPackage(directory) : OWN_CODE
+  if (!isArray(exclusive)) return exclusive ?? overrides.get(name)
+  const isListed = name !== OWN_CODE && find(exclusive, item => item === name) !== undefined
+  return isListed || overrides.get(name)
+}
 
 /** @param {string} name @param {any} value @returns {boolean | string[]} */
 export function exclusiveOption(name, value) {
   const isList = isArray(value) && find(value, item => typeof item !== 'string') === undefined
   if (typeof value === 'boolean' || isList) return value
   throw wrongType(name, 'a boolean or an array of package names', value)
+}
+
+/**
+ * Reads the option `exclusive` of an address: `true`, `false`, or names of packages with commas between them.
+ *
+ * @param {string | null} given null: the address has no such option
+ * @returns {{ exclusive?: boolean | string[] }} the option of `preemptify.source` and `preemptify.import`
+ * @throws {TypeError} if a name is missing
+ */
+export function exclusiveRule(given) {
+  if (given === null) return {}
+  if (given === 'true' || given === 'false') return { exclusive: given === 'true' }
+  const names = given.split(',')
+  if (!names.includes('')) return { exclusive: names }
+  throw new TypeError(`exclusive must be true, false or names of packages with commas, got '${given}'`)
 }
 
 /** A name of the lock of the objects that left, in own code. */
@@ -76,7 +102,7 @@ const WHOLE = /** @type {any} */ ({
  *   - `our`, `unit`: the prefixes of generated names.
  *   - `budget`: an expression of the budget.
  *   - `name`, `directory`: the name of the text, and the directory of its package.
- *   - `exclusive`: the rule of overrideFor.
+ *   - `exclusive`: the rule of the package.
  */
 export function claimsOf(plans, { our, unit, budget, name, directory, exclusive }) {
   const isOwn = directory === '' && exclusive === undefined

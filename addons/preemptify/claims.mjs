@@ -125,8 +125,8 @@ class Claim extends Waitable {
     this.isExclusive = isExclusive
     this.site = site
     this.since = code.now(/** @type {Job} */ (counts.job))
-    /** The site of the first holder that it waits for. */
-    this.holderSite = lock.conflicts(counts.job, isExclusive)[0]?.site ?? -1
+    /** The first holder that it waits for. @type {Hold | undefined} */
+    this.holder = lock.conflicts(counts.job, isExclusive)[0]
   }
 
   get isClaim() { return true }
@@ -341,7 +341,7 @@ export class Lock {
       const { job } = claim
       this.dequeue(claim)
       this.add(job, claim.isExclusive, claim.site)
-      explain(claim, /** @type {Job} */ (job))
+      explain(claim.site, claim.holder, job, code.now(job) - claim.since)
       claim.wake()
     }
   }
@@ -375,7 +375,7 @@ const compareClaims = (a, b) => code.compare(a.job, b.job)
 function mustWait(lock, isExclusive, site) {
   const { job } = counts
   if (lock.birth !== null) lock.settle()
-  if (lock.isIdle) return false
+  if (lock.isIdle || job !== null && code.isFree(job)) return false
   if (job === null || isDriving() || code.isInSection(job) || code.isInEvent(job)) {
     claimAtOnce(lock, isExclusive, site)
     return false
@@ -404,7 +404,7 @@ function mustWait(lock, isExclusive, site) {
 function claimAtOnce(lock, isExclusive, site) {
   const { job } = counts
   if (lock.birth !== null) lock.settle()
-  if (lock.isIdle) return
+  if (lock.isIdle || job !== null && code.isFree(job)) return
   const hold = job === null ? undefined : lock.holdOf(job)
   if (job !== null && hold !== undefined && (hold.isExclusive || !isExclusive)) return lock.note(job)
   finishHolders(lock, job, isExclusive, site)
@@ -422,7 +422,11 @@ function finishHolders(lock, job, isExclusive, site) {
   if (holds.length === 0) return
   sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
   if (job !== null) append(below, job)
-  pick(holds, hold => { if (!finishStay(hold.job)) warn(hold.site, site) })
+  pick(holds, hold => {
+    const since = code.now(hold.job)
+    if (!finishStay(hold.job)) return warn(hold.site, site)
+    explain(site, hold, job, code.now(hold.job) - since)
+  })
   if (job !== null) takeLast(below)
 }
 
@@ -431,7 +435,7 @@ function finishHolders(lock, job, isExclusive, site) {
  *
  * @param {Job} job @returns {boolean} `false` if its code, or code that it waits for, is on the call stack
  */
-function finishStay(job) {
+export function finishStay(job) {
   const stay = code.stayOf(job)
   const isOver = () => code.stayOf(job) !== stay
   while (!isOver()) {
@@ -486,16 +490,22 @@ function closesCycle(lock, job, isExclusive) {
 /** Pairs of sites that the console has been told about. @type {Set<string>} */
 const told = emptySet()
 
-/** Tells of a claim that has waited long. @param {Claim} claim @param {Job} job that has waited */
-function explain(claim, job) {
-  const { site, holderSite, since } = claim
-  const ms = code.now(job) - since
+/**
+ * Tells of a claim that has waited long.
+ *
+ * @param {number} site @param {Hold | undefined} holder the first claim that it waited for
+ * @param {Job | null} job the job that has waited; null: code outside of jobs @param {number} ms
+ */
+function explain(site, holder, job, ms) {
   if (ms < NOTABLE) return
+  const holderSite = holder?.site ?? -1
+  const location = sites.get(site)?.location ?? 'the same state'
+  const remedy = holder && job ? code.noteWait(job, holder.job, location, ms) : undefined
   say(`w ${site} ${holderSite}`, `${nameOf(site)} waited ${Math.round(ms)} ms for ${nameOf(holderSite)}, ` +
-    `because both use ${sites.get(site)?.location ?? 'the same state'}. ${OVERRIDE}`)
+    `because both use ${location}. If they may interleave, ${remedy ?? OVERRIDE}.`)
 }
 
-const OVERRIDE = "If they may interleave, import the package with { exclusive: false }."
+const OVERRIDE = 'import the package with { exclusive: false }'
 
 /** @param {number} site */
 const nameOf = site => sites.get(site)?.fn || 'a function'

@@ -27,7 +27,7 @@ const Blank = () => function () {}
  * 20), so each target keeps a constructor without a body that has its prototype.
  *
  * @param {Twin} twin @param {any} F @param {any} target @returns {any}
- * @throws {TypeError} when the target is no constructor
+ * @throws {TypeError} if the target is not a constructor
  */
 function blank(twin, F, target) {
   const { prototype } = target
@@ -46,11 +46,11 @@ export const nothing = /* @__PURE__ */ Object.freeze({ __proto__: null })
 const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing]
 
 /**
- * `new F(...args)` in a twin. The engine makes the object of a base class, with all its fields, and the twin
- * is the body of the constructor.
+ * Runs `new F(...args)` in a twin. The engine makes the object of a base class, with all its fields, and the
+ * twin is the body of the constructor.
  *
  * @param {any} F @param {any[]} args @param {any} [target] new.target
- * @returns {any} the object; `budget` where something is pending
+ * @returns {any} the object, or `budget` if the constructor is suspended
  */
 export function construct(F, args, target = F) {
   const begin = entryOf(F)
@@ -81,11 +81,11 @@ export function construct(F, args, target = F) {
 }
 
 /**
- * `new F(...args)` with the native message for a value that is not a constructor.
+ * Runs `new F(...args)`. If `F` is not a constructor, the error has the same message as the native one.
  *
- * @param {any} F @param {any[]} args @param {string} [text] of F
+ * @param {any} F @param {any[]} args @param {string} [text] the source of F
  * @param {(F: any, args: any[]) => any} [begin] makes the object
- * @returns {any} the object; `budget` where something is pending
+ * @returns {any} the object, or `budget` if the constructor is suspended
  */
 export function make(F, args, text = '(intermediate value)', begin = construct) {
   if (typeof F !== 'function') notConstructor(text, make)
@@ -98,11 +98,12 @@ export function make(F, args, text = '(intermediate value)', begin = construct) 
 }
 
 /**
- * @typedef {object} Derived what is known of a derived class
+ * @typedef {object} Derived a derived class with a twin
  * @property {true} isDerived
- * @property {any} body the twin of the constructor, whose `this` is the Construction; null: there is none
- * @property {number} flags 1: each object gets fields, or private methods, of the class; 2: only the parent
- *   can run long
+ * @property {any} body the twin of the constructor, whose `this` is the Construction; null if the class has
+ *   no constructor
+ * @property {number} flags 1: each object gets fields or private methods of the class; 2: only the parent can
+ *   run long
  */
 /**
  * @typedef {object} Construction a call of a derived constructor
@@ -113,15 +114,16 @@ export function make(F, args, text = '(intermediate value)', begin = construct) 
  */
 
 /**
- * `new` of a derived class.
+ * Makes an object of a derived class.
  *
  * @param {Derived} derived @param {any} F @param {any[]} args @param {any} target new.target
- * @returns {any} the object; `budget` where something is pending
+ * @returns {any} the object, or `budget` if the constructor is suspended
  */
 function constructDerived({ body, flags }, F, args, target) {
   const hasFields = (flags & 1) > 0
   if ((flags & 2) > 0 && recordOf(getPrototypeOf(F)) === undefined) return reflectConstruct(F, args, target)
-  // The fields of a class that cannot change are left to the engine.
+  // The parent of a class that is not extensible cannot change, so `withFields` does not work: the engine
+  // runs the constructor.
   if (hasFields && !isExtensible(F)) return reflectConstruct(F, args, target)
   const construction = { F, target, hasFields, object: undefined }
   return run(body === null ? superCall(construction, args)
@@ -142,7 +144,7 @@ function* constructing(construction, call) {
 }
 
 /**
- * `super(...args)`. The parent makes the object, then it gets the fields of the class.
+ * Runs `super(...args)`. The parent makes the object, which then gets the fields of the class.
  *
  * @param {Construction} construction @param {any[]} args
  * @returns {Generator<any, any, any>} returns the object
@@ -156,8 +158,8 @@ export function* superCall(construction, args) {
 }
 
 /**
- * Gives an object the fields of a derived class. The engine does that when `super()` returns. So the class
- * gets a parent that returns the object, until then.
+ * Adds the fields of a derived class to an object. The engine adds fields when `super()` returns. So the
+ * class gets a temporary parent that returns the object.
  *
  * @param {any} F @param {any} Parent @param {any} object @param {any} target new.target
  */

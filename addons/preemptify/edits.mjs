@@ -68,11 +68,9 @@ export function print(source, pieces, kept = null, named = []) {
   let last = ''
   /** The lists of pieces and the ranges that are being printed, the innermost last. @type {any[]} */
   const stack = [pieces]
-  /**
-   * For each of them: the index of the next piece or edit, and the place in the source that a range has
-   * reached.
-   */
+  /** The index of the next piece or edit of each list and range. */
   const nexts = [0]
+  /** The place in the source that each range has reached. */
   const places = [0]
   for (let depth = 0; depth >= 0;) {
     const around = stack[depth]
@@ -233,7 +231,7 @@ export const asKey = name =>
  * statement, but not across a call.
  *
  * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
- * @param {boolean} [isMethod] whether `fn` begins with the key
+ * @param {boolean} [isMethod] whether `fn` starts with the key
  * @returns {Pieces}
  */
 export const withTitle = (key, fn, isMethod = false) =>

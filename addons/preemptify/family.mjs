@@ -92,6 +92,16 @@ export class Family {
   }
 }
 
+/** Whether a job has started asynchronous code, or is such code. @param {Job} job */
+export const hasFamily = job => families.has(job)
+
+/**
+ * The member that has the turn in the family of a job; null: there is none.
+ *
+ * @param {Job} job @returns {Job | null}
+ */
+export const holderOf = job => families.get(job)?.holder ?? null
+
 /**
  * Returns the family of a job. The first call makes one, in which the job has the turn.
  *

@@ -6,6 +6,7 @@ import {
   aroundMethod, directOf, handed, isCallStatement, isCollected, isInList, isMember, isPreempted, isPrivate,
   isTwinMember, planCall, returnOf, saying, sayingIterable, textOfHanded
 } from './calls.mjs'
+import { saysLastUse } from './event-use.mjs'
 import {
   EXPRESSION_EDGE, NAME_PART, STATEMENT_EDGE, insert, isConcise, optimisations, parameterOf, pastOperand,
   pastParentheses, range, replace, withTitle
@@ -20,6 +21,7 @@ import {
 } from './scopes.mjs'
 /** @import { CallSite, Draft, Plan } from './calls.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
+/** @import { EventUse } from './event-use.mjs' */
 /** @import { Pieces, Range } from './edits.mjs' */
 
 // Most functions need no generator: the twin runs on the engine's stack like the function itself. A call or a
@@ -198,9 +200,11 @@ export function unframe(draft) {
   draft.edits.length = 0
 }
 
-/** @param {{ node: Node, facts: Facts }} plan */
-export const canLeaveFrame = ({ facts: { isAsync, isGenerator, isDerived, usesNewTarget, scope } }) =>
-  !isAsync && !isGenerator && !isDerived && !usesNewTarget && !scope.hasEval
+/** @param {{ facts: Facts, eventUse?: EventUse }} plan */
+export const canLeaveFrame = ({ facts, eventUse }) => {
+  const { isAsync, isGenerator, isDerived, usesNewTarget, scope } = facts
+  return !isAsync && !isGenerator && !isDerived && !usesNewTarget && !scope.hasEval && !saysLastUse(eventUse)
+}
 
 /**
  * The declared variables of a function that a resumed twin can restore. The twin declares them at its top.

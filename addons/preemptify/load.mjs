@@ -257,7 +257,7 @@ const startCompiler = () => new Promise(resolve => {
     const call = connect(worker, {
       ...pageServices,
       start: () => end({
-        compile: (...args) => call('compile', ...args),
+        compile: (url, attributes, exclusive) => call('compile', url, attributes, exclusive),
         forget: blobs => { call('forget', blobs) }
       })
     })

@@ -14,24 +14,28 @@ import { LISTS, isDirectEval } from './scopes.mjs'
 /** @import { Draft } from './calls.mjs' */
 
 /**
- * @param {Node} node @param {Node} own the function that it is in
- * @returns {boolean} whether it is in the body of a `with`
+ * Whether a node of a function is in the body of a `with`.
+ *
+ * @param {Node} node
+ * @param {Node} own the function
  */
 function isInWith(node, own) {
-  if (own.facts.hasWith) for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
+  if (!own.facts.hasWith) return false
+  for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
   return false
 }
 
 /**
- * A statement that yields on a condition.
+ * Returns a statement that yields on a condition.
  *
- * @param {Draft} draft @param {string} condition @param {string} [budget] an expression of the budget
+ * @param {Draft} draft @param {string} condition @param {string} [budget] the expression for the budget
  */
 const pause = ({ steps, framed, budget: name }, condition, budget = name) => framed ? framed.pause(condition)
   : steps ? `if (${condition} && ${steps}.p()) yield ${steps};` : `if (${condition}) yield ${budget}.p;`
 
 /**
- * A point. In the body of a `with` no name is sure to be ours; `super` is.
+ * Returns a preemption point. In the body of a `with`, a property can hide any name. There the budget is read
+ * from `super`, which is not a name.
  *
  * @param {Draft} draft @param {Node} node @param {Node} own
  */
@@ -41,14 +45,14 @@ export function pointIn(draft, node, own) {
 }
 
 /**
- * Whether a node keeps the code around it from being moved, as it may yield or keep variables.
+ * Whether a loop with this node cannot run in chunks, because the node may yield or capture variables.
  *
  * @param {Draft} draft @param {Node} node
  */
 const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
   matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
 
-/** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
+/** Returns the labels of a statement, and their start. @param {Draft} draft @param {Node} statement */
 export function labelsOf(draft, statement) {
   let text = ''
   for (; statement.parent.type === 'LabeledStatement'; statement = statement.parent) {
@@ -57,39 +61,49 @@ export function labelsOf(draft, statement) {
   return { start: statement.start, text }
 }
 
-/** A label may be called `yield`, where no generator was. @param {Draft} draft @param {Node} label */
-export const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
+/**
+ * Returns the text of a label. A label `yield` gets another name, because it is invalid in a generator.
+ *
+ * @param {Draft} draft @param {Node} label
+ */
+export const labelOf = ({ our, source }, { name, start, end }) =>
+  name === 'yield' ? `${our}yield` : cut(source, start, end)
 
 /**
- * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler
- * finds there than by the counting. So where nothing in it may yield, or keep one of its variables:
+ * Makes a loop run in chunks of one budget. A preemption point in a loop is slow, because engines optimise a
+ * loop with a `yield` less well; the counting costs less. So a loop in which nothing else can yield or
+ * capture variables is split:
  *
  *   for (init; test; update) body  ->  for (init;;) {
  *                                        for (; (test) && there are points left; update) body
- *                                        if (it has ended) break
- *                                        if (the job is to hand over) yield
+ *                                        if (the loop has ended) break
+ *                                        if (the job must yield) yield
  *                                      }
  *
- * Where something is called that may cut the budget, the budget itself is counted down. After a yield its
- * test is not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a
- * member may cut it, it is looked at.
+ * If the loop has calls, a called function can end the budget, so the loop counts the budget down itself. The
+ * test then runs before the count, and is not repeated after a yield. Without calls, the loop counts a copy
+ * of the budget down before the test. The budget is -1 during a chunk. If an accessor can end the budget, the
+ * loop also checks for this.
  *
- * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
+ * @param {Draft} draft @param {Node} loop @param {Node} own the function of the loop
+ * @returns {boolean} `true` if the loop runs in chunks
  */
 export function chunk(draft, loop, own) {
   const { source, helper, spell } = draft
   const { type, start, end, init, test, body } = loop
   if (!draft.isCounted || loop.left || isInWith(loop, own)) return false
   let hasCalls = false
-  /** Whether it has members or iterates, which may run code that nobody sees. */
+  /** Whether the loop has members or iterates: both can run code that is not visible in the text. */
   let hasMembers = false
-  /** Whether a statement in it may leave it. */
+  /** Whether a `return`, a `throw` or a jump to a label can leave the loop. */
   let hasExits = false
   const stays = some(loop, node => {
     if (node !== loop && staysInPlace(draft, node)) return true
     const { type, object, computed } = node
-    hasCalls ||= type === 'ImportExpression' || (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
-    hasMembers ||= type === 'MemberExpression' ? !computed && !(object.name === 'Math' && object.variable === null)
+    hasCalls ||= type === 'ImportExpression' ||
+      (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
+    hasMembers ||= type === 'MemberExpression'
+      ? !computed && !(object.name === 'Math' && object.variable === null)
       : matches(/^(?:Spread|ArrayP|ObjectP|TemplateL)/, type)
     hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
   })
@@ -98,27 +112,36 @@ export function chunk(draft, loop, own) {
   const isDo = type === 'DoWhileStatement'
   const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
   const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
-  const testTo = !test ? testFrom : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
+  const testTo = !test ? testFrom
+    : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
   const left = `${draft.budget}.left`
   const count = variable(draft, 'l')
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-  const { 0: begin, 1: stop, 2: handOver } = hasCalls ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
-    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-        pause(draft, `${helper('v')}()`)]
+  const { 0: begin, 1: stop, 2: handOver } = hasCalls
+    ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
+    : [
+        `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
+        hasExits ? ` } finally {${settle} }` : settle, pause(draft, `${helper('v')}()`)
+      ]
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
-  // Where a frame has been left, it goes on behind the chunk.
+  // A twin with a frame resumes after the chunk.
   const place = draft.framed ? `${draft.our}K` : ''
   const isAhead = draft.framed && `${place} < ${draft.framed.place}`
-  const { 0: unless, 1: then, 2: anew } = isAhead ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
-  if (isAhead && init) enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
+  const { 0: unless, 1: then, 2: anew } = isAhead
+    ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
+  if (isAhead && init) {
+    enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
+  }
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(
+    `${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
+  insert(draft, end, -STATEMENT_EDGE, start,
+    spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
   return true
 }

@@ -5,12 +5,17 @@
 import { append, emptyMap, min, stringify } from './primordials.mjs'
 import { lineAt, linesOf } from './read.mjs'
 
-/** @param {string} bytes a character each */
+/** @param {string} bytes a text with one character for each byte */
 const toBase64 = bytes => /** @type {any} */ (globalThis).btoa(bytes)
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-/** Five bits a digit, the sign last, the sixth bit where more follow. @param {number} value */
+/**
+ * Encodes a number. Each digit has five bits of the number, and a sixth bit if more digits follow. The lowest
+ * bit of the first digit is the sign.
+ *
+ * @param {number} value
+ */
 function vlq(value) {
   let rest = value < 0 ? -value * 2 + 1 : value * 2
   let digits = ''
@@ -19,15 +24,15 @@ function vlq(value) {
 }
 
 /**
- * The mappings of a source map (ECMA-426), with a segment where each line begins and where each piece of the
- * source begins that was kept. What was inserted belongs to the piece before it.
+ * Returns the mappings of a source map (ECMA-426). A segment starts at each line of the text, and at each
+ * unchanged piece of the source. Inserted text belongs to the piece before it.
  *
  * @param {string} source
  * @param {string} text
- * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the
- *   source, and its length
+ * @param {number[]} kept the unchanged pieces in the order of the text, with three numbers each: the place in
+ *   the text, the place in the source, and the length
  * @param {(number | string)[]} [named] indexes in `kept`, each with the name of the piece
- * @param {string[]} [names] gets these names
+ * @param {string[]} [names] receives the names
  */
 function mapOf(source, text, kept, named = [], names = []) {
   /** Index of each name, and the last one that was written. */
@@ -38,7 +43,7 @@ function mapOf(source, text, kept, named = [], names = []) {
   const starts = linesOf(text)
   let mappings = ''
   let row = 0
-  let written = -1 // in this row, up to here
+  let written = -1 // the place of the last segment in this row, or -1
   let line = 0
   let column = 0
   for (let i = 0; i < kept.length; i += 3) {
@@ -74,16 +79,18 @@ function mapOf(source, text, kept, named = [], names = []) {
 }
 
 /**
- * The line that leads from a rewritten text to its source. In base64, since Node takes no other.
+ * Returns the comment with the source map of a rewritten text. The map is in Base64, because Node accepts no
+ * other encoding.
  *
- * @param {string} source @param {string} text @param {number[]} kept as of mapOf
- * @param {string} url of the source @param {(number | string)[]} [named] as of mapOf
+ * @param {string} source @param {string} text @param {number[]} kept the unchanged pieces: see mapOf
+ * @param {string} url the URL of the source
+ * @param {(number | string)[]} [named] the names of pieces: see mapOf
  */
 export function mapLine(source, text, kept, url, named) {
   /** @type {string[]} */
   const names = []
   const mappings = mapOf(source, text, kept, named, names)
   const map = stringify({ version: 3, sources: [url], names, mappings })
-  const bytes = unescape(encodeURIComponent(map)) // of UTF-8
+  const bytes = unescape(encodeURIComponent(map)) // the UTF-8 bytes
   return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(bytes)}`
 }

@@ -9,10 +9,12 @@ import {
   callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf
 } from './calls.mjs'
 import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
+import { eventUse, noteWindowEvent } from './event-use.mjs'
 import { append, emptySet, find, firstOf, matches, max, pick, takeLast, trimmed } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
+/** @import { EventUse } from './event-use.mjs' */
 
 /** The maximum number of calls that a short function makes, with the calls of its callees. */
 const DEAREST = 300
@@ -58,9 +60,14 @@ export function planModule(tree) {
     plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync &&
       !facts.isGenerator && !facts.usesNewTarget
   })
+  pick(plans, plan => { if (plan.isLong) plan.eventUse = eventUse(plan) })
+  pick(tree.free.event ?? [], noteWindowEvent)
   chooseForms(plans)
   return plans
 }
+
+/** @type {EventUse} */
+const NO_EVENT_USE = { kind: 0, last: null }
 
 /** @param {Facts} facts @param {Plan | null} parent @returns {Plan} */
 function planOf(facts, parent) {
@@ -74,7 +81,7 @@ function planOf(facts, parent) {
     draft: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
     identity: '',
     claimTexts: [], lock: '',
-    changes: { this: false, parameters: [], others: false }
+    changes: { this: false, parameters: [], others: false }, eventUse: NO_EVENT_USE
   }
   plan.reason = refusalOf(plan)
   return plan

@@ -2,12 +2,12 @@
  * addons/preemptify/primordials.mjs: built-in functions and small list helpers of the compiler and its
  * run-time support.
  *
- * A page may replace methods of built-in prototypes later. So the compiler keeps the methods that it found
- * when this module was loaded, as functions whose first argument is `this`; it reads lists by index, and its
+ * A page may replace methods of built-in prototypes later. So this module keeps the methods that it found
+ * when it was loaded, as functions whose first argument is `this`. The compiler reads lists by index, and its
  * maps and sets have own methods. Rewriting then works in pages that patch Array, Map, Promise or RegExp.
  *
- * A bundler can leave out all of it: no line looks up a value that may be missing (so no destructuring), and
- * each call that runs at load time is marked as pure.
+ * A bundler can remove unused parts of this module. No line looks up a value that may be missing (so there is
+ * no destructuring), and each call that runs at load time is marked as pure.
  */
 
 import { extend } from '../../rt.mjs'
@@ -29,7 +29,7 @@ const methodOf = (Class, name) => Class.prototype[name]
  */
 const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
 export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
-/** Gives a list an own element. @type {(list: any, index: any, value: any) => void} */
+/** Adds an own element to a list. @type {(list: any, index: any, value: any) => void} */
 export const add = /* @__PURE__ */ its(extend.code, 'addElement')
 export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
 export const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
@@ -78,7 +78,8 @@ export const max = Math.max
 export const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 export const stringify = JSON.stringify
 export const List = Array
-// Read once, because modules also see what a script declares by `let Symbol` or `class Object`.
+// Read once, because modules also see the variables of scripts, for example of `let Symbol` or `class
+// Object`.
 export const toObject = Object
 export const symbolIterator = Symbol.iterator
 export const symbolSpecies = Symbol.species
@@ -90,9 +91,22 @@ export const realm = globalThis
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 /** Calls the built-in `then` of a promise. */
 export const thenOf = /* @__PURE__ */ kept(Promise, 'then')
-export const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
+/**
+ * Like `Promise.all`, but without results, and without an iterator of the list.
+ *
+ * @param {Promise<unknown>[]} promises
+ */
+export const allOf = promises => new Promise((resolve, reject) => {
+  let left = promises.length
+  if (left === 0) resolve(undefined)
+  const settled = () => { if (--left === 0) resolve(undefined) }
+  for (let i = 0; i < promises.length; i++) thenOf(promises[i], settled, reject)
+})
 
-/** @param {any} Base @returns {() => any} makes a map or a set */
+/**
+ * @param {any} Base the built-in class
+ * @returns {() => any} a function that makes a collection with own methods
+ */
 function maker(Base) {
   const methods = withPropertiesOf(Base.prototype, create(null))
   return () => setPrototypeOf(new Base(), methods)
@@ -101,7 +115,7 @@ export const emptyMap = /* @__PURE__ */ maker(Map)
 export const emptySet = /* @__PURE__ */ maker(Set)
 export const emptyWeakMap = /* @__PURE__ */ maker(WeakMap)
 
-/** Keys of a map or a set. @param {any} marks @returns {any[]} */
+/** Returns the keys of a map or the elements of a set. @param {any} marks @returns {any[]} */
 export function listOf(marks) {
   /** @type {any[]} */
   const list = []
@@ -109,7 +123,7 @@ export function listOf(marks) {
   return list
 }
 
-/** The properties of Object.prototype by the specification. */
+/** The properties of Object.prototype in ECMA-262. */
 const STANDARD = [
   'constructor', 'hasOwnProperty', 'isPrototypeOf', 'propertyIsEnumerable', 'toString', 'valueOf',
   'toLocaleString', '__proto__', '__defineGetter__', '__defineSetter__', '__lookupGetter__',
@@ -141,7 +155,9 @@ export function shielded(fn, args) {
 }
 
 const patterns = /* @__PURE__ */ its(RegExp, 'prototype')
-/** `test` is the quicker, and calls whatever is `exec` then. */
+/**
+ * Whether `test` can be used, which is faster than `exec`: `test` calls the `exec` that a page may replace.
+ */
 const isQuick = () => getOwnPropertyDescriptor(patterns, 'exec')?.value === patternExec
 let quick = true
 
@@ -162,8 +178,10 @@ export function pick(list, isWanted) {
 }
 
 /**
- * @template T @param {T[]} list in order @param {(item: T) => boolean} isBeyond as all behind it are
- * @returns {number} the index of the first that is
+ * Finds the first item beyond a limit, by binary search.
+ *
+ * @template T @param {T[]} list a sorted list @param {(item: T) => boolean} isBeyond
+ * @returns {number} the index of the item, or the length of the list
  */
 export function firstOf(list, isBeyond) {
   let first = 0
@@ -199,15 +217,19 @@ export function flat(text) {
   return text
 }
 
-/** @param {any} value @returns {any} inherits nothing: a page may give Object.prototype a `get` */
+/**
+ * Returns a property descriptor that inherits nothing, because a page may add a `get` to Object.prototype.
+ *
+ * @param {any} value @returns {any}
+ */
 export const descriptorOf = value =>
   ({ __proto__: null, value, writable: true, enumerable: true, configurable: true })
 
-/** The most arguments that a twin of a built-in function reads by their index. */
+/** Maximum number of arguments that a twin of a built-in function reads by index. */
 const MAX_READ = 3
 
 /**
- * Makes missing arguments undefined: a prototype may have their indexes.
+ * Makes missing arguments undefined. Otherwise elements of Array.prototype could stand in for them.
  *
  * @param {any[]} args @returns {any[]} `args`
  */
@@ -229,7 +251,9 @@ export function joined(list, more) {
   return list
 }
 
-/** Valid source ends like that in no other way: a comment has its own end after it. */
+/**
+ * The end of the source of a native function. Valid source text cannot end like this, not even in a comment.
+ */
 export const NO_SOURCE = /\{\s*\[native code\]\s*\}\s*$/
 
 /** @param {any} value */
@@ -240,7 +264,8 @@ const GeneratorFunctions = /* @__PURE__ */ Object.getPrototypeOf(function* () {}
 export const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
 
 /**
- * Descriptors here inherit nothing: a page may give Object.prototype a `get`.
+ * Copies the own properties of an object. The descriptors inherit nothing, because a page may add a `get` to
+ * Object.prototype.
  *
  * @param {any} from @param {any} to @returns {any}
  */
@@ -252,16 +277,13 @@ export function withPropertiesOf(from, to) {
 }
 
 /** @param {any} object @param {PropertyKey} key @param {any} value */
-export const define = (object, key, value) => defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, configurable: true }))
+export const define = (object, key, value) =>
+  defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, configurable: true }))
 
-// A function of the engine that calls back has a twin here, which does what the specification says in the
-// same order (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the
-// callback has a twin, or the list is long; else the engine's own is called. Not kept: a constructor that
-// is the Array of another realm is taken for any other class.
-
+/** The source of a native function that has a name. */
 export const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
 
-/** The engine's, whoever replaces them later. */
+/** Returns the built-in functions and classes that a page can replace later. */
 function engineParts() {
   const { prototype } = /** @type {any} */ (getPrototypeOf(Uint8Array))
   const elements = /** @type {any} */ (getPrototypeOf([].keys()))
@@ -307,7 +329,7 @@ function engineParts() {
 }
 export const engine = /* @__PURE__ */ engineParts()
 
-/** @param {any} value @returns {boolean} found out without asking it for anything */
+/** Whether a value is a constructor. Runs no code of the page. @param {any} value @returns {boolean} */
 export function isConstructor(value) {
   try {
     return isObject(reflectConstruct(new engine.Proxy(value, { construct: () => engine }), NO_ARGUMENTS))

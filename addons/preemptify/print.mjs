@@ -17,8 +17,10 @@ import {
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
+import { codeOfUse, markLastUse } from './event-use.mjs'
 import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpers.mjs'
-import { claimsOf, overrideFor, packageOf } from './claimed.mjs'
+import { EVENT_USE } from './run.mjs'
+import { claimsOf, packageOf, ruleFor } from './claimed.mjs'
 import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
@@ -51,7 +53,7 @@ const SLACK = 0.01
  * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime
  * @param {string} [url]
  * @param {string} [prologue] when its functions are there @param {string} [epilogue]
- * @param {{ exclusive?: boolean, package?: string }} [claims] as of sourceOfModule
+ * @param {{ exclusive?: boolean | string[], package?: string }} [claims] as of sourceOfModule
  */
 export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '', claims = {}) {
   return shielded(printText, [text, tree, runtime, url, prologue, epilogue, claims])
@@ -60,7 +62,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
 /**
  * @param {string} text @param {Node} tree @param {string} runtime @param {string | undefined} url
  * @param {string} prologue @param {string} epilogue
- * @param {{ exclusive?: boolean, package?: string }} claims as of rewrittenText
+ * @param {{ exclusive?: boolean | string[], package?: string }} claims as of rewrittenText
  */
 function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, package: given }) {
   checkPatterns()
@@ -72,7 +74,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const isLong = text.length >= SHORT
   const name = url ?? `text:${hashOf(text)}`
   const directory = given ?? packageOf(name)
-  const unit = { name, directory, exclusive: exclusive ?? overrideFor(directory) }
+  const unit = { name, directory, exclusive: ruleFor(exclusive, directory) }
   // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its
   // beginning.
   const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
@@ -270,6 +272,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function editTwin(plan) {
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
+    markLastUse(plan.draft, plan)
     plan.own = null
   }
 
@@ -535,7 +538,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
       : takesTarget(facts) ? ',3' : ''
     const ownThis = facts.isArrow && facts.usesThis && !frame ? '[this]' : ''
-    const changes = isLong ? changesOf(plan) : 0
+    // From EVENT_USE on, the bits tell how the function uses its event, if it is a listener.
+    const changes = isLong ? changesOf(plan) | codeOfUse(plan) << EVENT_USE : 0
     const self = changes ? `${frame ? '' : how || ',null'},${ownThis || 'null'},${changes}`
       : ownThis ? `${how || ',null'},${ownThis}` : how
     const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
@@ -570,7 +574,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       // A declaration is no result of a script.
       const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
       plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
-        plan.isHoisted ? registered(name, twin, helper('D')) : registered(name, isNamed ? twin : titled(text)),
+        plan.isHoisted ? registered(name, twin, helper('D'))
+          : registered(name, isNamed ? twin : titled(text)),
         ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
@@ -771,7 +776,8 @@ function changesOf({ changes }) {
   for (let i = 0; i < MOST_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
   return changes.parameters.length + (changes.others ? 1 : 0) || changes.this ? bits : 0
 }
-const MOST_PARAMETERS = 8
+/** A twin is registered with more bits from EVENT_USE on: how the function uses its event. */
+const MOST_PARAMETERS = EVENT_USE - 1
 
 /**
  * The text of a function that claims what a function without a twin uses, for the scheduler, which can wait.

@@ -137,7 +137,7 @@ const laterEntry = own => /** @this {any} @param {any} callback @param {any[]} a
   callback, ...args
 ) {
   const job = callerJob()
-  if (job === null || typeof callback !== 'function') return apply(own, this, [callback, ...args])
+  if (job === null || typeof callback !== 'function') return apply(own, this, arguments)
   const family = familyOf(job)
   const fail = (/** @type {any} */ error) => { apply(own, this, [() => { throw error }]) }
   return apply(own, this, [() => {

@@ -187,7 +187,7 @@ const PATTERNS = {
   __proto__: null,
   ArrayExpression: 'ArrayPattern',
   ObjectExpression: 'ObjectPattern',
-  AssignmentExpression: 'AssignmentPattern', // its target is already a pattern
+  AssignmentExpression: 'AssignmentPattern', // the target is already a pattern
   SpreadElement: 'RestElement'
 }
 
@@ -879,7 +879,7 @@ function reader() {
   /**
    * Reads a declaration of variables.
    *
-   * @param {number} first @param {number} [until] IN in the head of a loop
+   * @param {number} first @param {number} [until] the flag IN in the head of a loop
    * @returns {Generator<any, any, any>}
    */
   function* declaration(first, until = 0) {
@@ -995,7 +995,7 @@ function reader() {
 
   /**
    * @param {boolean} isList whether the statement is in a list, where declarations are allowed
-   * @returns {Generator<any, any, any> | undefined} as for `expression`
+   * @returns {Generator<any, any, any> | undefined} see `expression`
    */
   function statement(isList) {
     const first = start

@@ -21,18 +21,23 @@ const { callable, options: optionsOf, text: string } = extend.check
 
 const REPORT_OPTIONS = { type: kind, url: string, get: callable }
 
-/** @param {any} fn @returns {boolean} whether its text has it return a value, or nobody can read that */
+/**
+ * Whether a function can return a value; `true` if it has no readable source.
+ *
+ * @param {any} fn
+ * @returns {boolean}
+ */
 export function returnsOf(fn) {
   const source = sourceOf(fn)
   if (matches(NO_SOURCE, source)) return true
   const tree = read(source, 'function')
   names(tree)
-  const { facts, body } = tree.body[0].value ?? tree.body[0] // of a method, or a function
+  const { facts, body } = tree.body[0].value ?? tree.body[0] // a method, or a function
   return body.type !== 'BlockStatement' || find(facts.returns, ({ argument }) => argument) !== undefined
 }
 
 /**
- * A location that a function claims when it begins: another job that claims the location waits until the stay
+ * A location that a function claims when it starts. Another job that claims the location waits until the stay
  * of the first job ends.
  *
  * @typedef {object} ReportedClaim
@@ -51,22 +56,22 @@ export function returnsOf(fn) {
  * @property {number} column the column where the part starts, from 1
  * @property {string} reason
  * @property {boolean} certain whether the text shows a run in one piece; otherwise values and callers decide
- * @property {ReportedClaim[]} [claims] of a function with claims, whose `reason` names the locations
+ * @property {ReportedClaim[]} [claims] the claims of the function; the `reason` names their locations
  */
 
 /**
  * Lists the parts of a function, module or script that cannot be preempted, with the reasons. A job runs such
  * a part in one piece. Only parts with loops, or with calls that may take long, are listed. Single long calls
- * of built-in functions, for example of JSON or of a regular expression, are not listed. Objects from
- * elsewhere may have accessors, or be proxies; the list names the properties of such objects. Whether they
- * do, the text does not show: such a reason starts with 'possibly', and its `certain` is false.
+ * of built-in functions, for example of JSON or of a regular expression, are not listed. Objects from other
+ * code may have accessors or be proxies, which the text does not show. The list names the uses of such
+ * objects: the reason starts with 'possibly', and `certain` is false.
  *
  * The list also has the functions that claim contested state. Two jobs with conflicting claims do not
  * interleave. A text is analysed alone; with the modules that it imports, functions often claim less.
  *
  * @param {Function | string} source a function, or the text of a module or script
- * @param {{ type?: 'module' | 'script', url?: string, get?: Getter }} [options] `type`: of the text; default:
- *   module; `url` and `get`: as of `preemptify.source`
+ * @param {{ type?: 'module' | 'script', url?: string, get?: Getter }} [options] `type`: the kind of the text,
+ *   default 'module'; `url` and `get`: see `preemptify.source`
  * @returns {Part[]} the parts in the order of the source
  */
 export function report(source, options = {}) {
@@ -114,7 +119,8 @@ export function report(source, options = {}) {
 /**
  * The claims of a function, one for each location.
  *
- * @param {Plan} plan @param {number[]} starts the places where lines start @param {string} url of the text
+ * @param {Plan} plan @param {number[]} starts the places where lines start @param {string} url the URL of the
+ *   text
  * @returns {ReportedClaim[]}
  */
 function claimsIn({ claims, parent }, starts, url) {
@@ -130,7 +136,8 @@ function claimsIn({ claims, parent }, starts, url) {
 
 /**
  * @param {Plan} plan
- * @returns {string} the reason why the function, or a part of it, runs in one piece; empty if there is none
+ * @returns {string} the reason why the function, or a part of the function, runs in one piece; or an empty
+ *   text
  */
 function reasonOf({ node, facts, reason }) {
   const { type, params, body } = node
@@ -144,7 +151,8 @@ function reasonOf({ node, facts, reason }) {
   const calls = pick(facts.calls, isLong)
   if (reason === '') {
     return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters'
-      : facts.isConstructor && isHuge(node) && find(calls, call => isInnermost(call, facts.loops)) ? 'calls in the innermost loops of a huge constructor' : ''
+      : facts.isConstructor && isHuge(node) && find(calls, call => isInnermost(call, facts.loops))
+        ? 'calls in the innermost loops of a huge constructor' : ''
   }
   return calls.length + facts.loops.length === 0 ? ''
     : type === 'PropertyDefinition' ? 'the value of a field'

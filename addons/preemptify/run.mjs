@@ -130,6 +130,22 @@ class Frame {
 }
 
 /**
+ * Takes a twin that waits for a claim at its entry from the suspended calls. No part of its body has run.
+ *
+ * @param {any} entry what has begun the call of the twin @param {(value: any) => boolean} isClaim
+ * @returns {any} the claim; null if the call is suspended elsewhere, and stays among the suspended calls
+ */
+export function takeClaimAtEntry(entry, isClaim) {
+  const last = pending[pending.length - 1]
+  // In frame form, a call in tail position leaves the frame of the callee. In generator form, a claim of a
+  // callee is inside of its own suspended call.
+  const claim = last instanceof Frame ? last.entry === entry ? last.wait : null : last.step?.value
+  if (!isClaim(claim)) return null
+  pending.pop()
+  return claim
+}
+
+/**
  * Suspends a twin that leaves frames.
  *
  * @param {any} entry @param {any} values @param {any} self as of Frame
@@ -366,6 +382,11 @@ export function stamp(fn, generator, entry, self = null, target = null, body, ch
   const awaited = entry === false ? false : null
   stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes, outer: null })
 }
+
+/** The lowest bit of `changes` that tells how a listener uses its event. */
+export const EVENT_USE = 9
+/** The bits of `changes` for `this` and the parameters. */
+export const CHANGES = 2 ** EVENT_USE - 1
 
 /** Whether a twin is the one of an async function. @param {Twin} twin */
 export const isAsyncTwin = ({ awaited }) => awaited !== null

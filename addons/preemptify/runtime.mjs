@@ -16,13 +16,15 @@ import {
   startingWith
 } from './claims.mjs'
 import { stampEvents } from './events.mjs'
+import { finish, isBusy, startAtEntry } from './finish.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
-  adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf, forwarded, frameOf,
-  generatorOf, later, over, recordOf, rethrow, run, stamp, suspend, suspended, takeExpected, wait, whole
+  CHANGES, EVENT_USE, adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf,
+  forwarded, frameOf, generatorOf, later, over, recordOf, rethrow, run, stamp, suspend, suspended,
+  takeExpected, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -175,10 +177,10 @@ export const runtime = {
 export const support = { budget, runtime }
 export { budget }
 
-/** What starts a job with a function. @param {any} fn @returns {any} */
+/** Returns the function that a job starts with. @param {any} fn @returns {any} */
 function startOf(fn) {
   const twin = twinOf(fn)
-  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes)
+  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
   const claimer = isLinked ? claimerOf(fn) : undefined
   return claimer === undefined ? fn : startingAfter(fn, claimer.claim, claimer.changes)
 }
@@ -186,9 +188,25 @@ function startOf(fn) {
 /**
  * Returns the twin of a function for code that is not rewritten.
  *
- * @param {Twin} twin @param {any} fn that it belongs to
+ * @param {Twin} twin @param {any} fn the function of the twin
  */
-export const outerTwinOf = (twin, fn) => twin.outer ??= claimingTwin(generatorOf(twin, fn), twin.changes)
+export const outerTwinOf = (twin, fn) =>
+  twin.outer ??= claimingTwin(generatorOf(twin, fn), twin.changes & CHANGES)
+
+/**
+ * How a listener uses its event: see `extend.code.eventUseOf`. Functions without a twin run in one piece, and
+ * those that a built-in function calls get the event as another argument, or not at all.
+ *
+ * @param {any} fn @returns {number}
+ */
+function eventUseOf(fn) {
+  const twin = twinOf(fn)
+  if (twin === undefined) return 0
+  const code = twin.changes >> EVENT_USE
+  if (twin.target === null) return code > 0 ? code - 1 : fn.length > 0 ? 2 : 0
+  const { fn: bound, args } = twin.target
+  return args.length > 1 ? 2 : eventUseOf(bound)
+}
 
 /**
  * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.
@@ -197,7 +215,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : outerTwinOf(twin, fn)
-  }, startOf, adviceFor })
+  }, startOf, adviceFor, eventUseOf, finish, isBusy, startAtEntry })
   if (shared in realm) link()
 }
 linkScheduler()

@@ -79,9 +79,9 @@ import {
 /**
  * @typedef {object} Variable
  * @property {string} name
- * @property {string} kind `var`, `let`, `const`, `using`, `await using`, `function`, `class`, `parameter`,
- * `catch`, `import`, `arguments`, or `name`. A `name` is the name of a function expression, or the name of a
- *   class as a variable inside the class
+ * @property {string} kind the keyword of its declaration (such as `let` or `await using`), or `function`,
+ *   `class`, `parameter`, `catch`, `import`, `arguments` or `name`. A `name` is the name of a function
+ *   expression, or the name of a class as a variable inside the class
  * @property {Scope} scope
  * @property {Node[]} declarations the identifiers that declare the variable
  * @property {Node[]} references the identifiers that read or write the variable
@@ -612,7 +612,7 @@ function hoist(id) {
  * Marks the top-level variables of a script as open. These variables belong to the page: `window.f = g`, an
  * indirect eval and other scripts assign to them, or declare them again. Only constants keep their values.
  *
- * @param {Scope} scope of the script
+ * @param {Scope} scope the scope of the script
  */
 function openVariables({ declared }) {
   pick(declared, variable => { variable.isOpen = variable.kind !== 'const' })

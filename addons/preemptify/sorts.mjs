@@ -1,11 +1,12 @@
 /**
  * addons/preemptify/sorts.mjs: the sorting algorithms of engines, so that they can be suspended.
  *
- * ECMA-262 leaves the comparisons of a sort to engines. With a comparator that contradicts itself, or returns
- * booleans, each algorithm leaves another order; and on sorted lists a merge sort without runs makes up to
- * nine times as many comparisons. So a job sorts by the algorithm of its engine. `algorithmsOf` finds it:
+ * ECMA-262 leaves the comparisons of a sort to engines. If a comparator contradicts itself or returns
+ * booleans, the order depends on the algorithm. On sorted lists, a merge sort without runs makes up to nine
+ * times more comparisons. So a job sorts by the algorithm of its engine. `algorithmOf` finds this algorithm:
  * it records the comparisons of the built-in sort on two lists. If no algorithm makes the same comparisons,
- * the first one is used: all are stable, so they differ for contradictory comparators alone.
+ * the first one is used. All algorithms are stable, so only a contradictory comparator can show the
+ * difference.
  *
  * | engine | arrays | typed arrays |
  * | --- | --- | --- |
@@ -14,7 +15,7 @@
  * | JavaScriptCore | powersort, since 2026 with galloping | powersort without galloping |
  * | JavaScriptCore before 2024 | merge sort from the bottom up | the same |
  *
- * Each sorts a list without holes in place.
+ * Each algorithm sorts a list without holes in place.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -26,7 +27,7 @@ import { MANY_POINTS, steps, suspended } from './run.mjs'
 const { counts } = extend.code
 
 /**
- * A comparator as a job calls it, and the question that its answer decides.
+ * A comparator as a job calls it, and the test of its answer: see isLess and isMore.
  *
  * @typedef {{ call: any, isMet: (answer: any) => boolean }} Comparison
  */
@@ -75,7 +76,7 @@ function reverse(list, from, to) {
  * Finds the run at a position. A strictly descending run is reversed.
  *
  * @param {any[]} list @param {Comparison} less @param {number} from @param {number} end
- * @param {boolean} [reverses] whether there are descending runs
+ * @param {boolean} [reverses] whether a descending part is a run, too
  * @returns {Generator<any, number, any>} the end of the run
  */
 function* runAt(list, less, from, end, reverses = true) {
@@ -97,10 +98,10 @@ function* runAt(list, less, from, end, reverses = true) {
 }
 
 /**
- * Binary insertion sort of a part whose beginning is sorted.
+ * Sorts a part by binary insertion. The start of the part is sorted already.
  *
  * @param {any[]} list @param {Comparison} less @param {number} from
- * @param {number} sorted end of the sorted beginning
+ * @param {number} sorted the end of the sorted start
  * @param {number} end @returns {Generator<any, void, any>}
  */
 function* insertInto(list, less, from, sorted, end) {
@@ -126,12 +127,12 @@ function* insertInto(list, less, from, sorted, end) {
 const MIN_GALLOP = 7
 
 /**
- * The place of a key in a sorted part: exponential search from a hint, then binary search.
+ * Finds the place of a key in a sorted part: exponential search from a hint, then binary search.
  *
  * @param {any[]} list @param {Comparison} less @param {any} key @param {number} from start of the part
  * @param {number} length length of the part @param {number} hint an index in the part
  * @param {boolean} isAfter whether the place is after equal elements, or before them
- * @returns {Generator<any, number, any>} the number of elements before it
+ * @returns {Generator<any, number, any>} the number of elements before the place
  */
 function* gallop(list, less, key, from, length, hint, isAfter) {
   // isRight: whether the place is to the right of an element.
@@ -167,9 +168,11 @@ function* gallop(list, less, key, from, length, hint, isAfter) {
   return high
 }
 
-// TimSort, as CPython and V8 have it
+// TimSort, as in CPython and V8
 
-/** Lists that are shorter are sorted by insertion alone, since 2025. */
+/**
+ * Minimum length of a list that is sorted by runs. Shorter lists are sorted by insertion alone, since 2025.
+ */
 const MIN_TIM_SORT = 16
 const MAX_MIN_RUN = 64
 
@@ -183,9 +186,8 @@ const MAX_MIN_RUN = 64
  */
 
 /**
- * @param {boolean} isPowersort whether runs are merged by their powers, instead of their lengths, and
- *   short lists sorted by
- *   insertion alone: from 2025 on
+ * @param {boolean} isPowersort whether runs are merged by their powers, not by their lengths, and short lists
+ *   are sorted by insertion alone: from 2025 on
  * @returns {(list: any[], call: any) => Generator<any, void, any>}
  */
 const timSort = isPowersort => function* (list, call) {
@@ -194,8 +196,9 @@ const timSort = isPowersort => function* (list, call) {
   const sort = { list, less: { call, isMet: isLess }, temp: [], minGallop: MIN_GALLOP, runs: [] }
   const { less, runs } = sort
   if (isPowersort && size < MIN_TIM_SORT) return yield* insertInto(list, less, 0, 1, size)
-  // Runs of a random list have at least 32 elements, and at most 64. Their lengths differ by one at most,
-  // so that merges are balanced: all are rounded up, or their sum follows size / 2 ** shift.
+  // Runs of a random list have 32 to 64 elements. Their lengths differ by at most one, so that merges are
+  // balanced. Old versions round all lengths up. New versions round so that the sum of lengths follows
+  // size / 2 ** shift.
   let shift = 0
   while (size >> shift >= MAX_MIN_RUN) shift++
   const rest = size & ((1 << shift) - 1)
@@ -224,9 +227,9 @@ const timSort = isPowersort => function* (list, call) {
 }
 
 /**
- * The run to merge with the next one, so that lengths shrink like Fibonacci numbers.
+ * Finds the run that must be merged with the next one, so that lengths shrink like Fibonacci numbers.
  *
- * @param {TimSort['runs']} runs @returns {number} -1 if there is none
+ * @param {TimSort['runs']} runs @returns {number} the index of the run, or -1
  */
 function unbalanced(runs) {
   const at = runs.length - 2
@@ -237,7 +240,13 @@ function unbalanced(runs) {
   return runs[at].length <= runs[at + 1].length ? at : -1
 }
 
-/** @param {TimSort} sort @param {number} at @returns {Generator<any, void, any>} */
+/**
+ * Merges a run with the next one.
+ *
+ * @param {TimSort} sort
+ * @param {number} at
+ * @returns {Generator<any, void, any>}
+ */
 function* mergeRuns(sort, at) {
   const { list, less, runs } = sort
   const { base, length } = runs[at]
@@ -311,7 +320,7 @@ function* mergeLow(sort, base, left, cursor, right) {
     } while (leftWins >= MIN_GALLOP || rightWins >= MIN_GALLOP)
     sort.minGallop++
   }
-  // The last element of the left run comes after all of the right one.
+  // The last element of the left run comes after all elements of the right run.
   if (left === 1 && right > 0) {
     move(list, cursor, list, to, right)
     list[to + right] = temp[from]
@@ -377,7 +386,7 @@ function* mergeHigh(sort, base, left, start, right) {
     } while (leftWins >= MIN_GALLOP || rightWins >= MIN_GALLOP)
     sort.minGallop++
   }
-  // The first element of the right run comes before all of the left one.
+  // The first element of the right run comes before all elements of the left run.
   if (right === 1 && left > 0) {
     move(list, cursor - left + 1, list, to - left + 1, left)
     list[to - left] = temp[from]
@@ -393,8 +402,8 @@ function* mergeHigh(sort, base, left, start, right) {
  *
  * @param {any[]} source @param {any[]} target @param {number} from @param {number} middle @param {number} end
  * @param {Comparison} comparison
- * @param {boolean} isMore whether it asks if the left element comes after the right one, instead of the
- *   reverse
+ * @param {boolean} isMore whether `comparison` tests if the left element comes after the right one; otherwise
+ *   it tests if the right element comes before the left one
  * @returns {Generator<any, void, any>}
  */
 function* mergeParts(source, target, from, middle, end, comparison, isMore) {
@@ -413,8 +422,9 @@ function* mergeParts(source, target, from, middle, end, comparison, isMore) {
 }
 
 /**
- * Insertion sort of short parts, then merges of neighbours, as SpiderMonkey has it. `undefined` is an
- * element there, and comes last without a call; other engines take it out before they sort.
+ * Sorts short parts by insertion, then merges neighbours, as SpiderMonkey does. There `undefined` is an
+ * element of the sorted list, and is last without a call of the comparator. Other engines remove it before
+ * they sort.
  *
  * @param {any[]} list @param {any} compare @returns {Generator<any, void, any>}
  */
@@ -459,7 +469,7 @@ function* windowSort(list, compare) {
 }
 
 /**
- * Merge sort from the top down, as V8 has it for typed arrays.
+ * Sorts by merging from the top down, as V8 does for typed arrays.
  *
  * @param {any[]} list @param {any} call @returns {Generator<any, void, any>}
  */
@@ -471,8 +481,9 @@ function* halvesSort(list, call) {
 }
 
 /**
- * @param {any[]} source @param {any[]} target gets the elements in order @param {number} from
- * @param {number} end
+ * Sorts the elements of `source` into `target`. Both lists have the same elements at first.
+ *
+ * @param {any[]} source @param {any[]} target @param {number} from @param {number} end
  * @param {Comparison} more @returns {Generator<any, void, any>}
  */
 function* sortHalves(source, target, from, end, more) {
@@ -483,7 +494,7 @@ function* sortHalves(source, target, from, end, more) {
 }
 
 /**
- * Merge sort from the bottom up, as older versions of JavaScriptCore have it.
+ * Sorts by merging from the bottom up, as older versions of JavaScriptCore do.
  *
  * @param {any[]} list @param {any} call @returns {Generator<any, void, any>}
  */
@@ -505,9 +516,12 @@ function* widthSort(list, call) {
   if (source !== list) move(source, 0, list, 0, size)
 }
 
-// Powersort (Munro, Wild 2018), as JavaScriptCore has it
+// Powersort (Munro, Wild 2018), as in JavaScriptCore
 
-/** Lists that are shorter are sorted by insertion, and runs that are shorter are extended by it. */
+/**
+ * Lists below this length are sorted by insertion. Runs up to this length are extended to FORCED_RUN
+ * elements.
+ */
 const SHORT_RUN = 8
 const FORCED_RUN = 64
 
@@ -545,6 +559,8 @@ const powerSort = (gallops, reverses) => function* (list, call) {
 }
 
 /**
+ * Finds the run at a position, and extends a short run by insertion.
+ *
  * @param {any[]} list @param {Comparison} less @param {number} from @param {boolean} reverses
  * @returns {Generator<any, number, any>} the end of the run
  */
@@ -567,8 +583,8 @@ function* longRunAt(list, less, from, reverses) {
 }
 
 /**
- * The depth at which two runs meet in a balanced tree over the list: the number of leading bits that the
- * positions of their middles share, as fractions of the length.
+ * Returns the depth at which two runs meet in a balanced tree over the list. It is the number of leading bits
+ * that the middles of the two runs share, as fractions of the length.
  *
  * @param {number} from @param {number} middle @param {number} end @param {number} size
  */
@@ -585,6 +601,8 @@ function powerOf(from, middle, end, size) {
 }
 
 /**
+ * Merges two runs that follow each other.
+ *
  * @param {{ list: any[], less: Comparison, temp: any[], minGallop: number }} merge
  * @param {number} from @param {number} middle @param {number} end @param {boolean} gallops
  * @returns {Generator<any, void, any>}
@@ -650,7 +668,7 @@ const ALGORITHMS = [
   powerSort(false, false), widthSort
 ]
 
-/** Whether an algorithm sorts `undefined` too. @param {Sort} sort */
+/** Whether an algorithm also sorts `undefined`. @param {Sort} sort */
 export const sortsUndefined = sort => sort === windowSort
 
 /**
@@ -663,12 +681,12 @@ const DELEGATES = [
 ]
 
 /**
- * Lengths of the lists on which algorithms are compared: one for insertion alone, one for runs, merges and
- * galloping.
+ * Lengths of the lists on which algorithms are compared. The short list is sorted by insertion alone, the
+ * long list by runs, merges and galloping.
  */
 const PROBE_LENGTHS = [12, 700]
 
-/** An element of such a list: ascending runs, descending runs, and no order. @param {number} i */
+/** Returns an element of such a list, which has ascending, descending and random parts. @param {number} i */
 const probeElement = i => i % 100 < 40 ? i : i % 100 < 70 ? -i : i * 73 % 251
 
 /**

@@ -3,6 +3,7 @@
  */
 
 import { extend } from '../../rt.mjs'
+import { exclusiveOption } from './claimed.mjs'
 import { treeAt } from './graph.mjs'
 import { rewrittenText } from './print.mjs'
 import { shielded } from './primordials.mjs'
@@ -10,25 +11,27 @@ import { read } from './read.mjs'
 import { names } from './scopes.mjs'
 /** @import { Getter } from './graph.mjs' */
 
-const { among, callable, flag, options: optionsOf, text, wrongType } = extend.check
+const { among, callable, options: optionsOf, text, wrongType } = extend.check
 
 export const kind = /* @__PURE__ */ among('module', 'script')
-const SOURCE_OPTIONS = { type: kind, runtime: text, url: text, package: text, exclusive: flag, get: callable }
+const SOURCE_OPTIONS = {
+  type: kind, runtime: text, url: text, package: text, exclusive: exclusiveOption, get: callable
+}
 
 /**
  * Rewrites a module or a script, so that its functions have preemptible twins.
  *
  * @param {string} text
  * @param {{ type?: 'module' | 'script', runtime?: string, url?: string, package?: string,
- *   exclusive?: boolean, get?: Getter }} [options]
+ *   exclusive?: boolean | string[], get?: Getter }} [options]
  *   - `type`: default 'module'.
  *   - `runtime`: the URL by which a module imports the run-time support. Default:
  *     './addons/preemptify/runtime.mjs'.
  *   - `url`: the URL of the text. With it the result has a source map.
  *   - `package`: the directory of the package, or an empty text for the code of an application. Default:
  *     derived from `url`.
- *   - `exclusive`: with true, each stay claims the whole package. With false, nothing is claimed. Default:
- *     functions claim the state that they use.
+ *   - `exclusive`: with true, each stay claims the whole package. With false, nothing is claimed. A list of
+ *     packages is true for these. Default: functions claim the state that they use.
  *   - `get`: returns an imported module, so that all modules are analysed together.
  * @returns {string} the same module or script. A page that is served the result needs no eval
  * @throws {TypeError} if a parameter has the wrong type; the error names the parameter

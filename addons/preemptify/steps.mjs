@@ -12,7 +12,7 @@ import { construct, make } from './construct.mjs'
 import { turn } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
-  next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
+  joined, next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
   Failure, beginners, begun, entryOf, pending, rethrow, run, stamping, suspended,
@@ -32,7 +32,8 @@ export const stepsOfGenerators = /* @__PURE__ */ stamping()
 /** The steps of one generator. The text of the generator calls the methods with short names. */
 class Steps {
   /**
-   * The Steps of the generator whose `next` was called: this one, or one that delegates here.
+   * The Steps of the generator whose step a caller has requested: this generator, or a generator that
+   * delegates to it by `yield*`.
    *
    * @type {Steps}
    */
@@ -125,7 +126,7 @@ function stepping(twin, fn) {
     const steps = new Steps()
     const { prototype } = fn
     if (generator.prototype !== prototype) generator.prototype = prototype
-    steps.generator = apply(generator, this, [steps, ...args])
+    steps.generator = apply(generator, this, joined([steps], args))
     stepsOfGenerators.set(steps.generator, steps)
     return steps.generator
   }

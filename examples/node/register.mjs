@@ -6,20 +6,21 @@
 // `match` is a regular expression: a file is rewritten if the expression is found in its URL; default: all
 // files below node_modules. The hook warns about each file that it cannot rewrite.
 //
+// `?exclusive=true` claims each package as a whole, `?exclusive=false` claims nothing, and a list such as
+// `?exclusive=marked,jshint` claims these packages as a whole.
+//
 // The loader hooks of Node rewrite modules. CommonJS files are rewritten when they are compiled, in all
 // versions of Node. Node therefore finds the names of their exports in the original text, and
 // `import { name } from 'package'` works.
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { isOwnModule, preemptify } from '../../addons/preemptify.mjs'
+import { exclusiveRule, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 
 /** URL of the run-time support, the only import of rewritten code. */
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 const wanted = new RegExp(new URL(import.meta.url).searchParams.get('match') ?? '/node_modules/')
-/** `?exclusive=true` claims each package as a unit, `?exclusive=false` claims nothing. */
-const exclusive = new URL(import.meta.url).searchParams.get('exclusive')
-const rule = exclusive === null ? {} : { exclusive: exclusive !== 'false' }
+const rule = exclusiveRule(new URL(import.meta.url).searchParams.get('exclusive'))
 const isWanted = url => wanted.test(url) && !isOwnModule(url)
 /** Formats that contain no JavaScript. */
 const OTHER = new Set(['addon', 'builtin', 'json', 'wasm'])

@@ -43,7 +43,7 @@ start()
 
 async function start() {
   try {
-    await controlled('sw.mjs?match=/packages/|/work[.]mjs&cdn=https://cdn.jsdelivr.net/npm/')
+    await controlled('sw.mjs?match=/packages/|/work[.]mjs&cdn=packages.json')
     for (const button of buttons) button.disabled = false
     say('Run it both ways, and type.')
   } catch (error) {

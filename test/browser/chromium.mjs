@@ -141,6 +141,13 @@ export async function chromium({ path = findBrowser('chromium'), patience = 90_0
         await send('Input.dispatchKeyEvent', { type, ...event, ...typed })
         await send('Input.dispatchKeyEvent', { type: 'keyUp', ...event })
       },
+      /** Composes a text as an input method does, in steps, and commits it. */
+      async compose(steps, text) {
+        for (const step of steps) {
+          await send('Input.imeSetComposition', { text: step, selectionStart: step.length, selectionEnd: step.length })
+        }
+        await send('Input.insertText', { text })
+      },
       async click(selector) {
         await clickOn(this, selector, async (x, y) => {
           const event = { x, y, button: 'left', clickCount: 1 }

@@ -71,6 +71,29 @@ test('a worker that ends itself, or whose works cannot be loaded, fails its jobs
   await broken.close()
 }, { timeout })
 
+test('a worker whose script does not load fails its jobs and its channels', async () => {
+  const load = () => new Worker(new URL('nothing.mjs', works), { type: 'module' })
+  const workers = new Workers(load, { size: 1 })
+  equal((await rejection(workers.spawn('add'))).message, 'add: its worker has gone (did not load)')
+  await workers.close()
+  const error = await rejection(connect(load(), 'x').receive())
+  ok(error instanceof ChannelError)
+  equal(error.message, 'x: the other side has gone (did not load)')
+}, { timeout })
+
+test('an uncaught error inside a worker does not end the worker', async () => {
+  const failing = Object.assign(new Worker(new URL('failing.mjs', works), { type: 'module' }), {
+    onerror: event => event.preventDefault()
+  })
+  const errors = new Promise(resolve => failing.addEventListener('error', resolve, { once: true }))
+  const workers = new Workers(() => failing, { size: 1 })
+  const job = workers.spawn('add', {}, 3, 4)
+  failing.postMessage('fail')
+  equal((await errors).message.includes('uncaught'), true)
+  equal([await job, await workers.spawn('add', {}, 5, 6)], [7, 11])
+  await workers.close()
+}, { timeout })
+
 test('a worker that is terminated fails the jobs that it serves over a port', async () => {
   const thread = new Worker(new URL('port.mjs', works), { type: 'module' })
   const workers = new Workers(() => {

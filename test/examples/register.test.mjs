@@ -21,7 +21,7 @@ exports.twice = function (n) { return 2 * core.area(n) }`
  *
  * @param {Record<string, string>} files the texts by path; the text of `start` calls `spawn(work)`
  */
-function run(files, start) {
+function run(files, start, query = '') {
   const folder = mkdtempSync(join(tmpdir(), 'register-'))
   try {
     for (const [name, text] of Object.entries(files)) {
@@ -37,7 +37,7 @@ async function spawn(work) {
 }
 ` : text)
     }
-    const hook = new URL('examples/node/register.mjs', root).href
+    const hook = new URL(`examples/node/register.mjs${query}`, root).href
     const output = execFileSync(process.execPath, ['--import', hook, join(folder, start)],
       { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
     return JSON.parse(output.trim().split('\n').at(-1))
@@ -76,6 +76,23 @@ hook('a package of modules is rewritten', () => {
     'node_modules/shapes/index.js': `export function area(n) { ${LOOP} }`
   }
   assert.is(run({ ...files, 'app.mjs': 'import { area } from "shapes"; spawn(area)' }, 'app.mjs').isPreempted, true)
+})
+
+hook('?exclusive claims the listed packages as a whole', () => {
+  const files = {
+    'node_modules/shapes/package.json': '{ "name": "shapes", "type": "module", "exports": "./index.js" }',
+    'node_modules/shapes/index.js': `let last = 0\nexport function area(n) { ${LOOP} }\nexport function keep(n) { last = n }`,
+    'app.mjs': `import { readFileSync } from 'node:fs'
+import { area } from "shapes"
+import { Scheduler } from ${JSON.stringify(new URL('rt.mjs', root).href)}
+const scheduler = new Scheduler({ slice: 0.001, budget: 1 })
+let blocks = 0
+scheduler.observe(({ type }) => { if (type === 'block') blocks++ })
+await Promise.all([1, 2].map(() => scheduler.spawn(area, {}, ${100 * N})))
+console.log(JSON.stringify({ isBlocked: blocks > 0 }))`
+  }
+  const isBlocked = query => run(files, 'app.mjs', query).isBlocked
+  assert.equal(['', '?exclusive=other', '?exclusive=other,shapes', '?exclusive=true'].map(isBlocked), [false, false, true, true])
 })
 
 hook('files outside packages stay unchanged', () => {

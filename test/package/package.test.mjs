@@ -41,4 +41,8 @@ test('the changelog and the lock file have the version of the package', () => {
   assert.is(JSON.parse(read('../../package-lock.json')).version, version)
 })
 
+test('the version that addons know is the version of the package', async () => {
+  assert.is((await import('../../addons/preemptify.mjs')).version, version)
+})
+
 test.run()

@@ -97,7 +97,7 @@ test('a pattern without test files fails', () => {
  * Runs fixtures/browser in fake browsers. Returns the totals, the printed lines and the names of the started
  * browsers.
  */
-async function inFakes(fake, { wanted = () => true } = {}) {
+async function inFakes(fake, { wanted = () => true, directory = path('../fixtures/browser') } = {}) {
   const { log } = console
   const lines = []
   const names = []
@@ -109,7 +109,7 @@ async function inFakes(fake, { wanted = () => true } = {}) {
   }
   try {
     const total = await runBrowsers({
-      engines: { fake: /** @type {any} */ (start) }, found: () => true, directory: path('../fixtures/browser'), pause: 1, wanted
+      engines: { fake: /** @type {any} */ (start) }, found: () => true, directory, pause: 1, wanted
     })
     return { total, lines, names }
   } finally {
@@ -133,10 +133,37 @@ test('a failed browser test is retried in a new browser and reported as flaky', 
   const shown = lines.map(line => line.replace(/ {2}[\d.]+ s$|\n[^]*/, ''))
   assert.equal(shown, [
     'once test/browser/tries.drive.mjs, fake 2  1 passed, 2 failed', '     fails once', '     fails twice',
-    'flaky: passed on the second try: test/browser/tries.drive.mjs, fake 3, fails once  1 passed',
-    'FAIL test/browser/tries.drive.mjs, fake 4, fails twice  0 passed, 1 failed', '     fails twice'
+    'FAIL test/browser/tries.drive.mjs, fake 4, fails twice  0 passed, 1 failed', '     fails twice',
+    'flaky: passed on the second try: test/browser/tries.drive.mjs, fake 3, fails once  1 passed'
   ])
   assert.match(lines[1], 'Error: try 1')
+})
+
+test('more than three tests that pass only on the second try fail the run', async () => {
+  const failOnce = () => {
+    const tried = new Set()
+    return () => ({
+      outcome(title) {
+        if (tried.has(title)) return
+        tried.add(title)
+        throw new Error('first try')
+      }
+    })
+  }
+  const directory = path('../fixtures/flaky')
+  const three = await inFakes(failOnce(), { directory, wanted: file => file.includes('three') })
+  assert.equal(three.total, { files: 1, passed: 3, failed: 0, skipped: 0, flaky: 3 })
+  const four = await inFakes(failOnce(), { directory, wanted: file => file.includes('four') })
+  assert.equal(four.total, { files: 1, passed: 4, failed: 1, skipped: 0, flaky: 4 })
+  assert.is(four.lines.at(-1), 'FAIL 4 tests passed on the second try, at most 3 may')
+})
+
+test('--browser names a known browser', () => {
+  const { status, stderr } = spawnSync(process.execPath, [path('../run.mjs'), 'no-such-file', '--browser', 'opera'], {
+    encoding: 'utf8'
+  })
+  assert.is(status, 1)
+  assert.match(stderr, '--browser must be chromium, firefox, webkit, got opera')
 })
 
 test('an error on the console fails the browser test that caused it', async () => {

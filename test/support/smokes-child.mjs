@@ -6,6 +6,7 @@ const { 2: change, 3: when, 4: modules } = process.argv
 // Node creates some of its globals at their first use, with the built-ins of the realm.
 const { stdout } = process
 Object.getOwnPropertyNames(globalThis).forEach(name => void globalThis[name])
+crypto.getRandomValues(new Uint8Array(1))
 const apply = new Function(change)
 if (when === 'before') apply()
 const all = await load(modules?.split(','))

@@ -14,7 +14,8 @@ export const MODULES = [
 export const INTERNAL = [
   'Alarm', 'Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply',
   'checkTarget', 'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob', 'End', 'NOTHING', 'Supply', 'Turn',
-  'withSignal', 'demandOf', 'percent', 'isModule', 'isOwnModule', 'schedulerOf'
+  'withSignal', 'demandOf', 'percent', 'isModule', 'isOwnModule', 'schedulerOf', 'exclusiveRule',
+  'version'
 ]
 
 /**
@@ -52,7 +53,61 @@ function expectThrown(act, Class) {
   if (!(thrown instanceof Class)) throw new Error(`expected a ${Class.name}, got ${String(thrown)}`)
 }
 
-const works = 'export function add(a, b) { return a + b }\nexport function fail() { throw new RangeError("no") }'
+/**
+ * Two ends of an endpoint that calls the listeners of the other end.
+ *
+ * @param {'socket' | 'process'} kind a socket carries bytes, a child process carries JSON
+ */
+function pairOf(kind) {
+  const isSocket = kind === 'socket'
+  const makeEnd = () => {
+    let listeners = []
+    return Object.assign(isSocket ? { readyState: 1, binaryType: 'arraybuffer' } : {}, {
+      other: null,
+      addEventListener(type, listener) { listeners.push({ type, listener }) },
+      removeEventListener(type, listener) { listeners = listeners.filter(entry => entry.listener !== listener) },
+      fire(type, data) { listeners.slice().forEach(entry => { if (entry.type === type) entry.listener({ data }) }) },
+      send(message) {
+        const sent = isSocket ? message : JSON.parse(JSON.stringify(message))
+        queueMicrotask(() => this.other.fire('message', sent))
+      },
+      close() { queueMicrotask(() => this.other.fire('close')) }
+    })
+  }
+  const a = makeEnd(), b = makeEnd()
+  a.other = b
+  b.other = a
+  return { a, b }
+}
+
+/** Some builds of WebKit have no SharedArrayBuffer. */
+const hasSharedMemory = typeof SharedArrayBuffer !== 'undefined'
+
+/** A message with all kinds of values that JSON cannot express. */
+function variedMessage() {
+  const map = new Map(), set = new Set(), holes = []
+  map.set('key', { nested: [1, undefined] })
+  set.add(-0)
+  holes[2] = 'end'
+  return {
+    map, set, holes, dollar: { $: 1 }, date: new Date(5), error: new RangeError('no'), big: 12n, pattern: /a/g,
+    bytes: new Uint8Array(70_000), text: 'text'
+  }
+}
+
+/** @param {any} message a variedMessage that has arrived */
+function expectVaried({ map, set, holes, dollar, date, error, big, pattern, bytes, text }) {
+  const { nested } = map.get('key')
+  expect(nested.length === 2 && nested[0] === 1 && nested[1] === undefined, true)
+  expect(set.has(0) && set.size === 1 && holes.length === 3 && !(0 in holes) && holes[2] === 'end', true)
+  expect(dollar.$ === 1 && date.getTime() === 5 && error instanceof RangeError && big === 12n, true)
+  expect(pattern.flags === 'g' && bytes.length === 70_000 && text === 'text', true)
+}
+
+const works = `export function add(a, b) { return a + b }
+export function fail() { throw new RangeError("no") }
+export const typeOf = value => value.constructor.name
+export const pass = value => value`
 const loops = 'export const f = n => { let sum = 0; for (let i = 0; i < n; i++) sum += [1].map(x => x * i)[0]; return sum }'
 
 /**
@@ -174,7 +229,11 @@ export function smokesOf(all) {
       expect((await queue.receive()).type, 'ping')
       expect(queue.cancel(), true)
     },
-    frames: () => expectThrown(() => all.frames(() => {}), TypeError),
+    frames: () => typeof requestAnimationFrame === 'undefined'
+      ? expectThrown(() => all.frames(() => {}), TypeError)
+      : new Promise(resolve => {
+        const handle = all.frames(() => { handle.cancel(); resolve() })
+      }),
     async AsyncEvent() {
       const event = new all.AsyncEvent()
       const handled = new Promise(resolve => {
@@ -279,12 +338,35 @@ export function smokesOf(all) {
       expect((await received).value, 1)
       a.close()
       b.close()
+      const { port1: port, port2: moved } = new MessageChannel()
+      const bare = all.connect(port2, 'ports')
+      const arrived = rt.spawn(function* () { return yield bare.receive() })
+      await all.connect(port1, 'ports').send(moved)
+      expect((await arrived) !== moved, true)
+      port.close()
       port1.close()
+      for (let i = 0; i < 2; i++) {
+        const ends = pairOf(i === 0 ? 'socket' : 'process')
+        const over = all.connect(ends.a, 'varied'), under = all.connect(ends.b, 'varied')
+        const taken = rt.spawn(function* () { return yield under.receive() })
+        await over.send(variedMessage())
+        expectVaried(await taken)
+        over.close(['a', 'reason'])
+        const closed = await under.receive().catch(error => error)
+        expect(closed instanceof all.ChannelError && closed.reason[1] === 'reason', true)
+      }
     },
-    accept() {
-      const { port1, port2 } = new MessageChannel()
-      all.accept(port2, () => {})
-      port1.close()
+    async accept() {
+      const { a, b } = pairOf('socket')
+      const served = new Promise((resolve, reject) => all.accept(b, session => {
+        const echo = all.connect(session, 'echo')
+        rt.spawn(function* () { yield echo.send(yield echo.receive()) }).then(resolve, reject)
+      }))
+      const line = all.connect(() => a, 'echo')
+      await line.send(variedMessage())
+      expectVaried(await line.receive())
+      await served
+      expect(line.close(), true)
     },
     async reportDeadlocks() {
       const scheduler = new all.Scheduler({ onError() {} })
@@ -357,20 +439,39 @@ export function smokesOf(all) {
       const latest = new all.Latest({ value: 1 })
       latest.write({ value: 2 })
       expect(latest.read().value, 2)
+      if (!hasSharedMemory) return
+      const shared = new all.Latest(0, { shared: true, bytes: 80_000 })
+      all.Latest.from(shared.buffer).write(variedMessage())
+      expectVaried(shared.read())
     },
     async Ring() {
       const ring = new all.Ring(4)
       ring.write(1)
       expect(await ring.receive(), 1)
+      if (!hasSharedMemory) return
+      const shared = new all.Ring(2, { shared: true })
+      const received = shared.receive()
+      all.Ring.from(shared.buffer).write({ value: 2 })
+      expect((await received).value, 2)
     },
-    SharedMutex: async () => expect(await new all.SharedMutex().use(() => 1), 1),
-    SharedSemaphore: async () => expect(await new all.SharedSemaphore(1).use(() => 1), 1),
+    async SharedMutex() {
+      if (hasSharedMemory) expect(await new all.SharedMutex().use(() => 1), 1)
+    },
+    async SharedSemaphore() {
+      if (hasSharedMemory) expect(await new all.SharedSemaphore(1).use(() => 1), 1)
+    },
     async Workers() {
       const workers = new all.Workers(`data:text/javascript,${encodeURIComponent(works)}`, { size: 1 })
       expect(await workers.run.add(1, 2), 3)
       const task = { wcet: 1, period: 100, deadline: 50 }
       expect(await workers.spawn('add', task, 3, 4), 7)
       expect((await workers.spawn('fail').catch(error => error)) instanceof RangeError, true)
+      const { port1, port2 } = new MessageChannel()
+      expect(await workers.run.typeOf(port2), 'MessagePort')
+      port1.close()
+      const stop = workers.observe(() => {})
+      expect((await workers.run.pass(variedMessage())).map.size, 1)
+      stop()
       workers.stats()
       await workers.close()
     }

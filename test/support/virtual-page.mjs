@@ -240,6 +240,8 @@ export function virtualPage(host) {
   return Object.assign(window, {
     host: loop,
     errors,
+    /** Dispatches an event like the user or the platform, in the present task. */
+    dispatchTrusted: fire,
     /** Dispatches an event like the user or the platform, in a separate task. */
     fire: (target, type, options) => host.post(() => fire(target, new Event(type, options))),
     element: (name, parent) => new HTMLElement(name, parent)

@@ -428,6 +428,22 @@ time('an endpoint that starts with a large or invalid frame is closed', () => {
   }
 })
 
+time('a JOIN that acknowledges parts that were never sent begins no session', () => {
+  const { host, scheduler } = world()
+  const started = []
+  /** Sends a JOIN of the peer 7. @param {number} received @returns {string[]} kinds of all messages */
+  const join = received => {
+    const { b, log } = endpoints('WebSocket', { clock: host })
+    b.close = () => {}
+    accept(b, session => { started.push(connect(session, 'x', { scheduler })) }, { scheduler })
+    b.happen('message', { data: bytesOfFrame(['rt.mjs', 2, JOIN, received, 7, 0, false, []]) })
+    return kindsOf({ log })
+  }
+  assert.equal([join(5), started.length], [[], 0])
+  // The failed session has not taken the place of the next one.
+  assert.equal([join(0)[0], started.length], [`b ${JOIN}`, 1])
+})
+
 time('a peer of another version is answered, and the error names both versions', () => {
   const { host, scheduler } = world()
   const { b, log } = endpoints('WebSocket', { clock: host })

@@ -696,5 +696,24 @@ variables('a script that names a variable $rt_p keeps it', () => {
   assert.is(runInContext(preemptify.source(text, { type: 'script' }), context), 2)
 })
 
+const overrides = suite('exclusive')
+
+overrides('a list of packages means true for these and no rule for others', () => {
+  const text = 'let last = 0; export function f(n) { for (let i = 0; i < n; i++) last = n; return last }'
+  const rewritten = (url, exclusive) => preemptify.source(text, exclusive === undefined ? { url } : { url, exclusive })
+  const url = 'https://page/packages/@scope/name@1.0.0/a.mjs'
+  assert.not.equal(rewritten(url, true), rewritten(url))
+  assert.is(rewritten(url, ['other', '@scope/name']), rewritten(url, true))
+  assert.is(rewritten(url, ['name', '@scope', 'other']), rewritten(url))
+  assert.is(rewritten('https://page/app.mjs', ['app', '']), rewritten('https://page/app.mjs'))
+})
+
+overrides('a value that is no boolean and no list of texts is a TypeError', () => {
+  for (const exclusive of ['name', 1, [1], null]) {
+    assert.throws(() => preemptify.source('', { exclusive }), error => error instanceof TypeError && /^exclusive/.test(error.message))
+  }
+})
+
+overrides.run()
 variables.run()
 growth.run()

@@ -318,6 +318,31 @@ signals('after an abort, the promise of a callback still counts, and its yields 
   assert.equal(host.errors, [])
 })
 
+signals('a task that aborts itself keeps this outcome when its promise rejects later', async () => {
+  const { host, core, scheduler } = world()
+  const controller = new TaskController()
+  const later = deferred()
+  let job = null
+  const outcome = rejection(scheduler.postTask(async () => {
+    job = core.current
+    controller.abort('self')
+    await later.promise
+    throw new Error('late error')
+  }, { signal: controller.signal }))
+  await host.drain()
+  later.resolve()
+  await later.promise
+  const seen = core.spawn(function* () {
+    try {
+      return yield job
+    } catch (reason) {
+      return reason
+    }
+  })
+  await host.drain()
+  assert.equal([await outcome, await seen], ['self', 'self'])
+})
+
 signals('an abort after the end has no effect, and no listener remains', async () => {
   const { host, scheduler } = world()
   const controller = new TaskController()

@@ -1,0 +1,588 @@
+/**
+ * addons/adopt/calls.mjs: the calls of a page's callbacks, as jobs.
+ */
+
+import { apply, releaseOf, scriptAddress, startsJob } from '../../alarms.mjs'
+import { extend } from '../../rt.mjs'
+import { OwnMap, OwnSet, OwnWeakMap, holderOf, nameOf } from './books.mjs'
+import { precedesEdit } from './edits.mjs'
+/** @import { Job, Scheduler } from '../../rt.mjs' */
+/** @import { AdoptionRow, AdoptionRule, AdoptionWait } from '../adopt.mjs' */
+
+const { Waitable, Waiter } = extend
+
+/**
+ * How a callback is called.
+ *
+ * @typedef {object} Invocation
+ * @property {AdoptionRow} row
+ * @property {Function} fn
+ * @property {any} self
+ * @property {any[]} args
+ * @property {any} owner by which the page can take it back: a timer's id, an observer, or all listeners of
+ *   its kind
+ * @property {any} [part] which of the owner's: the kind of timer, the listener, or null for the handler in a
+ *   property
+ * @property {any} [event]
+ * @property {any} [called] what the event calls
+ * @property {boolean} [isWhole] whether it runs to its end
+ * @property {(fn: (time: number) => void) => void} [nextFrame] of a frame callback: calls a function in the
+ *   next frame
+ */
+
+/** A call that has not ended; as a waitable, its turn. */
+class Call extends Waitable {
+  /** @type {Job | null} */
+  made = null
+  /** What the function returned. @type {any} */
+  value = undefined
+  isWaiting = false
+  isQueued = false
+  /** Whether the call runs to completion inside its event. */
+  isWhole = false
+  /** Whether a frame callback waits for claims, before its first statement. */
+  isAtEntry = false
+
+  /**
+   * @param {Invocation} invocation @param {AdoptionRule} rule @param {number} absoluteDeadline
+   * @param {number} priority
+   */
+  constructor(invocation, rule, absoluteDeadline, priority) {
+    super()
+    const { event } = invocation
+    this.invocation = invocation
+    this.rule = rule
+    /** The innermost target of its event: listeners of its parents see it too. */
+    this.target = event && (event.composedPath?.()[0] ?? event.target)
+    /**
+     * Where its event was when its listener was called.
+     *
+     * @type {{ target: any, currentTarget: any, eventPhase: number } | undefined}
+     */
+    this.place = event && placeOf(event)
+    this.absoluteDeadline = absoluteDeadline
+    this.priority = priority
+  }
+  get isRanked() { return false }
+  get isExternal() { return true } // a task of the platform wakes it
+
+  /** Neither waits for its turn nor, in a scheduler that is paused, for its first dispatch. */
+  get hasBegun() { return !this.isWaiting && this.made?.started !== undefined }
+  /** It is not to be made, unless it has begun. */
+  drop() {
+    if (!this.hasBegun) this.made?.cancel()
+  }
+}
+
+/** The calls of a page's callbacks, as jobs. */
+export class Calls {
+  isReleased = false
+  /**
+   * The calls that have not ended, by reservation, in order of eligibility; equals as they came.
+   *
+   * @type {Map<any, Call[]>}
+   */
+  #queues = new OwnMap()
+  /** Those that have not ended where they began. @type {WeakMap<Job, Call>} */
+  #calls = new OwnWeakMap()
+  /** That which begins. @type {Call | null} */
+  #begun = null
+  /** @type {Map<string, AdoptionRow>} */
+  #rows = new OwnMap()
+  /** The event for which others had to end, and until when. */
+  #event = null
+  #until = 0
+  /** Those that have not ended, by what the page has to take them back. @type {Map<any, Set<Call>>} */
+  #pending = new OwnMap()
+  /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
+  #newest = new OwnWeakMap()
+  /**
+   * The latest calls of listeners that have ended, and have started asynchronous code.
+   *
+   * @type {Set<Call>}
+   */
+  #tails = new OwnSet()
+  #source = Function.prototype.toString
+  #unwatch
+  #unwait
+  /** Notes how long the user's edit has waited for a call. @type {(row: AdoptionRow, ms: number) => void} */
+  #warnOfEdit
+
+  /** @param {Scheduler} scheduler @param {any} target @param {boolean} warn */
+  constructor(scheduler, target, warn) {
+    const { console, reportError } = target
+    this.scheduler = scheduler
+    const warned = new OwnSet()
+    const fail = (/** @type {unknown} */ error) => queueMicrotask(() => { throw error })
+    this.fail = reportError?.bind(target) ?? fail
+    this.#unwatch = extend.page.onStall(scheduler, (job, ms) => {
+      const call = this.#callOf(job)
+      if (call === undefined || call === null) return
+      const { row } = call.invocation
+      addStall(row, ms)
+      if (!warn || ms < LONG_TASK || warned.has(row)) return
+      warned.add(row)
+      const { kind, name, where } = row
+      const place = where && `, registered at ${where},`
+      const time = `${Math.round(ms)} ms`
+      console?.warn(`${kind} ${name}${place} kept the thread for ${time}: ${remedyFor(call)}`.trimStart())
+    })
+    this.#unwait = extend.page.onWait(scheduler, (job, holder, location, ms) => {
+      const row = this.#callOf(job)?.invocation.row
+      const other = this.#callOf(holder)?.invocation.row
+      if (row === undefined) return
+      const rule = ruleFor(row)
+      addWait(row, { for: other === undefined ? holder.name : titleOf(other), location, ms, rule })
+      return `give adopt() the rule ${rule}`
+    })
+    this.#warnOfEdit = (/** @type {AdoptionRow} */ row, /** @type {number} */ ms) => {
+      if (ms < LONG_TASK) return
+      const rule = ruleFor(row)
+      const isFirst = addWait(row, { for: "the user's next edit", location: 'the edited field', ms, rule })
+      if (!isFirst || !warn) return
+      console?.warn(`${titleOf(row)} finished before the user's next edit, for ${Math.round(ms)} ms. ` +
+        `If it only reads the field, give adopt() the rule ${rule}.`)
+    }
+  }
+
+  /**
+   * Found by what the function looks like, so that one that is made anew for each timer is one callback; a
+   * stack is taken for the first only.
+   *
+   * @param {string} kind @param {any} fn @param {() => string} [where] @returns {AdoptionRow}
+   */
+  row(kind, fn, where = callingPlace) {
+    const isFunction = typeof fn === 'function'
+    const text = isFunction ? apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
+    const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
+    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, where)
+  }
+
+  /**
+   * @param {string} key @param {string} kind @param {() => string} name @param {() => string} where
+   * @returns {AdoptionRow}
+   */
+  #rowOf(key, kind, name, where) {
+    let row = this.#rows.get(key)
+    if (row !== undefined) return row
+    if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
+    const counts = { calls: 0, time: 0, longest: 0, stalls: 0, longestStall: 0, misses: 0 }
+    row = { kind, name: name(), where: where(), ...counts }
+    this.#rows.set(key, row)
+    return row
+  }
+
+  /**
+   * A script that made a frame long, and was no callback of ours.
+   *
+   * @param {any} script PerformanceScriptTiming
+   */
+  tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
+    if (isOwnPlace(sourceURL) || [scriptAddress(), extend.page.url].includes(sourceURL)) return
+    const where = `${sourceURL}:${sourceCharPosition}`
+    const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
+    this.#add(row, duration)
+    addStall(row, duration)
+  }
+
+  /** Calls that wait are made; further ones are the platform's. */
+  release() {
+    this.isReleased = true
+    this.#unwatch()
+    this.#unwait()
+  }
+
+  report() {
+    /** @type {AdoptionRow[]} */
+    const rows = []
+    this.#rows.forEach(row => rows.push(row.waits ? { ...row, waits: row.waits.slice() } : { ...row }))
+    return rows.sort((a, b) => b.time - a.time)
+  }
+
+  /**
+   * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
+   *
+   * @param {Invocation} invocation @param {AdoptionRule} [rule]
+   * @returns {any} what it returned, if it has ended
+   */
+  enter(invocation, rule = {}) {
+    const { row, fn, self, args, event, called } = invocation
+    if (this.isReleased || extend.page.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
+    const { scheduler } = this
+    const { deadline = Infinity, priority: given = 0, reservation, latest = false, atomic = false } = rule
+    const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
+    const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
+    const call = new Call(invocation, rule, release + deadline, priority)
+    const queue = this.#queueOf(reservation)
+    const use = this.#useOf(call)
+    let isWhole = call.isWhole = use === TO_END
+    const options = {
+      ms: isWhole ? Infinity : undefined,
+      isInEvent: event !== undefined && (row.kind !== 'message' || use > 0) || atomic,
+      usedEvent: use === UNTIL_USE ? event : null
+    }
+    const waits = call.isWaiting = queue.length > 0 && scheduler.policy.compare(queue[0], call) <= 0
+    if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
+    const { stalls } = row
+    /** @type {any} */
+    let end
+    const spawn = () => {
+      const work = () => call.isWaiting ? this.#startInTurn(call) : this.#start(call)
+      const name = `${row.kind} ${row.name}`
+      const parameters = { name, deadline, priority: given, reservation, release }
+      const job = call.made = scheduler.spawn(work, parameters)
+      if (rule.interleave) extend.code.waive(job)
+      extend.page.serve(job, time => this.#postpone(queue, call, time))
+      end = Waitable.of(job) // its errors are the platform's to report
+      return job
+    }
+    this.#begun = call
+    if (waits || scheduler.paused) spawn()
+    else extend.page.run(scheduler, spawn, options)
+    const job = /** @type {Job} */ (call.made)
+    if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
+      isWhole = call.isWhole = true
+      extend.page.run(scheduler, () => job, WHOLE)
+    }
+    // A call that runs to completion stalls by the time of all of its steps.
+    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
+    if (end.enlist(new Waiter(null, () => this.#leave(queue, call, end)))) {
+      this.#count(call)
+      this.#keepTail(call)
+      if (end.isFulfilled) return call.value
+      throw end.outcome
+    }
+    this.#calls.set(job, call)
+    this.#insert(queue, call)
+    if (event !== undefined) this.#keepPlace(event)
+    if (waits && latest) this.#replace(fn, call)
+    const { owner } = invocation
+    const others = this.#pending.get(owner) ?? new OwnSet()
+    this.#pending.set(owner, others.add(call))
+    if (event === undefined) return this.#renewTime(call)
+    if (!waits) return
+    // Listeners of readystatechange read a state that changes while they wait.
+    const mustStart = (event.cancelable || use === UNTIL_USE) && !latest || isWhole
+    if (mustStart || event.type === 'readystatechange') {
+      this.#makeWay(queue, call)
+      if (job.finished !== undefined) return
+      call.isWaiting = false
+      extend.page.run(scheduler, () => job, options)
+      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
+      if (end.isFulfilled) return call.value
+    }
+  }
+
+  /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
+  pending(owner, part) {
+    const calls = this.#pending.get(owner)
+    return calls === undefined ? []
+      : extend.membersOf(calls).filter(({ invocation }) => invocation.part === part)
+  }
+
+  /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
+  drop(owner, part) {
+    this.pending(owner, part).forEach(call => call.drop())
+  }
+
+  /**
+   * How long a call stays in its event: not at all, until the last use of the event, or to its end.
+   *
+   * @param {Call} call
+   */
+  #useOf({ invocation: { fn, event, isWhole }, rule: { atomic, interleave }, target }) {
+    if (isWhole || atomic) return TO_END
+    if (event === undefined || startsJob(fn)) return 0
+    if (precedesEdit(event, target)) return TO_END
+    const use = extend.code.eventUseOf(fn)
+    // A listener that only passes its event on may interleave, if the page's author says so.
+    return interleave && use === TO_END ? 0 : use
+  }
+
+  /** @param {Call} call @returns {any} the call of a twin */
+  #start(call) {
+    call.isWaiting = false
+    const { invocation: { fn, self, args, nextFrame }, rule: { atomic } } = call
+    const isAsync = startsJob(fn) // its rest is the platform's
+    const body = isAsync || atomic ? fn : extend.preemptible(fn)
+    const note = (/** @type {boolean} */ isWaiting) => { call.isAtEntry = isWaiting }
+    const result = nextFrame === undefined || body === fn ? apply(body, self, args)
+      : extend.code.startAtEntry(fn, self, args, note)
+    if (body !== fn) return this.#end(call, result)
+    call.value = result
+  }
+
+  /**
+   * A promise that it returns is not waited for.
+   *
+   * @param {Call} call @param {Generator<any, any, any>} twin
+   */
+  *#end(call, twin) {
+    call.value = yield* twin
+  }
+
+  /** @param {Call} call @returns {Generator<any, any, any>} */
+  *#startInTurn(call) {
+    yield call
+    yield this.#start(call)
+  }
+
+  /** @param {Function} fn @param {Call} call that waits, in place of another of the same target */
+  #replace(fn, call) {
+    const before = this.#newest.get(fn)
+    if (before?.place?.currentTarget === call.place?.currentTarget) before?.drop()
+    this.#newest.set(fn, call)
+  }
+
+  /** @param {Job} job */
+  #callOf(job) {
+    return this.#begun?.made === job ? this.#begun : this.#calls.get(job)
+  }
+
+  /** @param {any} reservation @returns {Call[]} */
+  #queueOf(reservation) {
+    const queue = this.#queues.get(reservation) ?? []
+    this.#queues.set(reservation, queue)
+    return queue
+  }
+
+  /** @param {Call[]} queue @param {Call} call the youngest of its equals */
+  #insert(queue, call) {
+    const { policy } = this.scheduler
+    let place = queue.length
+    while (place > 0 && policy.compare(call, queue[place - 1]) < 0) place--
+    queue.splice(place, 0, call)
+    call.isQueued = true
+  }
+
+  /**
+   * Moves a call in its queue after its job has been ranked anew.
+   *
+   * @param {Call[]} queue @param {Call} call @param {number} absoluteDeadline
+   */
+  #postpone(queue, call, absoluteDeadline) {
+    call.absoluteDeadline = absoluteDeadline
+    if (!call.isQueued) return
+    queue.splice(queue.indexOf(call), 1)
+    this.#insert(queue, call)
+    this.#beginNext(queue)
+  }
+
+  /** In a task of its own, so that the microtasks of this one come before. @param {Call[]} queue */
+  #beginNext(queue) {
+    if (queue[0]?.isWaiting) this.scheduler.host.post(() => { queue[0]?.wake() })
+  }
+
+  /**
+   * A frame callback that waits until the next frame has come gets the time of that frame.
+   *
+   * @param {Call} call
+   */
+  #renewTime(call) {
+    const { args, nextFrame } = call.invocation
+    if (call.isWaiting || call.isAtEntry) nextFrame?.((/** @type {number} */ time) => {
+      if (!call.isWaiting && !call.isAtEntry || call.made?.finished !== undefined) return
+      args[0] = time
+      this.#renewTime(call)
+    })
+  }
+
+  /**
+   * Finishes the calls of listeners that an edit affects, and those before them in their queues. A rule can
+   * waive that.
+   *
+   * @param {(type: string, target: any) => boolean} isAffected by the type and the innermost target
+   * @returns {Call[]} the calls that can have been suspended
+   */
+  finish(isAffected) {
+    const isGuarded = (/** @type {Call} */ { rule, target, invocation: { event } }) =>
+      event !== undefined && !rule.interleave && isAffected(event.type, target)
+    /** @type {Call[]} */
+    const found = extend.membersOf(this.#tails).filter(isGuarded)
+    this.#queues.forEach(queue => {
+      const last = queue.findLastIndex(isGuarded)
+      queue.slice(0, last + 1).forEach(call => {
+        if (!call.rule.interleave) found.push(call)
+      })
+    })
+    found.forEach(call => this.#finish(call))
+    return found
+  }
+
+  /**
+   * Finishes asynchronous code that calls have started.
+   *
+   * @param {Call[]} calls @returns {boolean} whether some was suspended
+   */
+  finishTails(calls) {
+    const busy = calls.filter(({ made }) => extend.code.isBusy(/** @type {Job} */ (made)))
+    busy.forEach(call => this.#finish(call))
+    return busy.length > 0
+  }
+
+  /** @param {Call} call */
+  #finish(call) {
+    const job = /** @type {Job} */ (call.made)
+    if (call.isWaiting) call.wake()
+    const finish = () => {
+      extend.code.finish(job)
+      return job
+    }
+    const { cost } = job
+    extend.page.run(this.scheduler, finish, WHOLE)
+    this.#warnOfEdit(call.invocation.row, job.cost - cost)
+  }
+
+  /**
+   * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
+   *
+   * @param {Call[]} queue @param {Call} call
+   */
+  #makeWay(queue, call) {
+    const { scheduler } = this
+    if (this.#event !== call.invocation.event) {
+      this.#event = call.invocation.event
+      this.#until = scheduler.now() + scheduler.round
+    }
+    while (call.isQueued && queue[0] !== call) { // its listener may be removed meanwhile
+      const first = queue[0]
+      const left = this.#until - scheduler.now()
+      if (!(left > 0)) break
+      first.wake()
+      extend.page.run(scheduler, () => /** @type {Job} */ (first.made), { ms: left })
+      if (queue[0] === first) break // it waits for something else
+    }
+  }
+
+  /** @param {Call[]} queue @param {Call} call @param {any} end */
+  #leave(queue, call, end) {
+    queue.splice(queue.indexOf(call), 1)
+    call.isQueued = false
+    const { owner } = call.invocation
+    const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
+    others.delete(call)
+    if (others.size === 0) this.#pending.delete(owner)
+    if (call.hasBegun) this.#count(call)
+    if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
+    this.#keepTail(call)
+    this.#beginNext(queue)
+  }
+
+  /** Keeps the call of a listener that has started asynchronous code. @param {Call} call */
+  #keepTail(call) {
+    const { made, invocation: { event } } = call
+    if (event === undefined || extend.code.isBusy(/** @type {Job} */ (made)) === undefined) return
+    this.#tails.add(call)
+    if (this.#tails.size <= MAX_TAILS) return
+    const isIdle = (/** @type {Call} */ { made }) => !extend.code.isBusy(/** @type {Job} */ (made))
+    const oldest = extend.membersOf(this.#tails).find(isIdle)
+    if (oldest !== undefined) this.#tails.delete(oldest)
+  }
+
+  /** @param {Call} call */
+  #count({ invocation: { row }, made }) {
+    const { cost, missed } = /** @type {Job} */ (made)
+    this.#add(row, cost)
+    if (missed) row.misses++
+  }
+
+  /** @param {AdoptionRow} row @param {number} ms */
+  #add(row, ms) {
+    row.calls++
+    row.time += ms
+    row.longest = Math.max(row.longest, ms)
+  }
+
+  /** To a job, its event remains where its listener was called. @param {any} event */
+  #keepPlace(event) {
+    PLACE.forEach(name => {
+      if (Object.hasOwn(event, name)) return
+      const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
+      const own = () => {
+        const { current } = this.scheduler
+        const running = current === null ? undefined : this.#callOf(current)
+        const isOwn = running?.invocation.event === event
+        return isOwn && running?.place ? running.place[name] : apply(get, event, [])
+      }
+      const property = { __proto__: null, configurable: true, get: own }
+      Object.defineProperty(event, name, /** @type {any} */ (property))
+    })
+  }
+}
+
+/** What keeps a call that has stalled from being preempted, and the remedy. @param {Call} call */
+function remedyFor({ invocation: { fn }, isWhole }) {
+  const hasTwin = startsJob(fn) || extend.preemptible(fn) !== fn
+  if (!hasTwin) return 'it was not rewritten; use the service worker or preemptify.import'
+  if (isWhole) return 'it has a twin but was called plainly, inside its event; move the work to a job'
+  if (startsJob(fn)) return 'it has a twin but was called plainly, up to its first await; await rt.yield()'
+  return 'it made one call of the engine, or of code that was not rewritten; see preemptify.report'
+}
+
+/** A callback for people. @param {AdoptionRow} row */
+const titleOf = ({ kind, name }) => `${kind} ${name}`
+
+/** The rule that waives the protection of a callback. @param {AdoptionRow} row */
+const ruleFor = ({ kind }) => TIMED.test(kind) ? `{ ${kind}: { interleave: true } }`
+  : `{ event: { type: '${kind}', interleave: true } }`
+/** Kinds of callbacks that have rules of their own. */
+const TIMED = /^(?:timer|frame|idle|observer|message)$/
+
+/**
+ * Adds a wait to a row, or lengthens the known wait of the same pair.
+ *
+ * @param {AdoptionRow} row @param {AdoptionWait} wait @returns {boolean} whether the pair is new
+ */
+function addWait(row, wait) {
+  const waits = row.waits ??= []
+  const known = waits.find(other => other.for === wait.for && other.location === wait.location)
+  if (known !== undefined) known.ms = Math.max(known.ms, wait.ms)
+  else if (waits.length < MAX_WAITS) waits.push(wait)
+  return known === undefined
+}
+/** Maximum number of pairs that a row lists. */
+const MAX_WAITS = 20
+
+/** @param {AdoptionRow} row @param {number} ms */
+function addStall(row, ms) {
+  row.stalls++
+  row.longestStall = Math.max(row.longestStall, ms)
+}
+
+/**
+ * Where the page has called what leads here, as far as the engine tells.
+ *
+ * @returns {string} file:line, or ''
+ */
+function callingPlace() {
+  const lines = `${new Error().stack}`.split('\n')
+  const line = lines.find(line => /:\d+:\d+/.test(line) && !isOwnPlace(line))
+  return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
+}
+
+/** The address of the folder of this addon, or of the bundle that contains its files. */
+const ADDRESS = import.meta.url.replace(/\/adopt\/\w+\.mjs$/, '/adopt/')
+
+/** Whether a line of a stack, or an address, names one of our files. @param {string} place */
+const isOwnPlace = place => place.includes(ADDRESS)
+
+/** @param {any} event */
+const placeOf = ({ target, currentTarget, eventPhase }) => ({ target, currentTarget, eventPhase })
+
+/** Maximum number of ended calls of which asynchronous code is finished before an edit. */
+const MAX_TAILS = 100
+/** How a listener uses its event: see addons/preemptify/event-use.mjs. */
+const UNTIL_USE = 1
+const TO_END = 2
+/** Options of a call that runs to its end. */
+const WHOLE = { ms: Infinity }
+
+/** The properties of an event that change on its way. */
+const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
+
+/** Minimum duration of a stall or wait that the console names, ms: that of a long task (W3C Long Tasks). */
+const LONG_TASK = 50
+/** Callbacks that are told apart; what comes after these is counted together. */
+const MOST_ROWS = 1000
+/** How much of a function tells it from others. */
+const SHOWN = 200

@@ -1,0 +1,134 @@
+/**
+ * addons/adopt/edits.mjs: finishes suspended listeners before the browser applies an edit of the user.
+ *
+ * In the plain page, the listeners of one edit have ended when the next edit comes. A controlled field relies
+ * on that: its listener reads the text, and writes it back at the end. If another character was typed
+ * meanwhile, that character would be lost.
+ *
+ *   keydown, beforeinput, composition, pointer or click on a field -> the suspended listeners of that field
+ *   scroll, drag, drop on a target                                  -> the suspended listeners of that target
+ *   keys and pointers anywhere                                      -> suspended listeners of the selection
+ *
+ * Some events precede an edit directly, with no other event between: see `precedesEdit`. Their listeners run
+ * to completion.
+ */
+
+import { extend } from '../../rt.mjs'
+/** @import { Realm } from './realms.mjs' */
+
+/** Events after which the browser edits a field or moves a selection. */
+const INPUTS = [
+  'keydown', 'keypress', 'keyup', 'beforeinput', 'compositionstart', 'compositionupdate', 'compositionend',
+  'pointerdown', 'pointermove', 'pointerup', 'mousedown', 'mousemove', 'mouseup', 'touchstart', 'touchmove',
+  'touchend', 'click', 'wheel', 'paste', 'cut', 'drop'
+]
+/** Events that tell of a change by the browser. */
+const CHANGES = ['scroll', 'selectionchange', 'drag', 'dragstart', 'dragover', 'dragend']
+/** Events of INPUTS and CHANGES that the browser sends all the time; only pressed buttons edit by them. */
+const MOVES = /move$/
+/** Fields that the browser edits without an event `beforeinput`. */
+const CONTROL = /^(?:checkbox|radio|range|color|file|number|date|time|month|week|datetime-local)$/
+/** Events that the browser may answer with an edit of such a field, or of the field of a label. */
+const BEFORE_CONTROLS = /^(?:key(?:down|press|up)|(?:pointer|mouse)(?:down|up)|touch(?:start|end)|click)$/
+/** Number of microtasks in a row without code of finished listeners, after which none is expected. */
+const MICROTASKS = 32
+
+/**
+ * Finishes suspended listeners before edits.
+ *
+ * @param {Realm} realm
+ */
+export function guardEdits({ target, calls, undo }) {
+  const { addEventListener: add, removeEventListener: remove } = target
+  if (typeof add !== 'function' || typeof target.document?.addEventListener !== 'function') return
+  const guard = extend.markInternal((/** @type {any} */ event) => {
+    if (!event.isTrusted || extend.page.isBusy()) return
+    const isAffected = affectedBy(event)
+    if (isAffected === null) return
+    const finished = calls.finish(isAffected)
+    if (finished.length === 0) return
+    // Microtasks of the finished listeners come before the edit too.
+    let left = MICROTASKS
+    const again = extend.markInternal(() => {
+      if (calls.finishTails(finished)) left = MICROTASKS
+      if (--left > 0) target.queueMicrotask(again)
+    })
+    target.queueMicrotask(again)
+  })
+  const options = { capture: true, passive: true }
+  const types = INPUTS.concat(CHANGES)
+  types.forEach(type => Reflect.apply(add, target, [type, guard, options]))
+  undo.push(() => types.forEach(type => Reflect.apply(remove, target, [type, guard, options])))
+}
+
+/**
+ * Whether the browser may edit the target of an event right after its listeners, before it sends another
+ * event. An input method edits the field between any two events of a composition: Chromium selects the
+ * composed text before `beforeinput`, and a listener that writes the selection then ends the composition.
+ *
+ * @param {any} event @param {any} target the innermost target
+ */
+export function precedesEdit({ type, isComposing }, target) {
+  if (isComposing === true) return true
+  if (!BEFORE_CONTROLS.test(type)) return false
+  const field = fieldOf(target)
+  if (field === null) return false
+  if (field === target || type !== 'click') return isControl(field)
+  return true // a click on a label clicks its field
+}
+
+/** @param {any} field */
+const isControl = ({ localName, type }) =>
+  localName === 'select' || localName === 'input' && CONTROL.test(type)
+
+/**
+ * Returns whether a listener that was called with an event has to end before a later event.
+ *
+ * @param {any} event @returns {((type: string, target: any) => boolean) | null} null: none has
+ */
+function affectedBy(event) {
+  const { type } = event
+  if (MOVES.test(type) && event.buttons === 0) return null
+  const target = event.composedPath()[0]
+  if (CHANGES.includes(type)) return (other, at) => other === type && at === target
+  const field = fieldOf(target)
+  return (other, at) => other === 'selectionchange' || field !== null && isSameField(field, fieldOf(at)) ||
+    at !== target && isInside(at, target)
+}
+
+/** @param {any} a @param {any} b fields, or null */
+function isSameField(a, b) {
+  if (a === b) return true
+  // A click on a radio button changes its whole group.
+  return a.type === 'radio' && b?.type === 'radio' && a.name === b.name && a.form === b.form
+}
+
+/**
+ * Whether a node is in the shadow tree of another one. If the tree is closed, the window sees only its host.
+ *
+ * @param {any} node @param {any} host
+ */
+function isInside(node, host) {
+  while (node) {
+    if (node === host) return true
+    node = node.getRootNode?.().host
+  }
+  return false
+}
+
+/**
+ * The field that the browser edits when the user acts on a target: the control of a label, the select of an
+ * option, or the outermost editable element.
+ *
+ * @param {any} target @returns {any} null if there is none
+ */
+function fieldOf(target) {
+  const { localName } = target ?? {}
+  if (localName === 'input' || localName === 'textarea' || localName === 'select') return target
+  if (typeof target?.closest !== 'function') return null
+  if (target.isContentEditable) {
+    while (target.parentElement?.isContentEditable) target = target.parentElement
+    return target
+  }
+  return target.closest('select') ?? target.closest('label')?.control ?? null
+}

@@ -1,0 +1,195 @@
+/**
+ * addons/preemptify/event-use.mjs: how a listener uses its event.
+ *
+ * Some members of an event work only while it is dispatched: `preventDefault` and its siblings, the path, and
+ * the data of a drag or of the clipboard. A listener that uses them stays in its event until the last use. If
+ * it passes the event on, it stays to its end, because any code may use the event then.
+ *
+ *   DATA       it reads only data that the event keeps: `event.target.value`
+ *   UNTIL_USE  it uses the event in a statement of its body, for the last time: `event.preventDefault()`
+ *   TO_END     it uses the event later, or passes it on: `this.event = event`, `notify(event)`
+ *
+ * The twin says `budget.e=event` after the statement with the last use.
+ */
+
+import { STATEMENT_EDGE, insert } from './edits.mjs'
+import { emptyMap, find, matches } from './primordials.mjs'
+import { targetOf } from './calls.mjs'
+import { isFunctionNode } from './scopes.mjs'
+/** @import { Draft, Plan } from './calls.mjs' */
+/** @import { Node, Variable } from './scopes.mjs' */
+
+const DATA = 0
+const UNTIL_USE = 1
+const TO_END = 2
+
+/**
+ * @typedef {{ kind: number, last: Node | null }} EventUse `last`: the statement with the last use, or the
+ *   body if nothing follows that statement
+ */
+
+/** Members of an event that work only while the event is dispatched. */
+const BOUND_TO_DISPATCH = /* @__PURE__ */ new RegExp('^(?:preventDefault|stopPropagation|' +
+  'stopImmediatePropagation|composedPath|returnValue|cancelBubble|dataTransfer|clipboardData|' +
+  'waitUntil|respondWith|intercept|path)$')
+
+const ONLY_DATA = /** @type {EventUse} */ ({ kind: DATA, last: null })
+const TO_THE_END = /** @type {EventUse} */ ({ kind: TO_END, last: null })
+
+/**
+ * Returns how a function uses its first parameter, if that is an event.
+ *
+ * @param {Plan} plan @returns {EventUse}
+ */
+export function eventUse(plan) {
+  const use = useOf(plan, 0, emptyMap())
+  return use.last === plan.node.body ? TO_THE_END : use
+}
+
+/**
+ * @param {Plan} plan @param {number} index the index of the parameter
+ * @param {Map<string, EventUse>} known the parameters that have been looked at
+ * @returns {EventUse}
+ */
+function useOf(plan, index, known) {
+  const { node, facts } = plan
+  const key = `${node.start} ${index}`
+  const found = known.get(key)
+  if (found !== undefined) return found
+  known.set(key, ONLY_DATA) // a recursive call adds no use
+  const { params } = node
+  const usesArguments = facts.usesArguments && !facts.isArrow
+  const param = params[index]
+  const hasRest = params[params.length - 1]?.type === 'RestElement' && index >= params.length - 1
+  const use = usesArguments || facts.usesEval || facts.hasWith || hasRest ? TO_THE_END
+    : param === undefined ? ONLY_DATA
+    : usesOfPattern(plan, param.type === 'AssignmentPattern' ? param.left : param, known)
+  known.set(key, use)
+  return use
+}
+
+/** @param {Plan} plan @param {Node} pattern @param {Map<string, EventUse>} known @returns {EventUse} */
+function usesOfPattern(plan, pattern, known) {
+  if (pattern.type === 'ObjectPattern') return readsOnlyData(pattern) ? ONLY_DATA : TO_THE_END
+  if (pattern.type !== 'Identifier') return TO_THE_END
+  const variable = /** @type {Variable} */ (pattern.variable)
+  if (!variable || variable.isAssigned || variable.isDynamic || variable.declarations.length > 1) {
+    return TO_THE_END
+  }
+  /** @type {Node | null} */
+  let last = null
+  const isTooWide = find(variable.references, id => {
+    const kind = kindOfUse(id, known)
+    if (kind === DATA) return false
+    const statement = kind === TO_END ? null : statementOf(id, plan)
+    if (statement === null) return true
+    if (last === null || statement.end > last.end) last = statement
+    return false
+  })
+  if (isTooWide !== undefined) return TO_THE_END
+  return last === null ? ONLY_DATA : { kind: UNTIL_USE, last }
+}
+
+/** Whether a pattern takes only members that keep their values. @param {Node} pattern */
+function readsOnlyData({ properties }) {
+  const isBound = (/** @type {Node} */ { type, key, computed }) =>
+    type === 'RestElement' || computed || matches(BOUND_TO_DISPATCH, `${key.name ?? key.value}`)
+  return find(properties, isBound) === undefined
+}
+
+/**
+ * The kind of use that a reference to an event makes.
+ *
+ * @param {Node} id @param {Map<string, EventUse>} known @returns {number}
+ */
+function kindOfUse(id, known) {
+  const { parent } = id
+  const isData = (/** @type {boolean} */ isData) => isData ? DATA : TO_END
+  switch (parent.type) {
+    case 'AssignmentPattern': return isData(parent.left === id)
+    case 'MemberExpression': return parent.object === id ? kindOfMember(parent) : TO_END
+    case 'UnaryExpression': case 'IfStatement': return DATA
+    case 'BinaryExpression': return isData(matches(/^[!=]==?$/, parent.operator)) // events are no numbers
+    case 'LogicalExpression': return isData(parent.left === id && parent.operator === '&&')
+    case 'ConditionalExpression': return isData(parent.test === id)
+    case 'VariableDeclarator': return isData(parent.id.type === 'ObjectPattern' && readsOnlyData(parent.id))
+    case 'CallExpression': return kindOfCall(id, parent, known)
+    default: return TO_END
+  }
+}
+
+/** @param {Node} member a member of an event @returns {number} */
+function kindOfMember({ property, computed }) {
+  if (computed && typeof property.value !== 'string') return TO_END
+  return matches(BOUND_TO_DISPATCH, computed ? property.value : property.name) ? UNTIL_USE : DATA
+}
+
+/**
+ * The kind of use that a call makes of an event among its arguments.
+ *
+ * @param {Node} id the argument @param {Node} call @param {Map<string, EventUse>} known @returns {number}
+ */
+function kindOfCall(id, call, known) {
+  const { callee, arguments: given } = call
+  const target = callee === id ? null : targetOf(call)
+  if (target === null || target.facts.isAsync || target.facts.isGenerator) return TO_END
+  for (let i = 0; given[i].type !== 'SpreadElement'; i++) {
+    if (given[i] !== id) continue
+    return useOf(target, i, known).kind
+  }
+  return TO_END
+}
+
+/**
+ * The statement of the body of a function that a node is in.
+ *
+ * @param {Node} node @param {Plan} plan
+ * @returns {Node | null} the body itself, if nothing follows the statement; null if a closure can run later
+ */
+function statementOf(node, { node: { body } }) {
+  while (node.parent !== body && node !== body) {
+    node = node.parent
+    if (isFunctionNode(node)) return null
+  }
+  return body.type !== 'BlockStatement' || node === body.body[body.body.length - 1] ? body : node
+}
+
+/**
+ * The number by which a function is registered. The default 0 costs no text: a function with parameters stays
+ * in its event to its end, and one without leaves it.
+ *
+ * @param {Plan} plan
+ */
+export function codeOfUse({ eventUse: { kind }, node: { params } }) {
+  const hasLength = params.length > 0 && params[0].type !== 'AssignmentPattern' &&
+    params[0].type !== 'RestElement'
+  return kind === (hasLength ? TO_END : DATA) ? 0 : kind + 1
+}
+
+/** Keeps the functions around a reference to `window.event` in their events. @param {Node} id */
+export function noteWindowEvent(id) {
+  for (let around = id.parent; around; around = around.parent) {
+    if (isFunctionNode(around) && around.plan.isLong) around.plan.eventUse = TO_THE_END
+  }
+}
+
+/**
+ * Whether a twin says when it has used its event for the last time. Frame form moves statements, so such a
+ * twin is a generator.
+ *
+ * @param {EventUse | undefined} use undefined for a function that is rewritten on its own
+ */
+export const saysLastUse = use => use?.kind === UNTIL_USE
+
+/**
+ * Lets a twin say after its last use of the event that it needs the event no longer.
+ *
+ * @param {Draft} draft @param {Plan} plan
+ */
+export function markLastUse(draft, plan) {
+  const { kind, last } = plan.eventUse
+  if (kind !== UNTIL_USE || last === null) return
+  const { 0: param } = plan.node.params
+  const { name } = param.type === 'AssignmentPattern' ? param.left : param
+  insert(draft, last.end, -STATEMENT_EDGE, last.start, `;${draft.budget}.e=${name};`)
+}

@@ -1,0 +1,68 @@
+/**
+ * addons/preemptify/finish.mjs: starts and finishes the calls of an adopted page.
+ *
+ * `finish` runs a suspended job to completion, inside of the present step.
+ * adopt() does this before the browser applies an edit of the user. In the plain page, the listeners of the
+ * previous edit have ended by then. Their microtasks have ended too.
+ */
+
+import { budget, extend } from '../../rt.mjs'
+import { finishStay, isClaim } from './claims.mjs'
+import { hasFamily, holderOf } from './family.mjs'
+import { apply } from './primordials.mjs'
+import { entryOf, suspended, takeClaimAtEntry, undriven } from './run.mjs'
+/** @import { Job } from '../../rt.mjs' */
+
+const { code } = extend
+
+/**
+ * Runs a job, and the members of its family one after the other, until they end or wait for something else
+ * than a claim.
+ *
+ * @param {Job} job
+ */
+export function finish(job) {
+  finishJob(job)
+  for (let member = holderOf(job); member !== null; member = holderOf(job)) {
+    finishJob(member)
+    if (holderOf(job) === member) return // a part of the program that is on the stack
+  }
+}
+
+/**
+ * Whether a member of the family of a job is suspended.
+ *
+ * @param {Job} job @returns {boolean | undefined} undefined: the job has started no asynchronous code
+ */
+export const isBusy = job => hasFamily(job) ? holderOf(job) !== null : undefined
+
+/**
+ * Starts a twin whose arguments may change while it waits for the claims at its entry: see
+ * `extend.code.startAtEntry`.
+ *
+ * @param {any} fn @param {any} self @param {any[]} args @param {(isWaiting: boolean) => void} note
+ * @returns {Generator<any, any, any>}
+ */
+export function* startAtEntry(fn, self, args, note) {
+  for (;;) {
+    const entry = entryOf(fn)
+    const result = apply(entry, self, args)
+    if (result !== budget) return result
+    const claim = takeClaimAtEntry(entry, isClaim)
+    if (claim === null) return yield suspended()
+    note(true)
+    yield claim
+    note(false)
+  }
+}
+
+/** @param {Job} job */
+function finishJob(job) {
+  while (job.finished === undefined) {
+    const waitable = code.waitOf(job)
+    if (waitable === null) {
+      undriven(() => code.runInside(job, () => code.waitOf(job) !== null))
+      if (code.waitOf(job) === null) return
+    } else if (!isClaim(waitable) || !finishStay(job) && code.waitOf(job) === waitable) return
+  }
+}
