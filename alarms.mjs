@@ -1379,8 +1379,15 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
 })
 
 /**
- * Rejects work that cannot handle an event, or the return value of `before`. The handler declares the kind of
- * event.
+ * The events of a type: the parameter of the handler that the target has as a property, such as `onkeydown`.
+ *
+ * @template T @template {string} K
+ * @typedef {T extends { [P in `on${K}`]: infer H } ? NonNullable<H> extends
+ *   (event: infer E, ...rest: any) => any ? E extends Event ? E : Event : Event : Event} EventOf
+ */
+/**
+ * Rejects work that cannot handle an event, or the return value of `before`. A handler can declare a more
+ * specific event than the target does.
  *
  * @internal
  * @template W @template V
@@ -1401,15 +1408,17 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  * on(field, 'input', search, { before: () => field.value, excess: 'restart' })
  * ```
  *
- * @template {Releasable} W @template {Event} [E=Event] @template [V=Event]
- * @param {EventTarget} target
- * @param {string} type
+ * @template {EventTarget} T @template {string} K @template {Releasable} W
+ * @template {Event} [E=EventOf<T, K>] @template [V=E]
+ * @param {T} target
+ * @param {K} type
  * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
  *   with the return value of `before` unless that is undefined
  * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
  *   capture?: boolean, signal?: AbortSignal, size?: number }} [options] `before`: runs inside the listener,
  *   for example to call preventDefault, or to read the event while it lasts; if it throws, no job is
- *   released. `size`: the number of events that may wait, default Infinity; further events are lost
+ *   released. In TypeScript, declare its parameter: `before: (event: KeyboardEvent) => event.key`. `size`:
+ *   the number of events that may wait, default Infinity; further events are lost
  * @returns {Handling}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
@@ -1527,6 +1536,13 @@ const EVENTS = /* @__PURE__ */ tableOf({
 })
 
 /**
+ * The queue of `events`; `cancel` ends it.
+ *
+ * @template E
+ * @typedef {AsyncIterable<E> & PromiseLike<E> & { receive(options?: { signal?: AbortSignal }): Awaitable<E>,
+ *   cancel(): boolean, readonly length: number, readonly dropped: number }} Events
+ */
+/**
  * Collects the events of a target in a queue. Async code iterates over the queue; a job yields it, or
  * `receive()`, for the next event.
  *
@@ -1535,15 +1551,14 @@ const EVENTS = /* @__PURE__ */ tableOf({
  * const key = yield keys // const keys = events(window, 'keydown')
  * ```
  *
- * @template {Event} [E=Event]
- * @param {EventTarget} target
- * @param {string} type
+ * @template {Event} [E=never] @template {EventTarget} [T=EventTarget] @template {string} [K=string]
+ * @param {T} target
+ * @param {K} type
  * @param {{ size?: number, overflow?: 'block' | 'drop' | 'slide', signal?: AbortSignal }} [options] `size`:
  *   the number of events that the queue keeps, an integer >= 0, default Infinity. `overflow`: a full queue
  *   loses the oldest event ('slide'), or the new event ('drop'). 'block' (default) is 'drop' here, because a
  *   listener cannot wait. `signal` ends the queue, and all waits fail with its reason
- * @returns {AsyncIterable<E> & PromiseLike<E> & { receive(options?: { signal?: AbortSignal }): Awaitable<E>,
- *   cancel(): boolean, readonly length: number, readonly dropped: number }} `cancel` ends the queue
+ * @returns {Events<[E] extends [never] ? EventOf<T, K> : E>}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function events(target, type, options = {}) {

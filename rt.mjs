@@ -2131,6 +2131,7 @@ function drive(job) {
       // The reason is thrown at this yield, by the next resume.
       if (job.extras.isSpecial && isDoomed(job)) {
         if (value instanceof Suspended) enterSuspended(job, value)
+        else markHandled(value)
         return stopAt(job, undefined, false, false)
       }
       try {
@@ -2231,6 +2232,17 @@ function accept(job, value) {
   }
   if (!isJob(value) && isIterator(value)) return call(job, value)
   return wait(job, waitableOf(job, value))
+}
+
+/**
+ * Marks a failure as handled. A cancelled job does not wait for the value that it yields, and a failure of
+ * this value is not reported, as if the job had been cancelled while it waited.
+ *
+ * @param {any} value
+ */
+function markHandled(value) {
+  if (isJob(value)) extrasOf(value).isHandled = true
+  else if (value instanceof Promise) value.catch(() => {})
 }
 
 /** @param {Job} job @param {any} value @returns {Waitable} */
@@ -4681,7 +4693,7 @@ export class Scheduler {
    * rt.spawn([fuse, 'search'], { priority: 1 }, text) // a method call
    * ```
    *
-   * @template {Work} W
+   * @template {Work} const W
    * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
    *   or a function. A function is called with `args` when the job starts. Its return value decides: an
    *   iterator is driven, a thenable is awaited, any other value is the result

@@ -118,11 +118,34 @@ for (const path of readdirSync('addons', { recursive: true }).map(name => `addon
 function textOf({ source, kept, exported }) {
   const text = node => source.text.slice(node.pos, node.end)
   const classes = [...kept].filter(node => ts.isClassDeclaration(node) && !isExported(node)).map(({ name }) => name.text)
-  return source.statements.filter(node => kept.has(node)).map(node => {
-    const members = [...node.members ?? []].filter(isInternal)
-    return members.toReversed().reduce((left, member) => {
-      const instead = ts.isConstructorDeclaration(member) ? '\n    private constructor();' : ''
-      return left.slice(0, member.pos - node.pos) + instead + left.slice(member.end - node.pos)
-    }, text(node))
-  }).join('').trimStart() + (classes.length > 0 ? `\nexport type { ${classes.join(', ')} };\n` : '\n')
+  return source.statements.filter(node => kept.has(node)).map(node =>
+    editsIn(node).toSorted((a, b) => b.start - a.start || b.end - a.end).reduce((left, { start, end, instead }) =>
+      left.slice(0, start - node.pos) + instead + left.slice(end - node.pos), text(node))
+  ).join('').trimStart() + (classes.length > 0 ? `\nexport type { ${classes.join(', ')} };\n` : '\n')
+}
+
+/**
+ * Removes internal members. An optional property also accepts `undefined`, as the modules do: otherwise
+ * `{ signal: rt.current?.signal }` would not compile with exactOptionalPropertyTypes.
+ *
+ * @param {any} node a statement @returns {{ start: number, end: number, instead: string }[]}
+ */
+function editsIn(node) {
+  const edits = []
+  const visit = part => {
+    if (part.parent === node && node.members?.includes(part) && isInternal(part)) {
+      const instead = ts.isConstructorDeclaration(part) ? '\n    private constructor();' : ''
+      edits.push({ start: part.pos, end: part.end, instead })
+      return
+    }
+    if (ts.isPropertySignature(part) && part.questionToken && part.type) {
+      const { type } = part
+      const isEnclosed = !ts.isFunctionTypeNode(type) && !ts.isConditionalTypeNode(type)
+      edits.push({ start: type.end, end: type.end, instead: isEnclosed ? ' | undefined' : ') | undefined' })
+      if (!isEnclosed) edits.push({ start: type.getStart(), end: type.getStart(), instead: '(' })
+    }
+    part.forEachChild(visit)
+  }
+  node.forEachChild(visit)
+  return edits
 }

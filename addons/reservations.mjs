@@ -38,7 +38,7 @@ import {
 } from '../alarms.mjs'
 import { edf, extend, fp } from '../rt.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
-/** @import { Handles, Handling, QueuedEvent, Releasable, ReleaseOptions } from '../alarms.mjs' */
+/** @import { EventOf, Handles, Handling, QueuedEvent, Releasable, ReleaseOptions } from '../alarms.mjs' */
 /** @import { Job, Policy, Scheduler, TaskOptions, Yieldable } from '../rt.mjs' */
 /** @import { CriticalSection, Sums, TaskParameters } from './schedulable.mjs' */
 
@@ -1361,9 +1361,10 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  * feed.noInterrupts() // holds messages back until feed.interrupts()
  * ```
  *
- * @template {Releasable} W @template {Event} [E=Event] @template [V=Event]
- * @param {EventTarget} target
- * @param {string} type
+ * @template {EventTarget} T @template {string} K @template {Releasable} W
+ * @template {Event} [E=EventOf<T, K>] @template [V=E]
+ * @param {T} target
+ * @param {K} type
  * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
  *   with the return value of `before` or `bottomHalf`, unless that is undefined
  * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,

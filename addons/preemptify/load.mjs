@@ -36,6 +36,7 @@ const { options: optionsOf, wrongType } = extend.check
  * compiles the modules for a page if the Content-Security-Policy allows it (`worker-src blob:`), so that the
  * page does not freeze.
  *
+ * @template [M=any] the type of the namespace: `preemptify.import<typeof import('marked')>('marked')`
  * @param {string | URL} url a URL, relative to `base`, or a bare specifier, which the import map of the page
  *   or Node resolves
  * @param {{ base?: string | URL, exclusive?: boolean | string[] }} [options]
@@ -44,7 +45,7 @@ const { options: optionsOf, wrongType } = extend.check
  *   - `exclusive`: replaces the inferred claims in modules that are loaded later. With true, each stay claims
  *     the whole package of the module. With false, nothing is claimed. A list of packages: true for these
  *     packages.
- * @returns {Promise<any>} the namespace of the module, the same object for each call
+ * @returns {Promise<M>} the namespace of the module, the same object for each call
  * @throws {EvalError} (rejects) if the Content-Security-Policy of the page has no `blob:` in its script-src
  */
 export async function importModule(url, options = {}) {

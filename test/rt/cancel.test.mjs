@@ -376,6 +376,28 @@ throwing('if a call catches the reason, its callers continue', async () => {
   assert.equal([job.state, await job], ['done', ['reason', 'goes on']])
 })
 
+throwing('a cancelled job handles the failures of the promise and the job that it yields', async () => {
+  const failures = []
+  const { host, scheduler } = setup({ onError: error => failures.push(error) })
+  const unhandled = error => failures.push(error)
+  process.on('unhandledRejection', unhandled)
+  const values = [() => Promise.reject(new Error('promise')), () => scheduler.spawn(function* () {
+    yield
+    throw new Error('job')
+  })]
+  for (const value of values) {
+    const job = scheduler.spawn(function* () {
+      job.cancel()
+      yield value()
+    })
+    await host.drain()
+    assert.is(job.state, 'cancelled')
+  }
+  await new Promise(setImmediate)
+  process.off('unhandledRejection', unhandled)
+  assert.equal(failures, [])
+})
+
 throwing('finally blocks run in order and may yield and wait', async () => {
   const { host, scheduler, trace } = setup()
   const child = function* () {

@@ -40,6 +40,8 @@ function* waits() {
   is<number>()(yield* nextPeriod())
   yield nextPeriod()
 }
+// @ts-expect-error: TS7057, because `yield` has no type: use `yield*`
+rt.spawn(function* () { const slept = yield sleep(5); return slept })
 is<void>()(await sleep(5))
 is<void>()(await sleep(5, { signal: AbortSignal.timeout(3) }).finally(() => {}))
 timeout(5, rt.spawn(tick), { cancel: true })
@@ -81,7 +83,16 @@ frames(function* (title: string) { yield })
 
 // --- events
 
-is<Handling>()(on(window, 'keydown', event => { is<Event>()(event) }))
+declare const field: HTMLInputElement, socket: WebSocket, type: string
+is<Handling>()(on(window, 'keydown', event => { is<KeyboardEvent>()(event) }))
+on(field, 'keydown', function* (event) { yield; is<KeyboardEvent>()(event) })
+on(socket, 'message', ({ data }) => data)
+on(field, 'input', function* (text) { yield; is<string>()(text) }, { before: () => field.value })
+// Targets without such a handler, and types that are not known: the handler names the event.
+on(window, 'focusin', event => { is<Event>()(event) })
+on(window, 'focusin', (event: FocusEvent) => event.relatedTarget)
+on(field, type, event => { is<Event>()(event) })
+on(new EventTarget(), 'job', event => { is<Event>()(event) })
 on(window, 'keydown', function* (event: KeyboardEvent) { yield; event.key })
 on(window, 'keydown', tick, { deadline: 16, size: 5 })
 on(window, 'keydown', text => { is<string>()(text) }, { before: (event: KeyboardEvent) => event.key })
@@ -95,7 +106,9 @@ on(window, 'keydown', tick, { befor: () => 5 })
 // @ts-expect-error: interrupt() takes a capacity
 on(window, 'keydown', tick, { capacity: 1, period: 5 })
 
-const keys = events<KeyboardEvent>(window, 'keydown', { size: 10, overflow: 'slide' })
+is<KeyboardEvent>()(await events(field, 'keydown'))
+is<CustomEvent>()(await events<CustomEvent>(window, 'job'))
+const keys = events(window, 'keydown', { size: 10, overflow: 'slide' })
 for await (const key of keys) is<KeyboardEvent>()(key)
 is<KeyboardEvent>()(await keys)
 function* reads() { is<KeyboardEvent>()(yield* keys.receive()); yield keys }

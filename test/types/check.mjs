@@ -1,5 +1,5 @@
 // Checks the JSDoc of all modules and their unused bindings. Then packs the modules, installs the package in a strict project,
-// and compiles the files beside this one and the snippets of README.md there. tsc must be on the path: `npm run types`.
+// and compiles the files beside this one, the snippets of README.md and the recipes there. tsc must be on the path: `npm run types`.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install } from '../package/pack.mjs'
 import { firstScript, importsFor, snippetsIn, surroundingsOf } from '../readme/snippets.mjs'
+import { importPeers } from '../support/peers.mjs'
+import { writeRecipes } from './recipe-files.mjs'
 
 const uses = fileURLToPath(new URL('.', import.meta.url))
 const project = mkdtempSync(join(tmpdir(), 'rt-types-'))
@@ -40,7 +42,11 @@ try {
   for (const name of names) copyFileSync(join(uses, name), join(project, name))
   names.push(...readmeFiles())
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
-  run('tsc', [...options, ...names], project)
+  const strict = [...options, '--exactOptionalPropertyTypes']
+  run('tsc', [...strict, ...names], project)
+  if (await importPeers('esbuild') !== null) {
+    run('tsc', [...strict, '--skipLibCheck', '--allowJs', '--checkJs', ...writeRecipes(project)], project)
+  }
 } catch (error) {
   if (error.status === undefined) throw error
   process.exitCode = 1

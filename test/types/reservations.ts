@@ -28,7 +28,7 @@ interrupt(window, 'keydown', tick, { deadline: 16, capacity: 1, period: 5 })
 is<Reservation | undefined>()(interrupt(window, 'keydown', tick, { capacity: 1, period: 5 }).reservation)
 is<number>()(interrupt(window, 'keydown', tick).waiting)
 const io = new IoReservation({ capacity: 1, period: 10 })
-interrupt(window, 'message', tick, { capacity: 1, period: 5, io, bottomHalf: event => { is<Event>()(event) } })
+interrupt(window, 'message', tick, { capacity: 1, period: 5, io, bottomHalf: event => { is<MessageEvent>()(event) } })
 interrupt(window, 'keydown', text => { is<string>()(text) }, { before: (event: KeyboardEvent) => event.key })
 // @ts-expect-error
 interrupt(window, 'keydown', (text: number) => text, { before: (event: KeyboardEvent) => event.key })

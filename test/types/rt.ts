@@ -51,6 +51,31 @@ rt.spawn(5)
 // @ts-expect-error
 rt.spawn()
 
+// --- methods and generic functions
+
+class Index<T> {
+  constructor(private items: T[]) {}
+  search(text: string, limit = 5): T[] { return text ? this.items.slice(0, limit) : [] }
+  *walk(from: number) { yield; return this.items.slice(from) }
+  find<K>(key: K): K { return key }
+  size = 5
+}
+const index = new Index([1, 2])
+is<Job<number[]>>()(rt.spawn([index, 'search'], { deadline: 5 }, 'text'))
+is<Job<number[]>>()(rt.spawn([index, 'walk'], {}, 5))
+is<Job<unknown>>()(rt.spawn([index, 'find'], {}, 5))
+// @ts-expect-error
+rt.spawn([index, 'search'], {}, 5)
+// @ts-expect-error
+rt.spawn([index, 'serch'], {}, 'text')
+
+function first<T>(items: T[]) { return items[0] as T }
+is<Job<unknown>>()(rt.spawn(first, {}, [1]))
+is<Job<number>>()(rt.spawn(first<number>, {}, [1]))
+// @ts-expect-error
+rt.spawn(first, {}, 5)
+rt.spawn(draw, { signal: rt.current?.signal }, 3)
+
 // --- what a job may not yield
 
 // @ts-expect-error
@@ -181,6 +206,8 @@ is<Job<number>>()(rt.spawn(preemptify({ step(n: number) { return n } }, { method
 preemptify(Parser, { methods: ['format'] })
 is<string>()(preemptify.source('let a', { type: 'script' }))
 preemptify.import('./parser.mjs', { base: import.meta.url }).then(({ parse }) => parse)
+const { sleep } = await preemptify.import<typeof import('rt.mjs/alarms')>('rt.mjs/alarms')
+is<typeof import('rt.mjs/alarms').sleep>()(sleep)
 is<string[]>()(preemptify.report(draw).map(({ reason }) => reason))
 // @ts-expect-error
 preemptify.source('let a', { tipe: 'script' })
