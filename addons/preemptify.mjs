@@ -46,7 +46,8 @@ function linked() {
   compiler.rewrite = text => sourceOfModule(text, { type: 'script' })
   const answers = (/** @type {any} */ fn) => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn)
   extend.code.link({ answers: fn => shielded(answers, [fn]) })
-  const reporting = (/** @type {any} */ source, /** @type {any} */ options) => shielded(report, [source, options])
+  const reporting = (/** @type {any} */ source, /** @type {any} */ options) =>
+    shielded(report, [source, options])
   const others = { source: sourceOfModule, import: importModule, report: reporting }
   return /** @type {any} */ (assign(preemptifyFunction, others))
 }

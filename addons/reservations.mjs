@@ -109,7 +109,9 @@ const CAPACITY = { capacity: elsewhere, period: elsewhere, priority: finite }
 const kindOption = /* @__PURE__ */ (() => among.apply(null, KINDS))()
 const RESERVATION = { ...CAPACITY, kind: kindOption, depleted: elsewhere, name: text, scheduler: elsewhere }
 const IO_CAPACITY = { utilization: elsewhere, capacity: elsewhere, period: elsewhere }
-const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
+const IO_RESERVATION = {
+  ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere
+}
 
 /**
  * Reserves processor time: `capacity` ms in every `period` (the Main VCPU of Qduino II-A). Jobs that are
@@ -138,13 +140,16 @@ export class Reservation extends Reserved {
    */
   constructor(options) {
     super()
-    const { capacity, period, priority, depleted = 'background', name = 'reservation' } = checked(options, RESERVATION)
+    const {
+      capacity, period, priority, depleted = 'background', name = 'reservation'
+    } = checked(options, RESERVATION)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
     const { kind = kinds[0] } = options
     const claim = claimOfReservation({ name, kind, capacity, period, priority })
     if (!kinds.includes(kind)) {
-      throw wrongType('kind', `${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}`, kind)
+      const list = kinds.map(one => `'${one}'`).join(' or ')
+      throw wrongType('kind', `${list} under ${scheduler.policy.name}`, kind)
     }
     const isRankedByDeadline = kind === 'constant-bandwidth'
     const depletedOption = isRankedByDeadline ? among('background', 'wait', 'postpone')
@@ -240,7 +245,9 @@ export class IoReservation extends Reserved {
    */
   for(main) {
     if (!(main instanceof Reservation)) throw wrongType('main', 'a Reservation', main)
-    if (main.scheduler !== this.scheduler) throw new TypeError(`main must be of the scheduler of ${this.name}`)
+    if (main.scheduler !== this.scheduler) {
+      throw new TypeError(`main must be of the scheduler of ${this.name}`)
+    }
     const account = /** @type {IoAccount} */ (accountOf(this))
     return { [extend.protocol]: account.delegateOf(accountOf(main)) }
   }
@@ -426,7 +433,9 @@ class Account {
     if (server.depletions === depletions || this.depleted === 'wait') return
     const reservation = this.name
     extend.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
-    if (this.depleted === 'postpone') extend.emit(this.scheduler, 'replenish', null, { reservation, due: time })
+    if (this.depleted === 'postpone') {
+      extend.emit(this.scheduler, 'replenish', null, { reservation, due: time })
+    }
   }
 
   /** Passes the state of the server to the group and to the timeline. */
@@ -445,7 +454,8 @@ class Account {
     const ref = isDepleted && server.isAwake
     if (this.#entry.time === time && this.#entry.ref === ref) return
     this.#entry.cancel()
-    this.#entry = time === Infinity ? NEVER : extend.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
+    const options = { replenishment: true, ref }
+    this.#entry = time === Infinity ? NEVER : extend.at(this.scheduler, time, this.#replenish, options)
   }
 }
 
@@ -484,7 +494,8 @@ class IoAccount extends Account {
   /** Returns the hooks of the reservation for jobs that work for `main`. @param {Account} main */
   delegateOf(main) {
     const level = this.claim.period < Infinity ? this.level : main.level
-    const groupFor = (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.groupFor(job, scheduler, main)
+    const groupFor = (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) =>
+      this.groupFor(job, scheduler, main)
     return { level, groupFor }
   }
 
@@ -531,7 +542,8 @@ class IoAccount extends Account {
   /** Takes priority and period from the most urgent reservation in `#served`. @param {number} time */
   follow(time) {
     if (this.#served.size === 0 || this.claim.period < Infinity) return
-    const urgencyOf = (/** @type {Account} */ { claim }) => this.isRankedByDeadline ? -claim.period : claim.priority
+    const urgencyOf = (/** @type {Account} */ { claim }) =>
+      this.isRankedByDeadline ? -claim.period : claim.priority
     /** @type {Account | undefined} */
     let most
     this.#served.forEach((_, main) => {
@@ -1033,7 +1045,9 @@ class PIBS extends Server {
   resize({ utilization, period }, time) {
     this.#conclude()
     // The new utilization applies to time that was used and is not yet earned back.
-    if (this.#eligible > time) this.#eligible = time + (this.#eligible - time) * this.utilization / utilization
+    if (this.#eligible > time) {
+      this.#eligible = time + (this.#eligible - time) * this.utilization / utilization
+    }
     this.utilization = utilization
     this.inherit(period < Infinity ? period : this.period, time)
     if (this.isAwake) this.wake(time, time)
@@ -1043,7 +1057,9 @@ class PIBS extends Server {
 /**
  * @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>}
  */
-const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 'constant-bandwidth': ConstantBandwidth }
+const SERVERS = {
+  sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 'constant-bandwidth': ConstantBandwidth
+}
 
 // ------------------------------------------------------------------------------------------------- admission
 
@@ -1069,7 +1085,8 @@ const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 
 function claimOfReservation({ name, kind, capacity, period, priority: own }) {
   checkCapacity(capacity, period)
   const priority = own === undefined ? 1 / period : finite('priority', own)
-  return { name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, kind }
+  const utilization = capacity / period
+  return { name, of: 'reservation', utilization, wcet: capacity, period, deadline: period, priority, kind }
 }
 
 /**
@@ -1078,13 +1095,17 @@ function claimOfReservation({ name, kind, capacity, period, priority: own }) {
  *   default, those of the main reservation apply
  * @returns {Claim}
  */
-function claimOfIo(name, { utilization, capacity, period }, { period: own, priority } = { period: Infinity, priority: 0 }) {
+function claimOfIo(
+  name, { utilization, capacity, period }, { period: own, priority } = { period: Infinity, priority: 0 }
+) {
   if (capacity === undefined && period === undefined) {
     fraction('utilization', utilization)
     capacity = own < Infinity ? utilization * own : NaN
     period = own
   } else {
-    if (utilization !== undefined) throw new TypeError('utilization must not be given beside capacity and period')
+    if (utilization !== undefined) {
+      throw new TypeError('utilization must not be given beside capacity and period')
+    }
     checkCapacity(capacity, period)
     utilization = capacity / period
     priority = 1 / period
@@ -1097,7 +1118,9 @@ function claimOf(member, where, policy) {
   if (member instanceof Reserved) return [accountOf(member), accountOf(member).claim]
   if (typeof member !== 'object' || member === null) throw wrongType(where, 'a reservation or a task', member)
   const { name = where, kind, utilization, capacity, period, priority } = member
-  if (utilization !== undefined) return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
+  if (utilization !== undefined) {
+    return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
+  }
   interval(`${where}.period`, period)
   if (capacity !== undefined && kind !== undefined) kindOption(`${where}.kind`, kind)
   if (capacity !== undefined) return [member, claimOfReservation({ name, kind, capacity, period, priority })]
@@ -1244,8 +1267,9 @@ function sumsOf(policy, totals, list, share, guarantees) {
   const fits = sums.demand <= sums.bound + NOISE
   if (fits && (test !== 'schedulable' || isSchedulable(list(), policy, share))) return Object.freeze(sums)
   const askers = list().map(({ name }) => name).join(', ')
-  throw new AdmissionError(fits ? `${askers} cannot all be served in time`
-    : `${askers} ask for ${percent(sums.demand)} of the processor, more than ${percent(sums.bound)}`, policy, sums)
+  const shares = `${percent(sums.demand)} of the processor, more than ${percent(sums.bound)}`
+  const reason = fits ? `${askers} cannot all be served in time` : `${askers} ask for ${shares}`
+  throw new AdmissionError(reason, policy, sums)
 }
 
 /** @param {Totals} totals @param {() => Claim[]} list @param {Policy} policy @returns {Sums['test']} */
@@ -1323,7 +1347,9 @@ export function admit(set, options = {}) {
   const { scheduler: given = members.find(member => member?.scheduler !== undefined)?.scheduler } = options
   const scheduler = here({ scheduler: given })
   const stranger = members.find(member => member?.scheduler !== undefined && member.scheduler !== scheduler)
-  if (stranger !== undefined) throw new TypeError(`set must be of one scheduler, but ${stranger.name} is of another`)
+  if (stranger !== undefined) {
+    throw new TypeError(`set must be of one scheduler, but ${stranger.name} is of another`)
+  }
   const { policy } = scheduler
   if (!isByDeadline(policy) && !isByPriority(policy)) {
     throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${JSON.stringify(policy.name)}`)
@@ -1382,14 +1408,17 @@ export function interrupt(target, type, task, options = {}) {
   checkTarget(target, type)
   const { capacity, kind, depleted, io, bottomHalf, size = Infinity } = checked(options, INTERRUPT)
   if (io !== undefined && !(io instanceof IoReservation)) throw wrongType('io', 'an IoReservation', io)
-  if (bottomHalf !== undefined && io === undefined) throw new TypeError('bottomHalf needs an io, which does it')
+  if (bottomHalf !== undefined && io === undefined) {
+    throw new TypeError('bottomHalf needs an io, which does it')
+  }
   const isReserved = capacity !== undefined
   if (!isReserved && (kind !== undefined || depleted !== undefined)) {
     throw new TypeError('kind and depleted are those of a reservation, which needs a capacity and a period')
   }
   const excess = isReserved || io !== undefined || size < Infinity ? 'queue' : undefined
   const source = isReserved
-    ? reservedSource('interrupt', 'task', task, options, excess) : new JobSource('task', task, options, excess)
+    ? reservedSource('interrupt', 'task', task, options, excess)
+    : new JobSource('task', task, options, excess)
   if (io !== undefined) {
     if (io.scheduler !== source.scheduler) throw new TypeError('io must be of the scheduler of the handler')
     if (!isReserved && !(source.parameter('reservation') instanceof Reservation)) {
@@ -1563,7 +1592,8 @@ function* resultOf(fn, args) {
  * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
  */
 export function worstCaseDelay(options) {
-  const { handler, io, bottomHalf = 0 } = checked(options, { handler: elsewhere, io: elsewhere, bottomHalf: duration })
+  const table = { handler: elsewhere, io: elsewhere, bottomHalf: duration }
+  const { handler, io, bottomHalf = 0 } = checked(options, table)
   if (typeof handler !== 'object' || handler === null) throw wrongType('handler', 'a reservation', handler)
   checkCapacity(handler.capacity, handler.period)
   if (handler.capacity === 0) return Infinity

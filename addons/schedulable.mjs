@@ -11,8 +11,8 @@ import { edf, fp, extend } from '../rt.mjs'
 /** @import { Policy } from '../rt.mjs' */
 
 const {
-  duration, finite, interval, knownOptions, notNegative, outOfRange, policy: policyOf, positive, record, unchecked,
-  wrongType
+  duration, finite, interval, knownOptions, notNegative, outOfRange, policy: policyOf, positive, record,
+  unchecked, wrongType
 } = extend.check
 
 /**
@@ -213,7 +213,8 @@ function byResponse(demands) {
 
   const responses = order.map(responseOf)
   const failed = order.find(({ deadline }, place) => responses[place] > deadline * MORE) ?? null
-  return { schedulable: failed === null, isExact, response: demands.map(demand => responses[order.indexOf(demand)]), failed }
+  const response = demands.map(demand => responses[order.indexOf(demand)])
+  return { schedulable: failed === null, isExact, response, failed }
 }
 
 /**
@@ -226,7 +227,9 @@ function byResponse(demands) {
  */
 function byDemand(demands, utilization) {
   const order = demands.toSorted((a, b) => a.deadline - b.deadline)
-  if (utilization > MORE || isSparse(order)) return { schedulable: utilization <= MORE, isExact: true, failed: null }
+  if (utilization > MORE || isSparse(order)) {
+    return { schedulable: utilization <= MORE, isExact: true, failed: null }
+  }
 
   let terms = mostTerms(order.length)
 
@@ -241,7 +244,9 @@ function byDemand(demands, utilization) {
       const { wcet, period, deadline } = order[i]
       if (deadline > late) break
       if (wcet > 0) asked += (Math.floor((late - deadline) / period) + 1) * wcet
-      if (deadline < early) before = Math.max(before, deadline + (Math.ceil((early - deadline) / period) - 1) * period)
+      if (deadline < early) {
+        before = Math.max(before, deadline + (Math.ceil((early - deadline) / period) - 1) * period)
+      }
     }
     return { asked, before }
   }
@@ -282,7 +287,8 @@ function byDemand(demands, utilization) {
   }
   if (overload === null) return { schedulable: terms >= 0, isExact: terms >= 0, failed: null }
   const late = overload * MORE
-  const since = (/** @type {Demand} */ { deadline, period }) => deadline > late ? Infinity : (late - deadline) % period
+  const since = (/** @type {Demand} */ { deadline, period }) =>
+    deadline > late ? Infinity : (late - deadline) % period
   const failed = order.reduce((latest, demand) => since(demand) < since(latest) ? demand : latest)
   return { schedulable: false, isExact: true, failed }
 }

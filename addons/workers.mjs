@@ -52,7 +52,8 @@ const MOST = 64
 /** Time for cancelled jobs to end after `close`, ms. */
 const GRACE = 1000
 /** Engines without explicit resource management lack this symbol. @type {symbol} */
-const ASYNC_DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).asyncDispose ?? Symbol('asyncDispose'))()
+const ASYNC_DISPOSE = /* @__PURE__ */ (() =>
+  /** @type {any} */ (Symbol).asyncDispose ?? Symbol('asyncDispose'))()
 
 /**
  * @typedef {object} WorkersOptions
@@ -132,10 +133,14 @@ export class Workers {
    * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   constructor(url, options = {}) {
-    const { size = countOfCores(), policy = edf, admit = true, restart = false, limit = 2 ** 14, preemptify = false, ...settings } =
-      check.options(options, CREW)
+    const {
+      size = countOfCores(), policy = edf, admit = true, restart = false, limit = 2 ** 14, preemptify = false,
+      ...settings
+    } = check.options(options, CREW)
     const isMade = typeof url === 'function'
-    if (!isMade && typeof url !== 'string' && kindOf(url) !== 'URL') throw check.wrongType('url', 'an address or a function', url)
+    if (!isMade && typeof url !== 'string' && kindOf(url) !== 'URL') {
+      throw check.wrongType('url', 'an address or a function', url)
+    }
     const address = isMade ? '' : addressOf(url)
     const source = { url: address, preemptify, settings: { ...settings, policy: policy.name } }
     this.#options = { policy, share: Number(admit), restart, limit, source, make: isMade ? url : makeWorker }
@@ -174,7 +179,8 @@ export class Workers {
     __proto__: null, // a property of Object.prototype must not act as a trap
     // `await workers.run` must not start a work with the name `then`.
     get: (/** @type {any} */ _, /** @type {PropertyKey} */ name) =>
-      typeof name !== 'string' || name === 'then' ? undefined : (/** @type {any[]} */ ...args) => this.#spawn(name, {}, args)
+      typeof name !== 'string' || name === 'then' ? undefined
+        : (/** @type {any[]} */ ...args) => this.#spawn(name, {}, args)
   }))
 
   /** @param {string} name @param {any} options @param {any[]} args @returns {any} */
@@ -184,17 +190,23 @@ export class Workers {
     check.text('name', name)
     checkArguments(name, args, transfer)
     if (this.#isClosed) throw new ChannelError('the workers have been closed')
-    if (this.#all.size >= limit) throw new RangeError(`more than ${limit} jobs have not ended: wait for ready()`)
+    if (this.#all.size >= limit) {
+      throw new RangeError(`more than ${limit} jobs have not ended: wait for ready()`)
+    }
     const { signal, onMiss, onOverrun, ...given } = parameters
     const scheduler = here({ scheduler: wanted })
-    const priority = policy.priority?.({ deadline: Infinity, priority: 0, period: Infinity, ...given }) ?? given.priority
-    const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart), onOverrun)
+    const times = { deadline: Infinity, priority: 0, period: Infinity, ...given }
+    const priority = policy.priority?.(times) ?? given.priority
+    const remote = new Remote(
+      this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart), onOverrun
+    )
     this.#all.add(remote)
     try {
       const release = this.#admit(remote, given.release ?? scheduler.now())
       const { deadline, period, miss } = given
       const options = { name: given.name ?? name, deadline, period, miss, priority, release, signal, onMiss }
-      const job = remote.local = /** @type {any} */ (extend.spawn(scheduler, () => {}, options, [], remote.admit))
+      const job = /** @type {any} */ (extend.spawn(scheduler, () => {}, options, [], remote.admit))
+      remote.local = job
       if (job.state === 'cancelled') {
         this.#refuse(remote, undefined)
       } else {
@@ -330,16 +342,20 @@ export class Workers {
    * @throws {AdmissionError} if no worker has time for it
    */
   #admit(remote, time) {
-    const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
+    const {
+      name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0
+    } = remote.given
     if (this.#options.share === 0 || wcet === Infinity || period === Infinity) return time
-    const slot = remote.promised = firstFit(this.#sites, { name, wcet, period, deadline, priority }, time, this.#options)
+    const task = { name, wcet, period, deadline, priority }
+    const slot = remote.promised = firstFit(this.#sites, task, time, this.#options)
     return slot.site.take(slot, time)
   }
 
   /** @param {Remote} remote */
   #place(remote) {
     const { promised, local, args, transfer } = remote
-    const unique = remote.restarts > 0 ? (transfer ?? transferablesIn(args)).find(one => !CLONED.includes(kindOf(one))) : undefined
+    const unique = remote.restarts === 0 ? undefined
+      : (transfer ?? transferablesIn(args)).find(one => !CLONED.includes(kindOf(one)))
     if (unique !== undefined) Object.assign(remote, { unique: platformKindOf(unique), restarts: 0 })
     const { restarts } = remote
     const { first } = this.#held
@@ -359,7 +375,8 @@ export class Workers {
   #hold(remote) {
     const { absoluteDeadline, priority } = remote.local
     const isByDeadline = this.#options.policy === edf
-    remote.rank = { band: 0, key: isByDeadline ? absoluteDeadline : -priority, tie: isByDeadline ? -priority : 0, comparison: null }
+    const key = isByDeadline ? absoluteDeadline : -priority
+    remote.rank = { band: 0, key, tie: isByDeadline ? -priority : 0, comparison: null }
     this.#held.insert(remote)
   }
 
@@ -432,7 +449,12 @@ export class Workers {
     endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
     // Browsers do not report that a worker was terminated. A worker that has not sent `life` yet cannot be
     // watched either.
-    if (line.isSilent && terminate) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
+    if (line.isSilent && terminate) {
+      endpoint.terminate = () => {
+        terminate.call(endpoint)
+        gone('terminated')
+      }
+    }
     line.hear((kind, content) => actOf(this.#acts, kind)(site, content), gone)
     endpoint.unref?.()
     line.say('begin', [{ ...source, life: line.life, origin: performance.timeOrigin }])
@@ -708,7 +730,8 @@ class Remote extends Waitable {
     if (local === null || local.finished !== undefined) return
     const hasCancelled = state === 'cancelled' && !this.isCancelled // or missed its deadline
     if (hasCancelled) local.cancel(outcome)
-    if (this.isCancelled && (state === 'cancelled' || state === 'done' && !isTold)) extend.elsewhere.finish(local, this.reason, true)
+    const hasEnded = state === 'cancelled' || state === 'done' && !isTold
+    if (this.isCancelled && hasEnded) extend.elsewhere.finish(local, this.reason, true)
     else extend.elsewhere.finish(local, outcome, state !== 'done')
   }
 }
@@ -749,7 +772,8 @@ class Site {
   take(slot, time) {
     const { isPast, until } = slot
     const release = isPast ? time : Math.max(time, until)
-    Object.assign(slot, { isBusy: true, isPast: false, until: release + slot.period, before: { isPast, until } })
+    const before = { isPast, until }
+    Object.assign(slot, { isBusy: true, isPast: false, until: release + slot.period, before })
     return release
   }
 
@@ -772,14 +796,16 @@ class Site {
  * @throws {AdmissionError} if no site has room for the task
  */
 function firstFit(sites, task, time, { policy, share }) {
-  const free = sites.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
+  const free = sites.flatMap(({ slots }) => slots)
+    .find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
   if (free !== undefined) return free
   // The first pass counts all promised slots, the second pass only slots whose period has not expired.
   for (let i = 0; i < 2 * sites.length; i++) {
     const from = i < sites.length ? -Infinity : time
     const site = sites[i % sites.length]
     const slots = site.slots.filter(({ isPast, until }) => !isPast || until > from)
-    const demands = /** @type {Promised[]} */ (slots).concat(task).map(one => ({ ...one, wcet: one.wcet / share }))
+    const demands = /** @type {Promised[]} */ (slots).concat(task)
+      .map(one => ({ ...one, wcet: one.wcet / share }))
     if (usedBy(demands) > 1 + 1e-9 || !schedulable(demands, { policy }).schedulable) continue
     const slot = { ...task, site, isBusy: false, isPast: true, until: 0 }
     site.slots = slots.concat(slot)
@@ -880,7 +906,9 @@ class Line extends Transport {
       if (!Array.isArray(message) || message[0] !== WORK) return
       extend.event(() => {
         try {
-          for (let i = 1; i < message.length && this.#isHeard; i++) act(message[i][0], list('content', message[i][1]))
+          for (let i = 1; i < message.length && this.#isHeard; i++) {
+            act(message[i][0], list('content', message[i][1]))
+          }
         } catch (error) {
           gone(MALFORMED, error)
         }
@@ -1019,7 +1047,9 @@ function isLost(value) {
 // --------------------------------------------------------------------------------------- errors in messages
 
 /** Classes of errors that are restored with their class. @type {Record<string, any>} */
-const THROWN = { ...ERRORS, AggregateError, AdmissionError, ChannelError, DeadlineError, DeadlockError, OwnershipError }
+const THROWN = {
+  ...ERRORS, AggregateError, AdmissionError, ChannelError, DeadlineError, DeadlockError, OwnershipError
+}
 
 /**
  * @param {any} error @param {number} [depth] levels of causes @returns {any[]} a clonable form of the error
@@ -1046,13 +1076,15 @@ function restored(sent) {
   check.text('kind', kind)
   const own = list('properties', properties).map(({ 0: key, 1: value }) => [check.text('key', key), value])
   const name = own.find(({ 0: key }) => key === 'name')?.[1]
-  const error = /** @type {any} */ (kind === 'DOMException' ? new DOMException(message, name) : new Error(message))
+  const isException = kind === 'DOMException'
+  const error = /** @type {any} */ (isException ? new DOMException(message, name) : new Error(message))
   if (Object.hasOwn(THROWN, kind)) Object.setPrototypeOf(error, THROWN[kind].prototype)
   if (cause !== null) own.push(['cause', restored(cause)])
   if (errors !== null) own.push(['errors', list('errors', errors).map(restored)])
   own.forEach(({ 0: key, 1: value }) => {
     if (error[key] === value) return
-    Object.defineProperty(error, key, /** @type {any} */ ({ __proto__: null, value, writable: true, configurable: true }))
+    const property = { __proto__: null, value, writable: true, configurable: true }
+    Object.defineProperty(error, key, /** @type {any} */ (property))
   })
   return error
 }
@@ -1118,7 +1150,8 @@ function labour(load, endpoint, scheduler) {
       if (state === entry.state && cost === entry.cost) return
       // Reports are sent between rounds, when no job runs: a job that has received execution time is shown as
       // running.
-      changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
+      const shown = state === 'ready' && cost > entry.cost ? 'running' : state
+      changed.push([id, shown, copied(entry.job, COUNTS)])
       Object.assign(entry, { state, cost })
     })
     line.say('status', [changed, scheduler.stats(), records])
@@ -1145,8 +1178,8 @@ function labour(load, endpoint, scheduler) {
     // object that cannot be cloned must throw here.
     const mayWait = (!job || job.deadline === Infinity) && isConstant(result)
     try {
-      transferring([result], undefined, transfer =>
-        line.say('ended', [id, state, result, isTold, job?.missed, job && copied(job, COUNTS)], transfer, mayWait))
+      const outcome = [id, state, result, isTold, job?.missed, job && copied(job, COUNTS)]
+      transferring([result], undefined, transfer => line.say('ended', outcome, transfer, mayWait))
     } catch (error) {
       ended(id, 'failed', error, job, isTold)
     }
@@ -1175,7 +1208,9 @@ function labour(load, endpoint, scheduler) {
         line.say('tell', [id, event])
       }
       try {
-        if (work === undefined) throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
+        if (work === undefined) {
+          throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
+        }
         const job = extend.spawn(scheduler, work, {
           name, ...options, release: options.release + ahead,
           onMiss: telling('onMiss'), onOverrun: telling('onOverrun')
@@ -1233,8 +1268,9 @@ const CREW = {
   slice: check.positive, round: check.positive, budget: check.points
 }
 const SPAWNED = {
-  deadline: check.positive, priority: check.finite, period: check.positive, wcet: check.notNegative, release: check.finite,
-  budget: check.points, onOverrun: check.callable, transfer: anArray, restart: /* @__PURE__ */ orFlag(restartCount),
+  deadline: check.positive, priority: check.finite, period: check.positive, wcet: check.notNegative,
+  release: check.finite, budget: check.points, onOverrun: check.callable, transfer: anArray,
+  restart: /* @__PURE__ */ orFlag(restartCount),
   .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'miss', 'onMiss', 'signal')
 }
 /**
@@ -1277,7 +1313,9 @@ const threadEnd = () => typeof globalThis.postMessage === 'function' ? globalThi
 function workerAt(address) {
   const script = `import ${JSON.stringify(address)}`
   // Node drops the fragment of a file's address, so a data: module imports the address with its fragment.
-  if (!globalThis.Worker) return new (threads().Worker)(new URL(`data:text/javascript,${encodeURIComponent(script)}`))
+  if (!globalThis.Worker) {
+    return new (threads().Worker)(new URL(`data:text/javascript,${encodeURIComponent(script)}`))
+  }
   // A worker must have the origin of the page. A blob has it, and can import a module from a CDN.
   const isElsewhere = (globalThis.origin ?? address.origin) !== address.origin
   return new Worker(isElsewhere ? blobOf(script) : address, { type: 'module' })
