@@ -108,7 +108,7 @@ const { options: checked, wrongType } = check
  * completion. Its time is charged, and a warning names the callback if it stalls.
  *
  * Calls of equal rank keep the platform's order: a call starts when the call before has ended and its
- * microtasks have run. If earlier calls have not ended, a new call waits and starts outside its event. If the
+ * microtasks have run. If earlier calls have not ended, a new call waits and starts outside its event. If its
  * event is cancelable and its rule is not `latest`, the earlier calls run first, for at most one round, and
  * the new call starts inside its event. These values and options stay unchanged: `this`, arguments, `target`,
  * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout,
@@ -149,9 +149,9 @@ const { options: checked, wrongType } = check
  * @param {any} [target] a global object, default globalThis
  * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?:
  *   AdoptionRule, message?: AdoptionRule, event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?:
- *   boolean }} [options] `rules`: the parameters of the jobs, by the kind of callback. An event uses the first
- *   rule that matches its `type` and `target`: a selector, an EventTarget, or a function that receives the
- *   target. Default deadlines: 16 ms for input and frames; for a timer its delay, at least 16 ms; otherwise
+ *   boolean }} [options] `rules`: the parameters of the jobs, by the kind of callback. An event uses the
+ *   first rule that matches its `type` and `target`: a selector, an EventTarget, or a function that receives
+ *   the target. Default deadlines: 16 ms for input and frames; for a timer its delay, at least 16 ms; otherwise
  *   none. `warn`: `true` if the console should warn once about each callback that stalls for 50 ms or longer,
  *   with the remedy; default true
  * @returns {{ release(): void, cancel(): boolean, report(): AdoptionRow[] }} `release` restores all functions

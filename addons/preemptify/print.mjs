@@ -84,8 +84,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const name = url ?? `text:${hashOf(text)}`
   const directory = given ?? packageOf(name)
   const unit = { name, directory, exclusive: ruleFor(exclusive, directory) }
-  // Calls pass the texts of their callees for messages. A short text keeps these even if it is too long, because
-  // most of its excess is the prologue.
+  // Calls pass the texts of their callees for messages. A short text keeps them even if it is too long, since
+  // most of the excess is the prologue.
   const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
     printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
   let result = printed(true, isLong) ?? printed(false, false) ?? ''
