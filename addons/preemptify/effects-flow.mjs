@@ -18,7 +18,7 @@ import { append, emptyMap, emptySet, find, listOf, pick, takeLast } from './prim
 // Kinds of roots.
 /** An object from an unknown call. */
 export const GIVEN = 0
-/** An object that this function made, or a function that it called; `of` is a Site. */
+/** An object that this function, or a called function, has made; `of` is a Site. */
 export const SITE = 1
 /** An object from a variable of an outer function; `of` is a Site. */
 export const SHARED = 2
@@ -93,7 +93,7 @@ const LEND = 16
  * @property {Flow | null} passed the functions that a parameter or an unknown object may be
  * @property {Root[]} sources parameters of unknown functions that reach a parameter
  * @property {Flow | null} outer the contents of a shared object
- * @property {Map<string, Flow> | null} outers the same, by the names of properties
+ * @property {Map<string, Flow> | null} outers the contents of a shared object, by the names of properties
  * @property {Root | null} base the parameter that holds an inner object
  * @property {Root | null} inner the objects inside a parameter
  * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
@@ -113,15 +113,15 @@ const LEND = 16
  * @property {number} used the effects of the last use
  * @property {Effects | null} touchedBy the function of the last touch
  * @property {number} touched the effects of the last touch
- * @property {Root | null} only the one root, if that is a built-in value or a node of the document
- * @property {boolean} isNamed whether it holds the values of all properties with one name
+ * @property {Root | null} only the only root, if it is a built-in value or a node of the document
+ * @property {boolean} isNamed whether the flow holds the values of all properties with one name
  */
 /** @typedef {{ kind: number, f: any, to: any, more: any }} Watcher */
 /**
  * A variable, `this` of a function, or a shared object, as the holder of unknown objects.
  *
  * @typedef {object} Place
- * @property {Effects | null} owner the function whose activation it belongs to; null: the module
+ * @property {Effects | null} owner the function whose activation contains the place; null: the module
  * @property {string} name
  * @property {Variable | null} variable
  * @property {Node} node
@@ -134,7 +134,7 @@ const LEND = 16
  *
  * @typedef {object} Site
  * @property {string} kind 'object', 'array', 'collection', 'map', 'regexp', 'function', 'instance', or
- *   'namespace': an object without state of its own
+ *   'namespace'; a namespace has no state
  * @property {Node} node
  * @property {Flow} inside
  * @property {Root} root
@@ -142,21 +142,21 @@ const LEND = 16
  * @property {Callee | null} effects the effects of a function
  * @property {boolean} hasLeft
  * @property {Effects[]} leavers the functions that the object leaves
- * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
+ * @property {any[]} stored pairs of a stored value, and the Effects of the function that stored the value
  * @property {Map<string, Flow> | null} properties the values of an object literal or a function, by their
  *   names; null: the names are not known
  * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of
  *   the function
- * @property {Flow | null} others values under names that are not known
+ * @property {Flow | null} others the values under unknown names
  * @property {boolean} hasState whether a text writes properties of a function
  * @property {boolean} mayHaveState whether a function that gets the function as an argument writes properties
  * @property {boolean} isRead whether a text reads a property of a function by its name
- * @property {boolean} hasEscaped whether flows forgot it
- * @property {boolean} isChanged whether a closure that has it as an unknown object writes it
- * @property {boolean} isReached whether a closure that outlives the activation uses it
+ * @property {boolean} hasEscaped whether flows have forgotten the object
+ * @property {boolean} isChanged whether a closure writes the object as an unknown object
+ * @property {boolean} isReached whether a closure that outlives the activation uses the object
  * @property {boolean} isKept
  * @property {boolean} isFrozen
- * @property {boolean} isOpen whether other texts can reach it by an exported name
+ * @property {boolean} isOpen whether other texts can reach the object by an exported name
  * @property {boolean} isWritten whether a function writes the new object, before other functions reach it
  * @property {Flow | null} unknownMembers values under computed names
  * @property {any} location
@@ -165,17 +165,17 @@ const LEND = 16
  * The possible functions of a call.
  *
  * @typedef {object} Callee
- * @property {(Root | undefined)[]} parameters from the one with the index SPREAD on
+ * @property {(Root | undefined)[]} parameters the parameters, starting with the index SPREAD
  * @property {Flow} result
  * @property {boolean} isUnknown
  * @property {Callee[]} targets
  * @property {any[]} calls calls that wait for built-in functions
  * @property {string[]} paths built-in functions
  * @property {boolean} isMethod whether built-in methods have the name too
- * @property {boolean} isNamed whether it holds all functions with one property name
+ * @property {boolean} isNamed whether the set holds all functions with one property name
  * @property {Root[]} open the parameters of the caller that may be called
- * @property {Map<string, Fact> | null} facts calls of its parameters with its parameters
- * @property {any[]} users calls of the function, and sets of functions that hold it
+ * @property {Map<string, Fact> | null} facts calls of parameters whose arguments are parameters too
+ * @property {any[]} users calls of the function, and sets that contain the function
  * @property {Root | null} lent the objects that these functions return
  * @property {any} isLent the set of these objects
  * @property {any} lenders functions of the program that a call of an unknown function may reach
@@ -207,16 +207,16 @@ const LEND = 16
  * @property {Site} site
  * @property {Map<any, number> | null} uses effects on locations
  * @property {Map<Root, number> | null} touched
- * @property {any[]} captures the variables of outer functions that it uses
+ * @property {any[]} captures the used variables of outer functions
  * @property {Callee[]} callees
  * @property {number} declared the number of parameters
- * @property {boolean} isOpenEnded whether it can read more arguments
- * @property {boolean} isDeferred whether its body continues after the call returned
- * @property {number} resumesAt the place in the text from which it may run in a later stay
+ * @property {boolean} isOpenEnded whether the function can read more arguments
+ * @property {boolean} isDeferred whether the body continues after the call has returned
+ * @property {number} resumesAt the position in the text from which the code may run in a later stay
  * @property {any} self the holder of `this`
  * @property {Flow} returned
  * @property {boolean} isChanged
- * @property {Effects[]} includes code that runs as a part of it
+ * @property {Effects[]} includes code that runs as a part of the function
  * @property {boolean} claimsAll
  */
 /** @typedef {Callee & EffectsFields} Effects */
@@ -287,9 +287,9 @@ function single(map, kind, of) {
   return flow
 }
 
-/** The flow of a built-in value. @param {string} path @returns {Flow} */
+/** Returns the flow of a built-in value. @param {string} path @returns {Flow} */
 export const builtIn = path => single(builtIns, BUILT_IN, path)
-/** The flow of a node of the document. @param {string} selector @returns {Flow} */
+/** Returns the flow of a node of the document. @param {string} selector @returns {Flow} */
 export const domNode = selector => single(nodes, DOM, selector)
 
 /** @param {Flow | null} flow @returns {string | null} the path of a built-in value */
@@ -316,11 +316,11 @@ export function setBuiltInHandler(fn) {
   onBuiltIn = fn
 }
 
-/** A flow with more roots finds them by a map. */
+/** A flow with more roots has a map of its roots. */
 const MANY = 9
-/** A flow forgets which objects it holds beyond this number, so that the time stays linear. */
+/** Maximum number of known objects in a flow. It forgets further objects, so that the time stays linear. */
 const MAX_ROOTS = 12
-/** The holder of all objects that flows forgot. */
+/** The holder of all objects that flows have forgotten. */
 const various = newPlace(null, 'objects', null, /** @type {any} */ (null))
 
 /** @param {Flow} flow @param {Root} root */
@@ -391,7 +391,7 @@ function escape(site) {
  * Stores a value in a new object.
  *
  * @param {Site} site @param {Flow | null} value @param {Effects} f
- * @param {string} [name] of the property; empty: not known
+ * @param {string} [name] the name of the property, or empty if the name is not known
  */
 export function put(site, value, f, name = '') {
   if (!value) return
@@ -405,7 +405,7 @@ export function put(site, value, f, name = '') {
 /**
  * Copies the properties of objects to an object literal.
  *
- * @param {Site} site @param {Flow | null} flow of the objects @param {Effects} f
+ * @param {Site} site @param {Flow | null} flow the objects @param {Effects} f
  */
 export function spreadInto(site, flow, f) {
   if (!flow) return
@@ -649,7 +649,7 @@ function addFact(callee, fact) {
   for (let i = 0; i < users.length; i++) useFact(users[i], fact)
 }
 
-/** @param {any} user as of addUser @param {Fact} fact */
+/** @param {any} user see `addUser` @param {Fact} fact */
 function useFact(user, fact) {
   if (user.callee === undefined) return addFact(user, fact)
   const { called, at, passed, isInner } = fact
@@ -668,7 +668,7 @@ function useFact(user, fact) {
   }
 }
 
-/** @param {Call} call @param {number} index of a parameter @returns {Flow[]} */
+/** @param {Call} call @param {number} index the index of a parameter @returns {Flow[]} */
 function argumentsAt({ self, args, rest }, index) {
   /** @type {Flow[]} */
   const list = []
@@ -706,7 +706,7 @@ function addOpen(callee, root) {
   }
 }
 
-/** @param {Flow} flow of an argument @param {Root} called @param {Root} parameter */
+/** @param {Flow} flow the flow of an argument @param {Root} called @param {Root} parameter */
 function findFacts(flow, called, parameter) {
   each(flow, root => {
     const { kind, of, index } = root
@@ -738,7 +738,7 @@ export function parameterOf(callee, index) {
   return parameter
 }
 
-/** @param {Root} parameter of a set of functions @param {Callee} target */
+/** @param {Root} parameter a parameter of a set of functions @param {Callee} target */
 const link = (parameter, target) => linkTo(parameter, parameterOf(target, parameter.index))
 
 /** @param {Root} parameter @param {any} follower a flow or a root @param {Effects | null} f */
@@ -777,7 +777,7 @@ function passedTo(parameter) {
   return parameter.passed
 }
 
-/** @param {Flow} passed @param {any} follower as of follow @param {Effects | null} f */
+/** @param {Flow} passed @param {any} follower see `follow` @param {Effects | null} f */
 function join(passed, follower, f) {
   if (f !== null) watch(follower, FUNCTIONS_ONLY, null, passed, 0)
   else if (follower.kind === PARAMETER) watch(passedTo(follower), EDGE, null, passed, 0)
@@ -823,7 +823,7 @@ export function addTarget(callee, target) {
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
     target)
   addUser(target, callee)
-  // The result is an object from an unknown call, so the function claims what it gives out.
+  // The result is an object from an unknown call, so the function claims the objects that it returns.
   if (callee.isNamed && target.effects !== null) release(target.effects.site)
   watch(target.result, MAP, target, callee, 0)
 }
@@ -867,7 +867,7 @@ function keepSite(site) {
 /** @param {Place} place @returns {Root} */
 const heldIn = place => place.held ??= newRoot(HELD, place, 0)
 
-/** @param {Root} root of a shared object @returns {Flow} */
+/** @param {Root} root the root of a shared object @returns {Flow} */
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
 
 /** Functions with new effects. @type {Effects[]} */
@@ -961,7 +961,7 @@ function fire({ kind, f, to, more }, root) {
   }
 }
 
-/** @param {Root} root of a result @param {Callee} target @param {Callee} callee */
+/** @param {Root} root a root of the result @param {Callee} target @param {Callee} callee */
 function mapResult(root, target, callee) {
   const { kind, of, index } = root
   const isOwn = of === target && (kind === PARAMETER || kind === INNER)
@@ -1159,7 +1159,7 @@ function heldFunctions(held) {
 /**
  * Follows a function of the program that a call of an unknown function may reach.
  *
- * @param {Root} root of the function @param {Callee} callee
+ * @param {Root} root the root of the function @param {Callee} callee
  */
 function addLender({ of: { effects: target } }, callee) {
   const lenders = callee.lenders ??= emptySet()
@@ -1170,7 +1170,7 @@ function addLender({ of: { effects: target } }, callee) {
   watch(target.result, LEND, target, callee, 0)
 }
 
-/** @param {Root} parameter of an unknown function @param {Callee} target a function that it may be */
+/** @param {Root} parameter a parameter of an unknown function @param {Callee} target a possible function */
 function addSource(parameter, target) {
   const to = parameterOf(target, parameter.index)
   if (to.sources === NONE) to.sources = [parameter]
@@ -1193,7 +1193,7 @@ function lend(root, target, callee) {
   lendTo(callee, root)
 }
 
-/** @param {Callee} callee @param {Root} root that a function returns to calls of unknown functions */
+/** @param {Callee} callee @param {Root} root a root that a function returns to calls of unknown functions */
 function lendTo(callee, root) {
   if (root.kind === BUILT_IN || root === foreign) return add(callee.result, foreign)
   if (callee.lent === null) {
