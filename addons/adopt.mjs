@@ -151,9 +151,9 @@ const { options: checked, wrongType } = check
  *   AdoptionRule, message?: AdoptionRule, event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?:
  *   boolean }} [options] `rules`: the parameters of the jobs, by the kind of callback. An event uses the
  *   first rule that matches its `type` and `target`: a selector, an EventTarget, or a function that receives
- *   the target. Default deadlines: 16 ms for input and frames; for a timer its delay, at least 16 ms; otherwise
- *   none. `warn`: `true` if the console should warn once about each callback that stalls for 50 ms or longer,
- *   with the remedy; default true
+ *   the target. Default deadlines: 16 ms for input and frames; for a timer its delay, at least 16 ms; none
+ *   for other callbacks. `warn`: `true` if the console should warn once about each callback that stalls for
+ *   50 ms or longer, with the remedy; default true
  * @returns {{ release(): void, cancel(): boolean, report(): AdoptionRow[] }} `release` restores all functions
  *   and properties; waiting calls still run. If a listener calls `release`, its event does not reach the next
  *   listeners of the same target. `cancel` does the same as `release`, and returns `true` if the page was
