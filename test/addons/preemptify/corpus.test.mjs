@@ -30,7 +30,7 @@ for (const [name, sorted] of [
   ['heapsort', (fn, list) => fn(list)],
   ['merge sort', (fn, list) => fn(list, (a, b) => a - b)]
 ]) {
-  answers(`${name}: as Array.prototype.sort`, () => {
+  answers(`${name} equals Array.prototype.sort`, () => {
     const random = seeded(1)
     for (const length of [0, 1, 2, 3, 10, 100]) {
       const list = Array.from({ length }, () => random.integer(0, length))
@@ -91,7 +91,7 @@ answers('AES-128 in counter mode: the counter carries and wraps around', () => {
   }
 })
 
-answers('FFT: as the transform written out; the inverse gives n times the input back', () => {
+answers('the FFT equals the direct transform, and its inverse gives n times the input', () => {
   const { fn, inputs } = named('FFT')
   const n = 16
   const [real, imaginary] = inputs(n)
@@ -143,7 +143,7 @@ answers('lexers agree', () => {
   assert.equal(byCharacters, byRegex)
 })
 
-answers('lexers: what is no token', () => {
+answers('lexers throw for unterminated strings and unexpected characters', () => {
   assert.throws(() => named('lexer by characters').fn('\n"open'), 'line 2: unterminated string')
   assert.throws(() => named('lexer by regular expressions').fn('x\n#'), 'line 2: unexpected "#"')
 })
@@ -156,7 +156,7 @@ const outcome = run => {
   }
 }
 
-answers('JSON: as JSON.parse, errors too', () => {
+answers('the JSON parser equals JSON.parse, including errors', () => {
   const { fn, inputs, sizes } = named('JSON parser')
   const texts = [
     '', ' ', '1', '-0', '01', '-', '1.', '.5', '1e', '1E+3', '-1.5e-3', '1 1', 'true', 'tru', 'nul', 'null ',
@@ -172,14 +172,14 @@ answers('JSON: as JSON.parse, errors too', () => {
   }
 })
 
-answers('LZ: a block by hand', () => {
+answers('LZ decodes a block that was encoded by hand', () => {
   // 1 literal and a match of 14 at distance 1, then the 5 literals that end every block
   const block = '1a610100506161616161'
   assert.is(hex(named('LZ compress').fn(ascii('a'.repeat(20)))), block)
   assert.is(hex(named('LZ decompress').fn(fromHex(block), 20)), '61'.repeat(20))
 })
 
-answers('LZ: back and forth, long literals and long matches too', () => {
+answers('LZ decodes its own blocks, with long literals and long matches', () => {
   const samples = [
     ...[0, 1, 12, 13, 14, 100, 1000, 5000].map(size => named('LZ compress').inputs(size)[0]),
     ...[15, 16, 269, 270, 271, 1000].map(length => bytes(length)),
@@ -303,7 +303,7 @@ answers('word count', () => {
   assert.is(named('word count').fn("It's x, Öl; x: öl\nÖL"), "öl   3\nx    2\nit's 1\n")
 })
 
-answers('knapsack: as trying all', () => {
+answers('the knapsack equals an exhaustive search', () => {
   const { fn, inputs } = named('knapsack')
   const [items, capacity] = inputs(10)
   let best = 0
@@ -374,7 +374,7 @@ answers('differences: the example of the paper needs 5 edits; edits turn one tex
   assert.is(rest.length, 0)
 })
 
-answers('deep clone: as structuredClone, cycles too', () => {
+answers('the deep clone equals structuredClone, including cycles', () => {
   const { fn, inputs } = named('deep clone')
   const [root] = inputs(30)
   const copy = fn(root)
@@ -404,7 +404,7 @@ answers.run()
 
 const entries = suite('entries')
 
-entries('have names of their own', () => {
+entries('entries have distinct names', () => {
   assert.is(new Set(corpus.map(({ name }) => name)).size, corpus.length)
 })
 
@@ -417,7 +417,7 @@ const settled = async run => {
 }
 
 for (const { name, fn, calls = {}, scope = {}, inputs, sizes } of corpus) {
-  entries(`${name}: refers to nothing but what the entry says`, async () => {
+  entries(`${name} refers only to the names in its entry`, async () => {
     const functions = [fn, ...Object.values(calls).filter(other => other !== fn)]
     const source = `'use strict'\n${functions.join('\n')}\nreturn ${fn.name}`
     const own = new Function(...Object.keys(scope), source)(...Object.values(scope))
