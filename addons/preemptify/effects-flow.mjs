@@ -345,8 +345,8 @@ export function add(flow, root) {
 }
 
 /**
- * Whether a watcher does anything for a root: reads and effects of parameters concern the caller, and results
- * of unknown calls concern the functions that gave them out.
+ * Whether a watcher must process a root. Reads and effects of parameters concern the caller, and results of
+ * unknown calls concern the functions that returned the objects.
  *
  * @param {Watcher} watcher @param {Root} root
  */
@@ -359,7 +359,7 @@ function concerns({ kind, more }, root) {
   return ((base ?? root).bits & bits) !== bits
 }
 
-/** @param {Root} root @returns {Root} an unknown object in its place */
+/** @param {Root} root @returns {Root} an unknown object in place of the root */
 function forget(root) {
   const { kind, of } = root
   if (kind === HELD && of !== various) {
@@ -418,7 +418,7 @@ export function spreadInto(site, flow, f) {
   properties?.forEach((to, name) => edge(loadField(flow, f, name), to))
 }
 
-/** Stores an object under a name that is not known. @param {Site} site @param {Root} root */
+/** Stores an object under an unknown name. @param {Site} site @param {Root} root */
 function addInside(site, root) {
   add(site.inside, root)
   if (site.properties !== null) add(othersOf(site), root)
@@ -454,7 +454,7 @@ function deepOf(flow, f) {
   return flow.deep
 }
 
-/** @param {Root} parameter @returns {Root} the objects inside it */
+/** @param {Root} parameter @returns {Root} the objects inside the parameter */
 function innerOf(parameter) {
   if (parameter.inner === null) {
     parameter.inner = newRoot(INNER, parameter.of, parameter.index)
@@ -478,7 +478,7 @@ export function edge(from, to) {
 }
 
 /**
- * The flow of a value that one of two expressions gives.
+ * Returns the flow of a value from one of two expressions.
  *
  * @param {Flow | null} one @param {Flow | null} other @returns {Flow | null}
  */
@@ -520,7 +520,7 @@ export function loadField(flow, f, name) {
 }
 
 /**
- * Records effects on the objects of a flow, and on all that these objects hold.
+ * Records effects on the objects of a flow, and on all objects inside them.
  *
  * @param {Flow | null} flow @param {Effects} f @param {number} bits
  */
@@ -535,7 +535,7 @@ export function touch(flow, f, bits) {
 }
 
 /**
- * Records effects on the objects of a flow alone.
+ * Records effects on the objects of a flow, but not on the objects inside them.
  *
  * @param {Flow | null} flow @param {Effects} f @param {number} bits
  */
@@ -550,7 +550,8 @@ export function use(flow, f, bits) {
 }
 
 /**
- * A value under a name that is known, or that name; under a computed name; in `this` of a method of a class.
+ * The position of a stored value: under a known name (or the name itself), under a computed name, or in
+ * `this` of a method of a class.
  */
 export const NAMED = 0
 export const COMPUTED = 1
@@ -584,7 +585,7 @@ export function each(flow, to) {
   watch(flow, HANDLER, null, to, 0)
 }
 
-/** The functions that a flow may hold. @param {Flow} flow @returns {Callee} */
+/** Returns the functions in a flow. @param {Flow} flow @returns {Callee} */
 export function calleeOf(flow) {
   if (flow.callee === null) {
     flow.callee = newCallee()
@@ -593,7 +594,7 @@ export function calleeOf(flow) {
   return flow.callee
 }
 
-/** The functions among the objects of a flow. @param {Flow} flow @returns {Callee} */
+/** Returns the functions among the objects of a flow. @param {Flow} flow @returns {Callee} */
 export function functionsIn(flow) {
   const callee = newCallee()
   callee.isNamed = true
@@ -602,7 +603,7 @@ export function functionsIn(flow) {
 }
 
 /**
- * Passes arguments, and connects the result.
+ * Connects the arguments and the result of a call with the parameters and results of the possible functions.
  *
  * @param {Callee} callee @param {Flow | null} self @param {(Flow | null)[]} args
  * @param {Flow | null} rest the elements of spread lists @param {Effects} f the caller
@@ -631,7 +632,7 @@ function pass(flow, callee, index, f) {
   if (parameter.bits) affect(flow, f, parameter.bits)
 }
 
-/** @param {Callee} callee @param {any} user a call, or a set of functions that holds the callee */
+/** @param {Callee} callee @param {any} user a call, or a set of functions that contains the callee */
 function addUser(callee, user) {
   if (callee.users === NONE) callee.users = [user]
   else append(callee.users, user)
@@ -783,7 +784,7 @@ function join(passed, follower, f) {
   else if (follower.kind === PARAMETER) watch(passedTo(follower), EDGE, null, passed, 0)
 }
 
-/** @param {Root} from @param {Root} to a parameter whose effects `from` has too */
+/** @param {Root} from a parameter that gets the effects of `to` @param {Root} to */
 function linkTo(from, to) {
   follow(to, from, null)
   if (to.bits) flag(from, to.bits)
@@ -823,7 +824,7 @@ export function addTarget(callee, target) {
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
     target)
   addUser(target, callee)
-  // The result is an object from an unknown call, so the function claims the objects that it returns.
+  // The result is an object from an unknown call, so `target` claims the objects that it returns.
   if (callee.isNamed && target.effects !== null) release(target.effects.site)
   watch(target.result, MAP, target, callee, 0)
 }
@@ -891,7 +892,7 @@ export function note(f, key, bits) {
   append(changed, f)
 }
 
-/** Moves all roots as far as they go. */
+/** Propagates all roots until nothing changes. */
 export function settle() {
   for (;;) {
     if (flagged.length) {
@@ -916,7 +917,7 @@ export function settle() {
   callees = []
 }
 
-/** Calls of functions that no flow holds are unknown. @returns {boolean} whether there was one */
+/** Makes calls of functions that are in no flow unknown. @returns {boolean} whether there was such a call */
 function findUnresolved() {
   let isFound = false
   for (let i = 0; i < callees.length; i++) {
@@ -974,7 +975,7 @@ function mapResult(root, target, callee) {
 function moveOut(root, to, place) {
   const { kind, of } = root
   if (kind === SITE) return add(to, sharedOf(of, place))
-  // An object of the module stays one when a variable of a function holds it.
+  // An object of the module belongs to the module even if a variable of a function holds it.
   if (kind === SHARED) {
     const owner = /** @type {Place} */ (root.place).owner
     return add(to, owner === null || owner === place.owner ? root : sharedOf(of, place))
@@ -1099,7 +1100,7 @@ function keepRoot(root) {
 
 /**
  * @param {Root} root @param {Effects} f
- * @param {boolean} isUnknown whether code that is not known gets the result
+ * @param {boolean} isUnknown whether unknown code gets the result
  */
 function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
@@ -1117,7 +1118,7 @@ function returnRoot(root, f, isUnknown) {
   }
 }
 
-/** Adds the functions that an object stands for. @param {Root} root @param {Flow} to */
+/** Adds the functions that an object can be. @param {Root} root @param {Flow} to */
 function passFunction(root, to) {
   const { kind, of } = root
   if (kind === SITE || kind === SHARED) {

@@ -46,7 +46,11 @@ function write(texts) {
   return pathToFileURL(join(place, '0.mjs')).href
 }
 
-/** Imports the first module natively and by preemptify.import. @param {string[]} texts @returns two namespaces or errors */
+/**
+ * Imports the first module natively and by preemptify.import.
+ *
+ * @param {string[]} texts @returns two namespaces or errors
+ */
 async function both(texts) {
   const url = write(texts)
   const failed = error => error
@@ -74,7 +78,8 @@ function randomExports(random) {
       switch (random.pick(['star', 'star', 'star', 'own', 'own', 'own', 'passed', 'namespace', 'imported', 'seen'])) {
         case 'own': lines.push(`const own${n} = '${name.replaceAll('"', '')} of ${i}'; export { own${n} as ${name} }`); break
         case 'passed': lines.push(`export { ${other} as ${name} } ${from()}`); break
-        // Each namespace has a separate module: V8 rejects one namespace by two paths as ambiguous (contrary to ECMA-262).
+        // Each namespace has a separate module: V8 rejects one namespace by two paths as ambiguous, contrary to
+        // ECMA-262 (ResolveExport).
         case 'namespace': lines.push(`export * as ${name} from './${(i + 1) % size}.mjs'`); break
         case 'imported': lines.push(`import { ${other} as imported${n} } ${from()}`, `export { imported${n} as ${name} }`); break
         case 'seen': lines.push(`import * as space${n} ${from()}`, `const see${n} = () => Object.keys(space${n}).join()`, `export { see${n} as ${name} }`); break

@@ -5,8 +5,8 @@ import { internals } from '../../support/phases.mjs'
 const { read } = internals('read')
 
 /**
- * Returns a tree as text: the type, the properties and the parts of each node, in the order of the source. A node without
- * parts is shown as its source.
+ * Returns a tree as text: the type, the properties and the parts of each node, in the order of the source. A node
+ * without parts is shown as its source.
  *
  * @param {string} source @param {any} node @returns {string}
  */
@@ -366,7 +366,11 @@ function walk(tree, visit) {
   }
 }
 
-/** Returns the ranges of all nodes but the first, in the order of the source. @param {string} source @param {any} [type] */
+/**
+ * Returns the ranges of all nodes but the first, in the order of the source.
+ *
+ * @param {string} source @param {any} [type]
+ */
 function ranges(source, type = 'script') {
   /** @type {any[]} */
   const list = []
