@@ -575,7 +575,7 @@ function planChain(draft, chain) {
  *   support starts the call
  * @property {Edit[]} plain the edits of the function outside of twins
  * @property {Edit[]} inner the edits of the unmodified function inside of a twin
- * @property {Node[]} bound calls that use a helper in plain text
+ * @property {Node[]} bound the calls that use a helper in the function itself, outside of its twin
  * @property {Edit[] | null} own the edits of the twin without the edits of the functions in it; null if
  *   `edits` has no others
  * @property {Edit[]} edits the edits of the twin
@@ -596,7 +596,10 @@ function planChain(draft, chain) {
  * @property {string} lock the name of the lock of an activation; empty if activations have no lock
  */
 
-/** Built-in functions that run no user code. A slow one cannot be interrupted anyway. */
+/**
+ * Built-in functions that twins call directly. These functions run no user code, or only inside of a built-in
+ * call, which cannot be interrupted anyway.
+ */
 const QUICK = /* @__PURE__ */ new RegExp(
   '^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
   'Map|Set|Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array|Text(?:En|De)coder|' +
@@ -604,10 +607,13 @@ const QUICK = /* @__PURE__ */ new RegExp(
   '(?:set|clear)(?:Timeout|Interval))$')
 /** Collections whose constructors iterate the argument. */
 const COLLECTION = /^(?:Map|Set)$/
-/** Built-in objects whose methods run no user code. */
+/** Built-in objects whose methods twins call directly: see QUICK. */
 const QUICK_OBJECT =
   /^(?:Math|JSON|Object|Number|String|Symbol|BigInt|Date|console|performance|Atomics|Intl)$/
-/** Names of built-in methods that run no user code. Other objects rarely have methods with these names. */
+/**
+ * Names of built-in methods that twins call directly: see QUICK. Other objects rarely have methods with these
+ * names.
+ */
 const QUICK_METHOD = /* @__PURE__ */ new RegExp(
   '^(?:charAt|charCodeAt|codePointAt|substr(?:ing)?|to(?:Lower|Upper)Case|toFixed|' +
   'toPrecision|hasOwnProperty|isPrototypeOf|localeCompare|trim(?:Start|End)?|pad(?:Start|End)|(?:starts|ends)With|' +

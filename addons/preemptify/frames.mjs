@@ -294,8 +294,8 @@ function hidesInside({ outer }, variables, own) {
 }
 
 /**
- * Whether a function uses a variable from outside with the name of one of its own variables. At the top of
- * the twin, the function's variable would hide the outer one everywhere.
+ * Whether a function uses an outer variable with the same name as this variable of the function. At the top
+ * of the twin, the variable of the function would hide the outer variable everywhere.
  *
  * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free as of Draft
  * @returns {boolean}
@@ -628,7 +628,7 @@ function refuse(framed) {
 }
 
 /**
- * Returns a part of the source in which the texts of their values replace the operands.
+ * Returns a part of the source in which each operand is replaced by the text of its value.
  *
  * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands
  * @param {Unit[]} units
@@ -693,7 +693,7 @@ function keptValue(framed, node, units) {
 const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
 
 /**
- * Returns the text of a value, and first adds the calls in the node that may be suspended.
+ * Adds units for the calls in a node that may be suspended, and returns the text for the value of the node.
  *
  * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
  */
@@ -762,7 +762,7 @@ function assigned(framed, name, node, units = []) {
 }
 
 /**
- * Returns the text of a call of a twin, and first adds the calls in the operands.
+ * Adds units for the calls in the operands of a call, and returns the text of the call.
  *
  * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
  */
@@ -949,8 +949,8 @@ function isLasting(test) {
 
 /** Adds a `switch` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function switched(framed, { discriminant, cases }, units) {
-  // A resumed twin compares the cases again if all have lasting values. Otherwise it keeps the number of the
-  // case.
+  // If all cases have lasting values, a resumed twin compares the cases again. Otherwise the frame saves the
+  // number of the case.
   if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
   const isNumbered = find(cases, ({ test }) => test && !isLasting(test)) !== undefined
   let selector = value(framed, discriminant, units)
@@ -1103,7 +1103,7 @@ const isLeft = ({ type }) =>
   LISTS[type] === 'loops' || type === 'SwitchStatement' || type === 'LabeledStatement'
 
 /**
- * The units of a `try` statement before its `finally` block.
+ * Returns the units of a `try` statement without its `finally` block.
  *
  * @param {Framed} framed @param {Node} node @returns {Unit[]}
  */

@@ -244,7 +244,7 @@ export function undriven(fn) {
   }
 }
 
-/** Whether a loop must yield after a chunk of rounds. */
+/** Ends the budget of a loop in place, if possible, and returns whether the loop must yield instead. */
 export const over = () => driving > 0 || checkpoint()
 
 /**
@@ -564,8 +564,8 @@ export function awaitedEntryOf(fn, text) {
  * with another method `call` gets a wrapper. A value that is not a function also gets a wrapper, which throws
  * the error after the arguments have been evaluated.
  *
- * Limits: a proxy can observe that its `call` is read. If a page later replaces `Function.prototype.call`, or
- * sets `call` of a function without a twin, member calls use this method.
+ * Limits: a proxy can observe that its `call` is read. If a page replaces `Function.prototype.call`, or sets
+ * `call` of a function without a twin, after this check, the member call uses that method.
  *
  * @param {any} entry
  * @param {string} [text] the text of the callee, for the error if this is not a function; the text of its
