@@ -21,52 +21,57 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /** @import { Framed } from './frames.mjs' */
 
 /**
- * The text of a generator function, as it is planned.
+ * The draft of a twin: the edits that turn the text of a function into its twin, and the names that the twin
+ * uses.
  *
  * @typedef {object} Draft
  * @property {string} source
- * @property {string} our what our names begin with, and none in the source
- * @property {string} unit what those begin with that are global, and of this text alone
- * @property {Record<string, Node[]>} free the names that the source does not declare, and where they are used
+ * @property {string} our the prefix of the names that the compiler adds; no name in the source starts with
+ *   this prefix
+ * @property {string} unit the prefix of the global names that only this text declares
+ * @property {Record<string, Node[]>} free the names that the source does not declare, with their references
  * @property {Edit[]} edits
- * @property {Set<string>} variables those of ours that it declares
- * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
- * @property {(key: string) => string} helper what of HELPERS is called
+ * @property {Set<string>} variables the variables that the compiler adds to the twin
+ * @property {{ has(node: Node): any }} written calls that may yield, and statements that start with a
+ *   preemption point
+ * @property {(key: string) => string} helper returns the name of a helper; the key is a key of HELPERS
  * @property {Map<string, Keeper> | null} keepers by the names of callees; methods have a dot before the name
- * @property {boolean} says whether calls hand in their text for messages
- * @property {(text: string) => string} spell
- * @property {[string, string] | null} around the text around a call that may yield, once there is one
+ * @property {boolean} says whether calls pass on the text of the callee for error messages
+ * @property {(text: string) => string} spell returns the form in which a text is printed
+ * @property {[string, string] | null} around the text before and after a call that may yield; null before the
+ *   first such call
  * @property {string} budget the name of the budget
- * @property {string} begin a variable that it declares, with its initial value
- * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it
- *   later
- * @property {string} self what `this` is
- * @property {boolean} isOfModule
- * @property {boolean} isCounted whether points count the budget
- * @property {Framed | null} framed where it leaves frames, and is no generator
+ * @property {string} begin a variable that the twin declares, with its initial value
+ * @property {string} steps the name of the Steps of a source generator, by which a caller continues a
+ *   suspended step; empty for any other function
+ * @property {string} self the text for the value of `this`
+ * @property {boolean} isOfModule whether the function is part of a rewritten module or script; false for
+ *   `preemptify(fn)`
+ * @property {boolean} isCounted whether preemption points count the budget
+ * @property {Framed | null} framed the frame layout; null if the twin is a generator
  * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
- * @property {ClaimText[]} claims what the function claims
- * @property {boolean} canWait whether its twin can wait for a claim: not the steps of a generator
- * @property {string} lock the name of the lock of its activation; empty: closures do not write its variables
- * @property {string} identity as of Plan
+ * @property {ClaimText[]} claims the claims of the function
+ * @property {boolean} canWait whether the twin can wait for a claim: not in the steps of a generator
+ * @property {string} lock the name of the lock of an activation; empty if closures do not write its variables
+ * @property {string} identity the same as in Plan
  */
 /**
  * The text of a claim.
  *
  * @typedef {object} ClaimText
- * @property {string} test an expression: whether the function must wait, by a yield of `claimed()`
+ * @property {string} test an expression that is true if the function must wait by a yield of `claimed()`
  * @property {string} atOnce an expression that claims without waiting
  */
 /**
  * A helper of a rewritten text that finds the entries of all callees with one name.
  *
  * @typedef {object} Keeper
- * @property {string} name of the helper
- * @property {[string]} opening the text of a call of the helper, up to its argument; without the helper, of
- *   the function of the run-time support
- * @property {[string]} member the text of the member after that of its object, in a message without the
- *   helper
- * @property {[string]} whole the text of the callee in a message without the helper
+ * @property {string} name the name of the helper
+ * @property {[string]} opening the text of a call up to its argument: a call of the helper, or of the
+ *   run-time support if the text has no such helper
+ * @property {[string]} member the text that follows the text of the object in an error message; empty if the
+ *   helper knows the member
+ * @property {[string]} whole the text of the callee for an error message; empty if the helper knows this text
  * @property {number} uses the number of calls
  */
 /**
@@ -75,24 +80,27 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @typedef {object} CallSite
  * @property {Node} node
  * @property {string} kind 'call', 'member', 'new', 'tag', 'super'
- * @property {Plan | null} target the function that it calls, where that is known
+ * @property {Plan | null} target the function that the call runs; null if the function is unknown
  * @property {boolean} isAwaited
- * @property {string | null} name what is called instead, by its name
- * @property {boolean} isComposed whether its text has been composed of that of its parts; where the callee is
- *   known
- * @property {Pieces[]} before the arguments, there
- * @property {Pieces[]} after them
+ * @property {string | null} name the name of the function to call in place of the callee
+ * @property {boolean} isComposed whether the text of the call is composed of the texts of its parts
+ * @property {Pieces[]} before the text before the arguments of a composed call with a known callee
+ * @property {Pieces[]} after the text after the arguments of such a call
  */
 
 /**
+ * Creates the call site of a call in the function `own`.
+ *
  * @param {Node} node @param {string} kind @param {Plan | null} target @param {Node} own @returns {CallSite}
  */
 export const callSite = (node, kind, target, own) =>
-  ({ node, kind, target, isAwaited: isAwaited(node, own), name: null, isComposed: false, before: [], after: [] })
+  ({ node, kind, target, isAwaited: isAwaited(node, own), name: null,
+    isComposed: false, before: [], after: [] })
 
 /**
- * @param {Node} node of any kind
- * @returns {boolean} whether it is a statement, and but a chain that ends with a call
+ * Whether a node is a statement that consists of a call, for example `a.b(c)` or `a?.b()`.
+ *
+ * @param {Node} node a node of any kind @returns {boolean}
  */
 export function isCallStatement({ type, start, expression }) {
   if (type !== 'ExpressionStatement' || expression.start !== start) return false
@@ -100,19 +108,21 @@ export function isCallStatement({ type, start, expression }) {
   return LISTS[kind] === 'calls' && kind !== 'NewExpression'
 }
 
-/** Whether a statement stands where declarations may. @param {Node} statement */
+/** Whether a statement is at a position that allows declarations. @param {Node} statement */
 export const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type === 'SwitchCase'
 
 /**
- * A statement that begins with a parenthesis now would go on with the line before it.
+ * Puts a semicolon before a statement whose text starts with a parenthesis in the twin. The statement would
+ * otherwise continue the line before it.
  *
- * @param {Draft} draft @param {Node} node what begins so
+ * @param {Draft} draft @param {Node} node the expression whose text starts with the parenthesis
  */
 export function part(draft, node) {
   let top = node
   while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
   const statement = top.parent
-  if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.partedIn === draft) return
+  if (statement.type !== 'ExpressionStatement' || statement.start !== node.start ||
+    statement.partedIn === draft) return
   statement.partedIn = draft
   if (isInList(statement)) insert(draft, statement.start, STATEMENT_EDGE, Infinity, ';')
 }
@@ -120,8 +130,10 @@ export function part(draft, node) {
 // Calls
 
 /**
- * @param {Node} call at the end of its chain @param {Node} own
- * @returns {boolean} whether it is waited for: as `await f()` is, and what an async function returns
+ * Whether the result of a call is awaited, by `await f()` or because an async function returns the result.
+ *
+ * @param {Node} call the last link of its chain @param {Node} own the function around the call
+ * @returns {boolean}
  */
 function isAwaited({ parent }, own) {
   if (parent.type === 'ChainExpression') parent = parent.parent
@@ -130,21 +142,24 @@ function isAwaited({ parent }, own) {
 }
 
 /**
- * @param {Node} node @param {Node} own the function that it is in
- * @returns {boolean} whether nothing is closed or disposed of after it
+ * Whether the function closes no iterator, runs no handler and disposes of no resource after a node.
+ *
+ * @param {Node} node @param {Node} own the function around the node
+ * @returns {boolean}
  */
 function isLastIn(node, own) {
-  for (; node !== own; node = node.parent) if (node.disposes || matches(/^(?:Try|ForOf)/, node.type)) return false
+  for (; node !== own; node = node.parent) if (node.disposes ||
+    matches(/^(?:Try|ForOf)/, node.type)) return false
   return true
 }
 
-/** What is called. @param {Node} call @returns {Node} */
+/** Returns the callee of a call, or the tag of a template. @param {Node} call @returns {Node} */
 export const calledIn = ({ callee, tag }) => callee ?? tag
 
-/** @param {Node} node @returns {boolean} whether it is what is called, by no `new` */
+/** Whether a node is the callee of a call without `new`. @param {Node} node @returns {boolean} */
 export const isCalled = node => node.parent.type !== 'NewExpression' && calledIn(node.parent) === node
 
-/** @param {Node} node @returns {Node} the last of its chain */
+/** Returns the last link of the chain that starts with a node. @param {Node} node @returns {Node} */
 function lastAfter(node) {
   for (;;) {
     const { type, object, callee, tag } = node.parent
@@ -153,14 +168,18 @@ function lastAfter(node) {
   }
 }
 
-/** What of HELPERS is called, or a method of its Steps. @param {Draft} draft @param {string} key */
+/**
+ * Returns the text of a helper for a call: the helper itself, or a method of the Steps of a source generator.
+ *
+ * @param {Draft} draft @param {string} key
+ */
 export const way = ({ steps, helper }, key) => steps ? `${steps}.${key}` : helper(key)
 
-/** Longer texts in messages are left out. */
+/** Maximum length of an expression in an error message. A longer one becomes `(intermediate value)`. */
 const MAX_SPOKEN = 60
 
 /**
- * An expression as V8 names it in messages, such as `a.b.c is not a function`.
+ * Returns an expression in the form that V8 uses in error messages, for example `a.b.c is not a function`.
  *
  * @param {string} source @param {Node} node @returns {string}
  */
@@ -198,24 +217,29 @@ function spokenPart(source, node) {
 }
 
 /**
- * The text of an expression as an argument for the run-time support, which names it in errors. A text that
- * becomes too long has no such arguments. `preemptify(fn)` has other helpers, which take none.
+ * Returns the text of an expression as an argument for the run-time support, which uses this text in error
+ * messages. If the rewritten text becomes too long, it contains no such arguments. The helpers of
+ * `preemptify(fn)` have no such parameter.
  *
  * @param {Draft} draft @param {Node} node
  */
 export const saying = ({ says, source }, node) => says ? `,${stringify(spoken(source, node))}` : ''
 
-/** The same for a value that is iterated. @param {Draft} draft @param {Node} node */
+/**
+ * Returns the text of an iterated expression as an argument for error messages: see `saying`.
+ *
+ * @param {Draft} draft @param {Node} node
+ */
 export const sayingIterable = (draft, node) => draft.says && node.type === 'CallExpression'
   ? `,${stringify(`${spoken(draft.source, node.callee)} is not a function or its return value`)}`
   : saying(draft, node)
 
-// A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
+// A call that may yield returns `budget` if it is suspended. The twin then yields the rest of the call.
 
-/** @param {Draft} draft @returns {string} the beginning of a call that may yield */
+/** Returns the text before a call that may yield. @param {Draft} draft @returns {string} */
 export const opening = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[0]
 
-/** @param {Draft} draft @returns {string} the end of a call that may yield */
+/** Returns the text after a call that may yield. @param {Draft} draft @returns {string} */
 export const closing = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[1]
 
 /** @param {Draft} draft @returns {[string, string]} */
@@ -225,7 +249,7 @@ function aroundCall(draft) {
 }
 
 /**
- * Makes a call one that may yield:
+ * Plans the edits that let a call yield:
  *
  *   f(a)        ->  ((r = enter(f)(a)) === budget ? yield suspended() : r)
  *   a.b(c)      ->  ((r = enterMethod((o = a).b).call(o, c)) === ...)
@@ -245,19 +269,21 @@ export function planCall(draft, call) {
 }
 
 /**
- * Whether a private method is not part of its caller: a generator cannot look it up.
+ * Whether a call of a private method stays unchanged. This is so for each such call in a generator of the
+ * source, and for an async method whose result is not awaited.
  *
  * @param {Draft} draft @param {CallSite} call
  */
-const isAsItIs = ({ steps }, { kind, target, isAwaited }) => kind === 'member' && target !== null && isPrivate(target) &&
+const isAsItIs = ({ steps }, { kind, target, isAwaited }) =>
+  kind === 'member' && target !== null && isPrivate(target) &&
   (steps !== '' || (target.facts.isAsync && !isAwaited))
 
 /**
- * What is called in the place of a callee that is known.
+ * Returns the twin that a call can name in place of a known callee; null if the call must look up the twin.
  *
  * @param {Draft} draft @param {CallSite} call
  * @returns {{ callee: Node, name: string, opening: Pieces[], closing: Pieces[] } | null} `opening` and
- *   `closing` stand around the call: a call that makes a generator has to run it
+ *   `closing` are the text around the call, which runs the generator if the twin is a generator function
  */
 export function directOf({ steps }, { node, kind, target, name }) {
   const callee = calledIn(node)
@@ -268,21 +294,24 @@ export function directOf({ steps }, { node, kind, target, name }) {
     target.isCalledDirectly = true
     return { callee, name: entry || twin, opening, closing }
   }
-  if (kind !== 'member' || !isPrivate(target) || lastAfter(node).parent.type === 'ChainExpression') return null
+  if (kind !== 'member' || !isPrivate(target) ||
+    lastAfter(node).parent.type === 'ChainExpression') return null
   target.isCalledDirectly = true
   return { callee: callee.property, name: `#${twin}`, opening, closing }
 }
 
 /**
- * What finds the entry of a method, or of what is declared where code runs once, is a helper for all of its
- * name. It keeps what it has found last: mostly that is the same function, and to ask a function for its twin
- * takes 10 to 20 ns. Without this acorn, sucrase and planck take 1.1 to 1.2 times as long as jobs, a SHA-256
- * of small functions of other modules 2.7 times. The last function that was called by a name is not
- * collected.
+ * Returns the helper that finds the entries of all callees with one name. Methods have such a helper, and so
+ * have the names that are declared in code that runs once.
+ *
+ * The helper remembers the latest callee and its entry, because most calls of a name call the same function,
+ * and a lookup of the twin takes 10 to 20 ns. Without these helpers, jobs that run acorn, sucrase or planck
+ * are 1.1 to 1.2 times slower, and a SHA-256 of small functions of other modules is 2.7 times slower. On the
+ * other hand, the latest function that was called by a name is never garbage-collected.
  *
  * @param {Draft} draft @param {Node} callee
- * @param {boolean} isMethod whether what is found is asked to `call`
- * @returns {Keeper | null} the helper; null: there is none
+ * @param {boolean} isMethod whether the call runs the entry by its method `call`
+ * @returns {Keeper | null} the helper; null if the callee has none
  */
 function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
@@ -299,7 +328,11 @@ function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   return found
 }
 
-/** The name by which a keeper finds a callee, or an empty text. @param {Node} callee @returns {string} */
+/**
+ * Returns the name by which a keeper finds a callee; empty if no keeper can find the callee.
+ *
+ * @param {Node} callee @returns {string}
+ */
 export function keptName(callee) {
   const { type, expressions } = callee
   const called = type === 'SequenceExpression' ? expressions[expressions.length - 1] : callee // `(0, a.b)(c)`
@@ -308,16 +341,16 @@ export function keptName(callee) {
 }
 
 /**
- * What stands before and after the method of a member call. With Reflect.apply instead of its `call`, a
- * Markdown editor takes 3.9 instead of 2.1 times as long as plain code (Firefox 153), a SHA-256 of classes
- * 413 instead of 320 ms (Node 20).
+ * Returns the text before and after the method of a member call, which runs the method by `call`. With
+ * Reflect.apply, a Markdown editor is 3.9 times slower than plain code instead of 2.1 times (Firefox 153),
+ * and a SHA-256 of classes takes 413 ms instead of 320 ms (Node 20).
  *
  * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, Pieces]}
  */
 export function aroundMethod(draft, callee, isAwaited) {
   const found = isAwaited || !optimisations.keeper ? null : keeper(draft, callee, true)
   if (found) {
-    // A keeper knows the name of the member.
+    // The keeper knows the name of the member, so the call passes on only the text of the object.
     const { object, optional } = callee
     const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}`
       : saying(draft, object)
@@ -329,28 +362,31 @@ export function aroundMethod(draft, callee, isAwaited) {
   return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, `)${said}).call(`]
 }
 
-/** Methods of arrays that call back, and that engines inline. */
+/** Array methods that call a callback, and that engines inline. */
 const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
 
 /**
- * What cannot run long, and is given to a method of an array, is called by the engine's own where the array
- * is short: where that stands in the text, engines inline both. Where most is maps of 2000, a job takes 1.4
- * to 1.75 times as long as plain code, without this 2.0 to 2.6 times (Chromium 156).
+ * Whether a call passes a short function to an array method. If the array is short, too, the twin calls the
+ * built-in method in the text itself, so that engines can inline the method and the callback:
  *
  *   a.map(f)  ->  (short(a, g = (0, f)) ? a.map(g) : enterMethod(a.map).call(a, g))
  *
- * @param {Draft} draft @param {CallSite} call @returns {boolean} whether it is one of those
+ * A job that mostly maps arrays of 2000 elements is 1.4 to 1.75 times slower than plain code. Without this
+ * rule, the job is 2.0 to 2.6 times slower (Chromium 156).
+ *
+ * @param {Draft} draft @param {CallSite} call @returns {boolean}
  */
 export function handed({ steps, isOfModule }, { node, kind }) {
   if (steps || !isOfModule || kind !== 'member') return false
   const { callee, arguments: given, optional } = node
-  if (optional || callee.optional || callee.computed || callee.object.type === 'Super' || !matches(INLINED, keyOf(callee))) return false
+  if (optional || callee.optional || callee.computed || callee.object.type === 'Super' ||
+    !matches(INLINED, keyOf(callee))) return false
   return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong &&
     lastAfter(node).parent.type !== 'ChainExpression'
 }
 
 /**
- * What stands before and after the function that is given.
+ * Returns the text before and after the callback of a call as of `handed`.
  *
  * @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]}
  */
@@ -358,12 +394,15 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
   const held = variable(draft, 'f')
   const method = `.${callee.property.name}`
   const { 0: before, 1: after } = aroundMethod(draft, callee, isAwaited)
-  return [`,${held}=(0,`, [`))?`, receiver, `${method}(${held}):`, before, receiver, method, after, receiver, `,${held}))`]]
+  return [`,${held}=(0,`,
+    [`))?`, receiver, `${method}(${held}):`, before, receiver, method, after, receiver, `,${held}))`]]
 }
 
 /**
+ * Plans the edits of one call.
+ *
  * @param {Draft} draft @param {CallSite} call
- * @param {number} begin where its text begins, if that is behind an optional link
+ * @param {number} begin the start of the text after the optional link before the call; -1 without such a link
  */
 function planLink(draft, call, begin) {
   const { source } = draft
@@ -411,15 +450,18 @@ function planLink(draft, call, begin) {
   } else {
     const { 0: opened, 1: closed } = aroundMethod(draft, callee, isAwaited)
     before = opened
-    replace(draft, open, open + 1, [closed, planReceiver(draft, callee, begin) + (node.arguments.length ? ',' : '')])
+    replace(draft, open, open + 1,
+      [closed, planReceiver(draft, callee, begin) + (node.arguments.length ? ',' : '')])
   }
   insert(draft, from, EXPRESSION_EDGE, end, concat(opening(draft), before), to)
   insert(draft, end, -EXPRESSION_EDGE, from, concat(after, closing(draft)))
 }
 
 /**
+ * Returns the text of `this` for the call of a member, and plans an assignment of the object if needed.
+ *
  * @param {Draft} draft @param {Node} member @param {number} begin as of planLink
- * @returns {string} what is `this`
+ * @returns {string}
  */
 function planReceiver(draft, member, begin) {
   const { object, start } = member
@@ -428,29 +470,36 @@ function planReceiver(draft, member, begin) {
   if (begin < 0 && !isSpecial && isConstant(object)) return object.name
   const receiver = objectOf(draft, member)
   const dot = pastOperand(draft.source, object.end)
-  if (begin === dot) return receiver // an optional link has put it there
+  if (begin === dot) return receiver // planChain has assigned the object before an optional link
   insert(draft, begin < 0 ? start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
   insert(draft, dot, -STATEMENT_EDGE, start, ')')
   return receiver
 }
 
 /**
- * What holds the object of a member, until that is called: another call in its brackets may need one, too.
+ * Returns the variable that holds the object of a member until the call. A member with an expression in
+ * brackets has its own variable, because a call in the brackets may need a variable, too.
  *
  * @param {Draft} draft @param {Node} member
  */
 function objectOf(draft, { property, computed, start }) {
-  return variable(draft, !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
+  return variable(draft,
+    !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
 }
 
-/** What cuts a chain short cuts all of it short. @param {Draft} draft @param {Node} chain */
+/**
+ * Plans an optional chain with calls that may yield. A nullish link skips all links after it.
+ *
+ * @param {Draft} draft @param {Node} chain
+ */
 function planChain(draft, chain) {
   const { source, helper } = draft
   const { start, end } = chain
   chain.plannedIn = draft
   /** @type {Node[]} */
   const links = []
-  for (let link = chain.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) append(links, link)
+  for (let link = chain.expression; isMember(link) || link.type === 'CallExpression';
+    link = link.object ?? link.callee) append(links, link)
   let begin = -1
   while (links.length) {
     const link = takeLast(links)
@@ -465,7 +514,8 @@ function planChain(draft, chain) {
     if (isMember(link)) {
       const object = objectOf(draft, link)
       insert(draft, from, EXPRESSION_EDGE, end, `((${object}=`)
-      replace(draft, at, at + 2, source[pastOperand(source, at + 2)] === '[' ? object : `${object}.`)
+      replace(draft, at, at + 2,
+        source[pastOperand(source, at + 2)] === '[' ? object : `${object}.`)
     } else {
       const isMethod = isMember(inner)
       const held = variable(draft, 'f')
@@ -484,101 +534,120 @@ function planChain(draft, chain) {
   }
 }
 
-// A function that can run long is printed twice: as it is, and as its twin, a generator function over the
-// same variables. Where functions nest deeply there is only the twin, and plain calls drive it to its end. In
-// a twin whatever is called is asked for its twin (8e). Most twins leave frames (8c) and are no generators.
-// What cannot run long, as it has no loop and calls only the like, stays as it is, and so does what can have
-// no twin.
+// A function that can run long is printed twice: unmodified, and as its twin, which uses the same variables.
+// If functions nest too deeply, the text has only the twin, and plain calls run the twin to completion. A
+// twin looks up the twins of its callees. Most twins have frame form and are not generators. Two kinds of
+// functions have no twin: short functions, which have no loop and call only short functions, and functions
+// that cannot be rewritten.
 
 /**
- * What a module, or a script, makes of a function.
+ * The compilation plan of one function: whether it gets a twin, and the edits that produce the twin.
  *
  * @typedef {object} Plan
  * @property {Facts} facts
  * @property {Node} node
  * @property {Plan | null} parent
  * @property {Plan[]} children
- * @property {string} reason why it can have no twin
- * @property {Pieces} [registered] what gives a declared function its twin
- * @property {boolean} isOnce whether it is called once, where it stands, while the module is evaluated
- * @property {CallSite[]} calls that may be preempted
- * @property {boolean} isLong whether it has a twin
- * @property {number} price of a call, where it is not long
- * @property {Plan[]} callers where they may be short
- * @property {number} shortCalls how many of its calls are known to be
- * @property {number} duals how many functions may be dual from here on inwards
- * @property {boolean} holdsDual whether it is, or holds, one that is always printed twice, as it can have no
- *   single text
- * @property {number[]} sizes of its text, by how many may be dual
- * @property {string} twin the name of its twin
+ * @property {string} reason the reason why the function can have no twin
+ * @property {Pieces} [registered] the text that attaches the twin of a declared function
+ * @property {boolean} isOnce whether the function runs exactly once, while the module is evaluated
+ * @property {CallSite[]} calls the calls that may be preempted
+ * @property {boolean} isLong whether the function has a twin
+ * @property {number} price the cost of a call of a short function
+ * @property {Plan[]} callers the callers that may be short
+ * @property {number} shortCalls the number of calls of functions that are known to be short
+ * @property {number} duals how many levels of nested functions may be printed twice, from this function on
+ *   inwards
+ * @property {boolean} holdsDual whether this function, or a function in it, must always be printed twice
+ * @property {number[]} sizes the length of the text, by the number of levels that may be printed twice
+ * @property {string} twin the name of the twin
  * @property {string} title the name of the function in stack traces, as a key
- * @property {{ name: string, at: number } | ''} mark where the twin begins, and its function, for the
- *   source map
- * @property {boolean} isHoisted whether its twin is a declaration, and called before the module runs
- * @property {boolean} isDirect whether its twin has a name wherever it has one
+ * @property {{ name: string, at: number } | ''} mark the start of the twin and the name of the function, for
+ *   the source map
+ * @property {boolean} isHoisted whether the twin is a declaration, which is callable before the module runs
+ * @property {boolean} isDirect whether the function is a declaration whose twin can be called by its name
  * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
- * @property {Pieces[]} opening the text before a direct call of its twin
- * @property {Pieces[]} closing the text after it
- * @property {boolean} isFramed whether its twin is to have frame form
- * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
- * @property {string} entry the name of what begins a call of its twin, if that is no common function
- * @property {Edit[]} plain edits of its text in plain text
- * @property {Edit[]} inner edits of its plain text in a twin
- * @property {Node[]} bound calls that use a helper in plain text
- * @property {Edit[] | null} own edits of its twin without the edits of the functions in it; null if `edits`
- *   has no others
- * @property {Edit[]} edits of its twin
- * @property {string} helpers the keys of the helpers that its twin calls
+ * @property {Pieces[]} opening the text before a direct call of the twin
+ * @property {Pieces[]} closing the text after a direct call of the twin
+ * @property {boolean} isFramed whether the twin should have frame form
+ * @property {Pieces | null} frame the body of the twin in frame form; null if the twin is a generator
+ * @property {string} entry the name of the function that starts a call of the twin; empty if the run-time
+ *   support starts the call
+ * @property {Edit[]} plain the edits of the function outside of twins
+ * @property {Edit[]} inner the edits of the unmodified function inside of a twin
+ * @property {Node[]} bound the calls that use a helper in the function itself, outside of its twin
+ * @property {Edit[] | null} own the edits of the twin without the edits of the functions in it; null if
+ *   `edits` has no others
+ * @property {Edit[]} edits the edits of the twin
+ * @property {string} helpers the keys of the helpers that the twin calls
  * @property {number[]} copies how often the text of the function occurs outside and inside of twins
- * @property {Pieces} text of its twin
- * @property {Draft} draft of its twin, if it has one
- * @property {Claim[]} claims the contested locations that its body uses: see effects.mjs
- * @property {{ this: boolean, parameters: boolean[], others: boolean }} changes the arguments that it may change
- * @property {EventUse} eventUse how it uses its first parameter, if that is an event
+ * @property {Pieces} text the text of the twin
+ * @property {Draft} draft the draft of the twin
+ * @property {Claim[]} claims the contested locations that the body uses: see effects.mjs
+ * @property {{ this: boolean, parameters: boolean[], others: boolean }} changes the arguments that the
+ *   function may change
+ * @property {EventUse} eventUse the use of the first parameter, if this is an event
  * @property {Claim[]} openClaims locations that a later text can make contested
- * @property {boolean} claimsAll whether it claims the whole package
- * @property {boolean} isExposed whether code that is not known can call it
- * @property {string} identity the arguments of the helpers that claim its arguments by identity; empty: none
+ * @property {boolean} claimsAll whether the function claims the whole package
+ * @property {boolean} isExposed whether unknown code can call the function
+ * @property {string} identity the arguments of the helpers that claim arguments by identity; empty if the
+ *   function does not claim its arguments
  * @property {ClaimText[]} claimTexts
- * @property {string} lock the name of the lock of its activations; empty: they have none
+ * @property {string} lock the name of the lock of an activation; empty if activations have no lock
  */
 
-/** Functions of the engine that neither call back nor take long, or only as one call of the engine. */
-const QUICK = /* @__PURE__ */ new RegExp('^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
+/**
+ * Built-in functions that twins call directly. These functions run no user code, or only inside of a built-in
+ * call, which cannot be interrupted anyway.
+ */
+const QUICK = /* @__PURE__ */ new RegExp(
+  '^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
   'Map|Set|Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array|Text(?:En|De)coder|' +
   'parse(?:Int|Float)|is(?:NaN|Finite)|(?:en|de)codeURI(?:Component)?|(?:un)?escape|' +
   '(?:set|clear)(?:Timeout|Interval))$')
-/** Those that iterate what they are given. */
+/** Collections whose constructors iterate the argument. */
 const COLLECTION = /^(?:Map|Set)$/
-/** Objects whose methods are such. */
-const QUICK_OBJECT = /^(?:Math|JSON|Object|Number|String|Symbol|BigInt|Date|console|performance|Atomics|Intl)$/
-/** Methods of the engine that are such, and hardly anybody else's. */
-const QUICK_METHOD = /* @__PURE__ */ new RegExp('^(?:charAt|charCodeAt|codePointAt|substr(?:ing)?|to(?:Lower|Upper)Case|toFixed|' +
+/** Built-in objects whose methods twins call directly: see QUICK. */
+const QUICK_OBJECT =
+  /^(?:Math|JSON|Object|Number|String|Symbol|BigInt|Date|console|performance|Atomics|Intl)$/
+/**
+ * Names of built-in methods that twins call directly: see QUICK. Other objects rarely have methods with these
+ * names.
+ */
+const QUICK_METHOD = /* @__PURE__ */ new RegExp(
+  '^(?:charAt|charCodeAt|codePointAt|substr(?:ing)?|to(?:Lower|Upper)Case|toFixed|' +
   'toPrecision|hasOwnProperty|isPrototypeOf|localeCompare|trim(?:Start|End)?|pad(?:Start|End)|(?:starts|ends)With|' +
   '[gs]et(?:Ui|I)nt(?:8|16|32)|[gs]etFloat(?:32|64)|isArray|subarray)$')
-/** Methods of the engine that call back. */
-const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|sort|toSorted|from|replace\w*)$/
+/** Names of built-in methods that call a callback. */
+const CALLS_BACK =
+  /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|sort|toSorted|from|replace\w*)$/
 
 /** @param {Node} node */
 export const isMember = node => node.type === 'MemberExpression'
 
-/** @param {Node} member @returns {string} its name, if it is written */
-export const keyOf = ({ computed, property }) => computed || property.type !== 'Identifier' ? '' : property.name
+/**
+ * Returns the name of a member, or an empty string if the member is private or in brackets.
+ *
+ * @param {Node} member @returns {string}
+ */
+export const keyOf = ({ computed, property }) =>
+  computed || property.type !== 'Identifier' ? '' : property.name
 
-/** Whether a call is what is assigned to, as sloppy code may try. @param {Node} node */
+/** Whether a call is the target of an assignment, which sloppy code may contain. @param {Node} node */
 function isAssignedTo(node) {
   const { type, left } = node.parent
   return type === 'UpdateExpression' || (left === node && matches(/^(?:Assignment|For)/, type))
 }
 
-/** @param {CallSite} call */
+/** Whether a call may be preempted, because the callee is unknown or has a twin. @param {CallSite} call */
 export const isPreempted = ({ target }) => target === null || target.isLong
 
-/** @param {{ node: Node, facts: Facts }} plan */
-export const isPrivate = ({ facts, node: { parent } }) => facts.isMethod && parent.key.type === 'PrivateIdentifier'
+/** Whether a function is a method with a private name. @param {{ node: Node, facts: Facts }} plan */
+export const isPrivate = ({ facts, node: { parent } }) =>
+  facts.isMethod && parent.key.type === 'PrivateIdentifier'
 
 /**
- * Whether a twin has to be a member of its class: the method has a private name, or uses `super`.
+ * Whether a twin must be a member of its class: the method has a private name, or uses `super`.
  *
  * @param {{ node: Node, facts: Facts }} plan @returns {boolean}
  */
@@ -586,18 +655,21 @@ export const isTwinMember = plan => isPrivate(plan) ||
   (plan.facts.usesSuper && plan.facts.isMethod && !plan.facts.isDerived)
 
 /**
- * The name of a twin that is a member of its class. A class can read the private members of itself, and not
- * those of its instances. So the twin of a public method has a public name until its class takes it away.
+ * Returns the name of a twin that is a member of its class. When a class is evaluated, it can read its own
+ * private members, but not the private members of its instances. So the twin of a public method first has a
+ * public name, and the class removes this member.
  *
  * @param {{ node: Node, facts: Facts, twin: string }} plan @returns {string}
  */
 export const nameAsMember = plan => isPrivate(plan) || plan.node.parent.static ? `#${plan.twin}` : plan.twin
 
-/** How a call is made in a twin; empty: as it is. @param {Node} call */
+/** Returns the kind of a call in a twin; empty if the call stays unchanged. @param {Node} call */
 export function kindOf(call) {
   const { type, callee, tag } = call
-  if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isGlobal(tag, QUICK) ? 'tag' : ''
-  if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'MetaProperty' || isAssignedTo(call)) return ''
+  if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' &&
+    !isGlobal(tag, QUICK) ? 'tag' : ''
+  if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'MetaProperty' ||
+    isAssignedTo(call)) return ''
   if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
   if (type === 'NewExpression') {
     return isClass(callee.variable) && constructorFor(callee) === null ? '' : 'new'
@@ -606,49 +678,62 @@ export function kindOf(call) {
   if (parent.type === 'ChainExpression' && parent.parent.operator === 'delete') return ''
   if (!isMember(callee)) return 'call'
   const { object } = callee
-  if (matches(QUICK_METHOD, keyOf(callee)) || (object.type === 'Identifier' && keyOf(callee) && isGlobal(object, QUICK_OBJECT))) return ''
+  if (matches(QUICK_METHOD, keyOf(callee)) ||
+    (object.type === 'Identifier' && keyOf(callee) && isGlobal(object, QUICK_OBJECT))) return ''
   if (isOfEngine(object) && keyOf(callee) && !matches(CALLS_BACK, keyOf(callee))) return ''
   return 'member'
 }
 
 /**
- * @param {Node} node
- * @returns {boolean} whether its value is an array, a string or a collection, whose methods are the engine's
+ * Whether the value of a node is an array, a string or another built-in object with built-in methods.
+ *
+ * @param {Node} node @returns {boolean}
  */
 export function isOfEngine(node) {
   const { type, value, callee } = (node.type === 'Identifier' && valueOfName(node)) || node
   if (isRest(node.variable)) return true
-  return type === 'ArrayExpression' || type === 'TemplateLiteral' || type === 'Literal' && typeof value === 'string' ||
+  return type === 'ArrayExpression' || type === 'TemplateLiteral' ||
+    type === 'Literal' && typeof value === 'string' ||
     type === 'NewExpression' && callee.type === 'Identifier' && isGlobal(callee, QUICK)
 }
 
 /**
- * @param {Variable | null | undefined} variable @returns {boolean} whether it is an array of what was left
+ * Whether a variable holds the array of a rest element.
+ *
+ * @param {Variable | null | undefined} variable @returns {boolean}
  */
 function isRest(variable) {
-  const { parent } = (isFixed(variable) && variable?.declarations.length === 1 && variable.declarations[0]) || {}
+  const { parent } =
+    (isFixed(variable) && variable?.declarations.length === 1 && variable.declarations[0]) || {}
   return parent?.type === 'RestElement' && parent.parent.type !== 'ObjectPattern'
 }
 
-/** @param {Node} node @returns {boolean} whether it iterates what may be a generator, to its end */
+/**
+ * Whether a node iterates a value to its end that may be a generator: a spread element, or the constructor of
+ * a collection.
+ *
+ * @param {Node} node @returns {boolean}
+ */
 export function isCollected({ type, parent, argument, callee, arguments: given }) {
   if (type === 'SpreadElement') return parent.type !== 'ObjectExpression' && !isOfEngine(argument)
-  return type === 'NewExpression' && given.length === 1 && given[0].type !== 'SpreadElement' && isGlobal(callee, COLLECTION) &&
-    !isOfEngine(given[0])
+  return type === 'NewExpression' && given.length === 1 && given[0].type !== 'SpreadElement' &&
+    isGlobal(callee, COLLECTION) && !isOfEngine(given[0])
 }
 
 /**
+ * Whether a variable always holds the same class of the module.
+ *
  * @param {Variable | null | undefined} variable
- * @returns {boolean} whether it is a class of the module, and stays it
+ * @returns {boolean}
  */
 const isClass = variable => !!variable && isFixed(variable) &&
   (variable.kind === 'class' || matches(/^Class/, variable.scope.node.type))
 
-/** @param {Node} node a class @returns {Node | undefined} the constructor that it declares */
+/** Returns the constructor that a class declares. @param {Node} node a class @returns {Node | undefined} */
 export const constructorOf = ({ body }) =>
   find(body.body, (/** @type {Node} */ { kind }) => kind === 'constructor')?.value
 
-/** The result of `constructorFor` for a constructor that is not known. */
+/** The result of `constructorFor` for an unknown constructor. */
 const UNKNOWN = /* @__PURE__ */ Object.freeze({ plan: null })
 
 /**
@@ -674,18 +759,23 @@ export function constructorFor(callee) {
 }
 
 /**
- * The function of the module that is called, or whose body makes an object.
+ * Returns the plan of the function or constructor that a call runs; null if this function is unknown.
  *
  * @param {Node} call @returns {Plan | null}
  */
 export function targetOf(call) {
   const { type, callee = call.tag } = call
   if (type === 'NewExpression' && isClass(callee.variable)) return constructorFor(callee)?.plan ?? null
-  const value = callee.type === 'Identifier' ? valueOfName(callee) : callee.property?.type === 'PrivateIdentifier' ? privateMethod(callee) : callee
+  const value = callee.type === 'Identifier' ? valueOfName(callee)
+    : callee.property?.type === 'PrivateIdentifier' ? privateMethod(callee) : callee
   return value && isFunctionNode(value) ? value.plan : null
 }
 
-/** @param {Node} member by a private name @returns {Node | null} the method that it is */
+/**
+ * Returns the method with a private name; null if a field or an accessor has this name.
+ *
+ * @param {Node} member a member with a private name @returns {Node | null}
+ */
 function privateMethod({ property: { name }, parent }) {
   while (parent) {
     if (parent.type === 'ClassBody') {
@@ -703,15 +793,18 @@ function privateMethod({ property: { name }, parent }) {
 }
 
 /**
- * @param {Node} call @param {Node} own the function that it is in
- * @returns {Node | null} what returns its result, if it is the last that is done there
+ * Returns the expression whose value a function returns, if a call is in tail position in this expression.
+ *
+ * @param {Node} call @param {Node} own the function around the call
+ * @returns {Node | null} null if the call is not in tail position
  */
 export function returnOf(call, own) {
   let top = call
   for (; top.parent !== own; top = top.parent) {
     const { type, argument, consequent, alternate, right } = top.parent
     if (type === 'ReturnStatement' && argument === top) break
-    const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
+    const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate
+      : type === 'LogicalExpression' && top === right
     if (!isLast) return null
   }
   return isLastIn(top, own) ? top : null

@@ -24,62 +24,72 @@ import {
 /** @import { EventUse } from './event-use.mjs' */
 /** @import { Pieces, Range } from './edits.mjs' */
 
-// Most functions need no generator: the twin runs on the engine's stack like the function itself. A call or a
-// point can suspend the twin. Then the twin saves the resume point, the result of the call and the variables
-// in a frame. The twin is resumed by another call:
+// Most functions need no generator: the twin runs on the native call stack like the function itself. A call
+// or a preemption point can suspend the twin. Then the twin saves the resume point, the result of the call
+// and the variables in a frame. The twin is resumed by another call:
 //
-//   function f(a) {            function twin(a) { let place = 0, result, b; out: {
-//                                if (--left <= 0) if (result = resumed()) ({ place, result, a, b } = result); else break out
-//     const b = a + g()          if (place < 1 && (result = enter(g)()) === budget) { place = 1; break out }
-//                                if (place < 2) b = a + result
-//     return b * h()             if (place < 2 && (result = enter(h)()) === budget) { place = 2; break out }
-//   }                            return b * result
-//                              } return suspend(twin, { place, result, a, b }, this) }
+//   function f(a) {       function twin(a) { let place = 0, result, b; out: {
+//                           if (--left <= 0)
+//                             if (result = resumed()) ({ place, result, a, b } = result); else break out
+//     const b = a + g()     if (place < 1 && (result = enter(g)()) === budget) { place = 1; break out }
+//                           if (place < 2) b = a + result
+//     return b * h()        if (place < 2 && (result = enter(h)()) === budget) { place = 2; break out }
+//   }                       return b * result
+//                         } return suspend(twin, { place, result, a, b }, this) }
 //
-// Places are numbered as they stand in the text; a loop begins each round with none. What is computed before
-// a place and needed after it is a variable. Where closures use what changes, or parameters hold expressions,
-// only the first part is called once: it has the parameters, what closures use and the functions that are
-// declared; what leaves frames is an arrow function in it.
+// Resume points are numbered in the order of the text. Each round of a loop resets the number to 0. A value
+// that is computed before a resume point and needed after it is stored in a variable.
 //
-//   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
+// If closures use variables that change, or parameters contain expressions, the twin has two parts. The outer
+// part runs once: it has the parameters, the variables that closures use, and the declared functions. The
+// inner part is an arrow function, which can be suspended:
 //
-// While a frame is left (`counts.away`), nothing around ends: an iterator is not closed, and gives itself
-// where its round goes on; a finalizer is passed over, if it has no places; one that has comes after its
-// `try`, which keeps how it ended. What is waited for there and fails is thrown where it was called.
+//   function twin(a = f()) {
+//     var shared; function inner() { ... }
+//     var rest = () => { ... suspend(rest, ...) }; return rest()
+//   }
 //
-// In the text T is the twin where it stands in an expression, K the place, r the result, D the room that is
-// left, a1 and so on a parameter that is destructured, T1 and so on what is kept, o encloses all of it, and I
-// is the rest. What calls only what it returns needs no frame.
+// While a twin is being suspended, `counts.away` keeps the blocks around the resume point open:
+//   - An iterator is not closed. When the loop resumes, the iterator returns itself as the next value.
+//   - A `finally` block without resume points is skipped. A `finally` block with resume points becomes code
+//     after the `try`, and variables keep the outcome of the `try`.
+//   - If a wait inside of a `try` fails, the resumed twin throws the error at the call.
+//
+// Names in the text: T is the twin in an expression, K the resume point, r the result, and D the remaining
+// call depth. a1, a2 ... are destructured parameters, and T1, T2 ... intermediate values. o labels the whole
+// body, and I is the inner part. A function with calls only in tail position needs no frame.
 
 /**
- * @typedef {object} Framed a function whose twin leaves frames
+ * The frame layout: a function whose twin has frame form.
+ *
+ * @typedef {object} Framed
  * @property {Draft} draft
  * @property {Node} own
  * @property {Node[]} returns
- * @property {boolean} isTail whether it has nothing to go on from, and leaves none
- * @property {boolean} isShared whether closures share what it declares with it
- * @property {string[]} names of what it declares, but for parameters that are names
- * @property {string[]} shared those that closures use, where they share it
- * @property {Set<string>} numbers of names, those that begin as 0: see isNumber
- * @property {Node[]} functions declared in it, which do
- * @property {Node[]} declarations of variables
- * @property {number} place the last one so far
- * @property {number} temps how many intermediate results are kept, and the most at a time
- * @property {number} mostTemps
- * @property {boolean} nests whether it has calls that may be preempted
- * @property {boolean} isLowered whether a call may have been made, and left less room
- * @property {boolean} hasRestored whether that is given back before another
- * @property {number} depth of the part that is being planned
- * @property {number} around how many statements around have to know when a frame is left: they try, or
- *   iterate
- * @property {{ how: string, what: string } | null} ending what keeps how the part ends that is being planned,
- *   where a finalizer with places comes next
- * @property {boolean} isRefused whether it holds what nothing can go on from
+ * @property {boolean} isTail whether the twin has no resume points and saves no frame
+ * @property {boolean} isShared whether closures share variables with the twin, which then has two parts
+ * @property {string[]} names the names of the variables that a frame saves, except parameters that are plain
+ *   names
+ * @property {string[]} shared the names of the variables that closures share
+ * @property {Set<string>} numbers the elements of `names` that start as 0: see isNumber
+ * @property {Node[]} functions the declared functions
+ * @property {Node[]} declarations the declarations of variables
+ * @property {number} place the number of the latest resume point
+ * @property {number} temps the number of intermediate values that are stored at this point of the text
+ * @property {number} mostTemps the maximum of `temps`
+ * @property {boolean} nests whether the function has calls that may be preempted
+ * @property {boolean} isLowered whether an earlier call may have lowered the remaining call depth
+ * @property {boolean} hasRestored whether the twin restores the remaining call depth before a call
+ * @property {number} depth the nesting depth of the part that is being planned
+ * @property {number} around the number of `try` statements and `for`-`of` loops around this part
+ * @property {{ how: string, what: string } | null} ending the variables for the outcome of the `try` around
+ *   this part, if its `finally` block has resume points
+ * @property {boolean} isRefused whether the function contains code that frame form does not support
  * @property {(condition: string) => string} pause returns the text of a preemption point under a condition
  */
 /**
- * Statements of a twin, the first place in them, if there is one, and whether they look for themselves where
- * it goes on.
+ * Statements of a twin: their text, the number of the first resume point in them (Infinity without one), and
+ * whether the statements themselves check where the twin resumes.
  *
  * @typedef {{ pieces: Pieces, first: number, isGuarded: boolean }} Unit
  */
@@ -91,7 +101,7 @@ import {
  * @param {boolean} isOfModule as of Draft
  */
 export function markPlaces({ node, facts, calls }, isOfModule) {
-  /** @param {Node} part that has a place */
+  /** @param {Node} part a node with a resume point */
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
   }
@@ -118,7 +128,7 @@ export function markPlaces({ node, facts, calls }, isOfModule) {
  * Whether a twin in frame form has no resume points. A function that creates closures with twins may need a
  * frame all the same, because its text is shorter then.
  *
- * @param {{ node: Node, children: Plan[] }} plan whose places are marked
+ * @param {{ node: Node, children: Plan[] }} plan a plan after `markPlaces`
  */
 export const isTailOnly = ({ node, children }) =>
   !isHeld(node.body) && !find(children, ({ isLong }) => isLong)
@@ -133,14 +143,14 @@ export const canClaimInTail = ({ node: { params }, facts, claimTexts }) => claim
   !(facts.isArrow && facts.usesThis) && !find(params, (/** @type {Node} */ param) => givenAs(param) === '')
 
 /**
- * The text that passes on a parameter; empty: the twin cannot evaluate the parameter again.
+ * Returns the text that passes on a parameter; empty if the twin cannot evaluate the parameter again.
  *
  * @param {Node} param
  */
 const givenAs = ({ type, name, argument }) =>
   type === 'Identifier' ? name : type === 'RestElement' && argument.name ? `...${argument.name}` : ''
 
-/** The arguments that a twin passes on. @param {Node[]} params as of canClaimInTail */
+/** Returns the arguments that a twin passes on. @param {Node[]} params */
 function textsOf(params) {
   /** @type {string[]} */
   const list = []
@@ -149,11 +159,11 @@ function textsOf(params) {
 }
 
 /**
- * Plans a twin that leaves frames.
+ * Plans a twin in frame form.
  *
  * @param {Draft} draft
- * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan whose places are marked
- * @returns {any[] | null} the text of its body; null: it is to be a generator
+ * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan a plan after `markPlaces`
+ * @returns {any[] | null} the text of the body; null if the twin must be a generator
  */
 export function frame(draft, plan) {
   const { node, facts, calls } = plan
@@ -162,8 +172,9 @@ export function frame(draft, plan) {
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
-  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0, isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false,
-    pause: condition => pointWhere(framed, condition) }
+  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
+    isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0,
+    ending: null, isRefused: false, pause: condition => pointWhere(framed, condition) }
   draft.framed = framed
   const { body } = node
   if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
@@ -179,10 +190,12 @@ export function frame(draft, plan) {
   })
   if (!framed.isShared) {
     pick(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
-      emit(units, asStatement(framed, param, [asItStands(framed, param), '=', parameterOf(draft, param), ';'])))
+      emit(units, asStatement(framed, param,
+        [asItStands(framed, param), '=', parameterOf(draft, param), ';'])))
   }
   if (body.type === 'BlockStatement') {
-    unitsOf(framed, pick(body.body, ({ type, directive }) => directive === undefined && type !== 'FunctionDeclaration'), units)
+    unitsOf(framed, pick(body.body, ({ type, directive }) =>
+      directive === undefined && type !== 'FunctionDeclaration'), units)
   }
   else returned(framed, body, units)
   if (!framed.isRefused) return piecesOfUnits(framed, units)
@@ -193,14 +206,14 @@ export function frame(draft, plan) {
 /** @type {any} */
 const NO_LOCALS = { names: [], shared: [], numbers: [], isShared: true, functions: [], declarations: [] }
 
-/** @param {Draft} draft whose twin is to be a generator */
+/** Resets a draft whose twin will be a generator. @param {Draft} draft */
 export function unframe(draft) {
   draft.framed = null
   draft.variables.clear()
   draft.edits.length = 0
 }
 
-/** @param {{ facts: Facts, eventUse?: EventUse }} plan */
+/** Whether the twin of a function may have frame form. @param {{ facts: Facts, eventUse?: EventUse }} plan */
 export const canLeaveFrame = ({ facts, eventUse }) => {
   const { isAsync, isGenerator, isDerived, usesNewTarget, scope } = facts
   return !isAsync && !isGenerator && !isDerived && !usesNewTarget && !scope.hasEval && !saysLastUse(eventUse)
@@ -210,9 +223,9 @@ export const canLeaveFrame = ({ facts, eventUse }) => {
  * The declared variables of a function that a resumed twin can restore. The twin declares them at its top.
  * Variables that closures use must never change, or are shared with the closures.
  *
- * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free as of names
+ * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free as of Draft
  * @returns {{ names: string[], shared: string[], numbers: Set<string>, isShared: boolean, functions: Node[],
- *   declarations: Node[] } | null} null where they cannot
+ *   declarations: Node[] } | null} null if the twin cannot restore them
  */
 function localsOf(own, facts, free) {
   /** @type {Record<string, Variable[]>} */
@@ -221,9 +234,12 @@ function localsOf(own, facts, free) {
   const functions = []
   const numbers = emptySet()
   pick(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && append(functions, node))
-  const scopes = pick(facts.scopes, ({ node }) => node === own || node.start >= own.body.start && !isFunctionNode(node))
-  if (find(functions, ({ parent }) => parent !== own.body) || find(scopes, ({ node }) => matches(/^Class/, node.type))) return null
-  let isShared = functions.length > 0 || facts.usesArguments || facts.usesSuper || isPrivate({ node: own, facts }) || own.scope.isSplit ||
+  const scopes = pick(facts.scopes, ({ node }) =>
+    node === own || node.start >= own.body.start && !isFunctionNode(node))
+  if (find(functions, ({ parent }) => parent !== own.body) ||
+    find(scopes, ({ node }) => matches(/^Class/, node.type))) return null
+  let isShared = functions.length > 0 || facts.usesArguments || facts.usesSuper ||
+    isPrivate({ node: own, facts }) || own.scope.isSplit ||
     find(own.params, ({ argument }) => argument && argument.type !== 'Identifier') !== undefined
   /** @type {Variable[]} */
   const destructured = []
@@ -248,7 +264,8 @@ function localsOf(own, facts, free) {
     if (find(variables, variable => hidesInside(variable, variables, own))) return null
     if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
   }
-  pick(names, name => locals[name][0].isNumber && numbers.add(name)) // what has the same name is set where it is declared
+  // The later variables of one name are assigned at their declarations, so only the first variable matters.
+  pick(names, name => locals[name][0].isNumber && numbers.add(name))
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
   return {
     names: pick(names, name => !isOfClosures(name)),
@@ -265,7 +282,8 @@ function localsOf(own, facts, free) {
  * declared function, `arguments`, or the parameter of a `catch`. At the top of the twin, the variable would
  * hide the other one everywhere.
  *
- * @param {Variable} variable @param {Variable[]} variables hoisted ones of this name @param {Node} own
+ * @param {Variable} variable @param {Variable[]} variables the hoisted variables with this name
+ * @param {Node} own
  */
 function hidesInside({ outer }, variables, own) {
   for (; outer && outer.kind !== 'name' && isWithin(outer.scope.node, own); outer = outer.outer) {
@@ -276,9 +294,10 @@ function hidesInside({ outer }, variables, own) {
 }
 
 /**
- * Whether what a function declares has the name of something that it uses, and that is declared around it.
+ * Whether a function uses an outer variable with the same name as this variable of the function. At the top
+ * of the twin, the variable of the function would hide the outer variable everywhere.
  *
- * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free as of names
+ * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free as of Draft
  * @returns {boolean}
  */
 function hidesAround({ name, outer }, own, free) {
@@ -289,7 +308,9 @@ function hidesAround({ name, outer }, own, free) {
 }
 
 /**
- * @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them
+ * Returns the position of the first reference to any of the functions from outside of them.
+ *
+ * @param {Node[]} functions the functions that one function declares @returns {number}
  */
 function firstUse(functions) {
   let first = Infinity
@@ -299,21 +320,27 @@ function firstUse(functions) {
   return first
 }
 
-/** @param {Node} node @param {Node[]} functions side by side, as they stand @returns {boolean} */
+/**
+ * Whether a node is inside of one of the functions.
+ *
+ * @param {Node} node @param {Node[]} functions in the order of the text, none inside of another
+ * @returns {boolean}
+ */
 function isInOne(node, functions) {
   const next = functions[firstOf(functions, ({ end }) => end > node.start)]
   return next !== undefined && isWithin(node, next)
 }
 
 /**
- * Whether variables of one name cannot be one variable: they are there at the same time, or a closure keeps
- * one.
+ * Whether variables of one name cannot share one variable of the twin, because their scopes overlap or a
+ * closure captures one of them.
  *
  * @param {Variable[]} variables @param {Facts} facts
  */
 function areMixed(variables, facts) {
   let end = 0
-  sort(variables, (/** @type {Variable} */ a, /** @type {Variable} */ b) => a.scope.node.start - b.scope.node.start)
+  sort(variables, (/** @type {Variable} */ a, /** @type {Variable} */ b) =>
+    a.scope.node.start - b.scope.node.start)
   return variables.length > 1 && find(variables, variable => {
     const { node } = variable.scope
     const isInside = node.start < end
@@ -323,27 +350,37 @@ function areMixed(variables, facts) {
 }
 
 /**
- * @param {Variable} variable @param {Facts} facts of the function that declares it
- * @returns {boolean} whether closures use it
+ * Whether closures use a variable.
+ *
+ * @param {Variable} variable @param {Facts} facts the facts of the function that declares the variable
+ * @returns {boolean}
  */
-const isCaptured = ({ references }, facts) => find(references, ({ scope }) => scope.facts !== facts) !== undefined
+const isCaptured = ({ references }, facts) =>
+  find(references, ({ scope }) => scope.facts !== facts) !== undefined
 
-/** Whether it is declared in a pattern among the parameters. @param {Variable} variable @param {Node} own */
-const isDestructured = ({ kind, declarations }, own) => kind === 'parameter' && !find(own.params, param => (param.argument ?? param) === declarations[0])
+/** Whether a variable is part of a pattern in the parameters. @param {Variable} variable @param {Node} own */
+const isDestructured = ({ kind, declarations }, own) => kind === 'parameter' &&
+  !find(own.params, param => (param.argument ?? param) === declarations[0])
 
-/** @param {Variable} variable @returns {boolean} whether it is there as long as a `catch` that has places */
+/**
+ * Whether a variable is the parameter of a `catch` with resume points.
+ *
+ * @param {Variable} variable @returns {boolean}
+ */
 const isOfHeldCatch = ({ kind, scope: { node } }) => kind === 'catch' && isHeld(node)
 
-/** @param {Node} id that is declared */
+/** Returns the declarator around a declared name. @param {Node} id */
 function declaratorOf(id) {
   while (id.type !== 'VariableDeclarator') id = id.parent
   return id
 }
 
 /**
- * @param {Variable} variable @param {Node} own @param {Facts} facts @param {Node[]} functions declared in it
- * @param {number} calledAt where they may be called first
- * @returns {boolean} whether there can be one of it as long as the function runs
+ * Whether a single variable at the top of the twin can replace a variable during the whole call.
+ *
+ * @param {Variable} variable @param {Node} own @param {Facts} facts
+ * @param {Node[]} functions the declared functions @param {number} calledAt the result of `firstUse`
+ * @returns {boolean}
  */
 function canBeKept(variable, own, facts, functions, calledAt) {
   const { name, kind, declarations, references, isAssigned, isDynamic, scope } = variable
@@ -352,7 +389,7 @@ function canBeKept(variable, own, facts, functions, calledAt) {
   const isEarly = () => find(references, reference => isBefore(reference, declarations[0])) !== undefined
   if (kind === 'catch') return !isOfHeldCatch(variable) || !(isCaptured(variable, facts) || isEarly())
   if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
-  if (kind === 'var') { // `var arguments` begins as the arguments of the function
+  if (kind === 'var') { // `var arguments` starts as the arguments object of the function
     return name !== 'arguments' && !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
   }
   if (!matches(/^(?:let|const)$/, kind) || (kind === 'const' && isAssigned)) return false
@@ -368,7 +405,7 @@ function canBeKept(variable, own, facts, functions, calledAt) {
     : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
 }
 
-/** @param {Node} id @param {Node} own @returns {Node | null} the innermost loop that it is in */
+/** Returns the innermost loop around a name. @param {Node} id @param {Node} own @returns {Node | null} */
 function loopAround(id, own) {
   for (let part = id; part !== own; part = part.parent) if (LISTS[part.type] === 'loops') return part
   return null
@@ -377,59 +414,67 @@ function loopAround(id, own) {
 const ARITHMETIC = /^(?:(?:[-+*/%&|^~]|\*\*|<<|>>>?)=?|\+\+|--)$/
 
 /**
- * Whether a variable seems to hold numbers, and nothing sees what it holds before the first: all that uses it
- * comes after a statement that assigns to it, in the same block. Then it may begin as 0. What may be
- * `undefined`, too, engines keep as they keep anything: in JavaScriptCore fft takes 2 instead of 13 times as
- * long as the original, mandelbrot 1.2 instead of 5.6.
+ * Whether a variable seems to hold only numbers, and all uses of the variable follow an assignment in the
+ * same block. Then no code reads the initial value, and the twin initializes the variable with 0. Engines
+ * have a faster representation for a variable that is never `undefined`: in JavaScriptCore, fft is then 2
+ * times slower than the original instead of 13 times, and mandelbrot 1.2 times instead of 5.6 times.
  *
- * @param {Variable} variable that no closure uses
+ * @param {Variable} variable a variable that no closure uses
  */
 function isNumber({ kind, declarations, references }) {
-  if (!matches(/^(?:var|let|const)$/, kind) || !find(references, ({ parent }) => matches(ARITHMETIC, parent.operator ?? ''))) return false
+  if (!matches(/^(?:var|let|const)$/, kind) ||
+    !find(references, ({ parent }) => matches(ARITHMETIC, parent.operator ?? ''))) return false
   const uses = joined(pick(declarations, ({ parent }) => parent.init), references)
   let { 0: first } = uses
   pick(uses, use => use.start < first.start && (first = use))
   const { parent: assignment } = first
   if (assignment.id !== first && (assignment.operator !== '=' || assignment.left !== first)) return false
   let block = assignment
-  while (block.type !== 'BlockStatement' && (block.parent.init === block ||
-    matches(/^(?:SequenceExpression|VariableDeclaration|ExpressionStatement|LabeledStatement|BlockStatement)$/, block.parent.type))) block = block.parent
+  while (block.type !== 'BlockStatement' && (block.parent.init === block || matches(
+    /^(?:SequenceExpression|VariableDeclaration|ExpressionStatement|LabeledStatement|BlockStatement)$/,
+    block.parent.type))) block = block.parent
   return !find(uses, use => use !== first && (use.start < assignment.end || use.end > block.end))
 }
 
 /**
- * @param {Variable} variable that closures use @param {Node} own
- * @returns {boolean} whether it may change once they do
+ * Whether a variable may change after a closure has captured the variable.
+ *
+ * @param {Variable} variable a variable that closures use @param {Node} own
+ * @returns {boolean}
  */
 function isChanging({ kind, declarations, references, isAssigned }, own) {
   if (isAssigned || declarations.length > 1) return true
   if (kind !== 'var') return false
   const { 0: id } = declarations
-  return loopAround(id, own) !== null || find(references, ({ start }) => start < declaratorOf(id).end) !== undefined
+  return loopAround(id, own) !== null ||
+    find(references, ({ start }) => start < declaratorOf(id).end) !== undefined
 }
 
-/** @param {Framed} framed @param {string} key */
+/** Returns a name with the prefix of the text. @param {Framed} framed @param {string} key */
 const word = ({ draft: { our } }, key) => our + key
 
 /**
- * @param {Unit[]} units @param {Pieces} pieces @param {number} [first] place in them
- * @param {boolean} [isGuarded]
+ * Adds a unit to a list: see Unit for the parameters.
+ *
+ * @param {Unit[]} units @param {Pieces} pieces @param {number} [first] @param {boolean} [isGuarded]
  */
-const emit = (units, pieces, first = Infinity, isGuarded = false) => append(units, { pieces, first, isGuarded })
+const emit = (units, pieces, first = Infinity, isGuarded = false) =>
+  append(units, { pieces, first, isGuarded })
 
 /**
- * Units one after the other; those that come before the place from which the twin goes on are left out.
+ * Returns the text of consecutive units. Conditions skip the units before the point where the twin resumes.
  *
  * @param {Framed} framed @param {Unit[]} units
- * @param {number} [beyond] the first place that may come behind them
+ * @param {number} [beyond] the first resume point that may follow the units
  * @returns {Pieces}
  */
 function piecesOfUnits(framed, units, beyond = Infinity) {
   /** @type {Pieces[]} */
   const pieces = []
-  /** The place before which each is done. @type {number[]} */
+  /** The first resume point that skips each unit. @type {number[]} */
   const limits = []
-  for (let i = units.length; i-- > 0; beyond = min(beyond, units[i].first)) limits[i] = units[i].isGuarded ? Infinity : beyond
+  for (let i = units.length; i-- > 0; beyond = min(beyond, units[i].first)) limits[i] =
+    units[i].isGuarded ? Infinity : beyond
   for (let i = 0; i < units.length; i++) {
     const isLimited = limits[i] < Infinity
     if (isLimited && limits[i] !== limits[i - 1]) append(pieces, `if(${word(framed, 'K')}<${limits[i]}){`)
@@ -440,35 +485,37 @@ function piecesOfUnits(framed, units, beyond = Infinity) {
 }
 
 /**
- * The text that leaves the frame at the last place.
+ * Returns the text that suspends the twin at the latest resume point.
  *
- * @param {Framed} framed @param {string} [begin] text before it
+ * @param {Framed} framed @param {string} [begin] a statement that runs first
  */
 const leaving = (framed, begin = '') =>
-  `{${begin}${word(framed, 'K')}=${framed.around > 0 ? `${framed.draft.helper('A')}(${framed.place})` : framed.place};break ${word(framed, 'o')}}`
+  `{${begin}${word(framed, 'K')}=${framed.around > 0
+    ? `${framed.draft.helper('A')}(${framed.place})` : framed.place};break ${word(framed, 'o')}}`
 
 /**
- * The text before and after the condition for leaving at the next place. Inside of `try`, a failed wait
- * throws here.
+ * Returns the text before and after the condition that suspends the twin at the next resume point. Inside of
+ * `try` or `for`-`of`, this text throws the error of a failed wait.
  *
  * @param {Framed} framed
  */
 function arriving(framed) {
   const at = word(framed, 'K')
   const place = ++framed.place
-  return framed.around > 0 ? [`if(${at}<${place}?`, `:${at}===${place}&&${framed.draft.helper('X')}(${word(framed, 'r')}))`]
+  return framed.around > 0
+    ? [`if(${at}<${place}?`, `:${at}===${place}&&${framed.draft.helper('X')}(${word(framed, 'r')}))`]
     : [`if(${at}<${place}&&`, ')']
 }
 
-/** A point. @param {Framed} framed @param {string} condition */
+/** Returns a preemption point under a condition. @param {Framed} framed @param {string} condition */
 function pointWhere(framed, condition) {
   const { 0: begin, 1: end } = arriving(framed)
   return flat(begin + condition + end + leaving(framed))
 }
 
 /**
- * Before a call: what another one has left of the room. Binary trees take 2.7 times as long as the original,
- * where nothing gives it back 3.7.
+ * Returns the text that restores the remaining call depth before a call, if an earlier call may have lowered
+ * the depth. Binary trees are 2.7 times slower than the original; without this text, 3.7 times.
  *
  * @param {Framed} framed
  */
@@ -479,10 +526,10 @@ function restoring(framed) {
 }
 
 /**
- * A call that may be suspended.
+ * Adds a call that may be suspended.
  *
  * @param {Framed} framed @param {Pieces} call @param {Unit[]} units
- * @returns {string} its result, until the next place
+ * @returns {string} the variable that holds the result until the next resume point
  */
 function calling(framed, call, units) {
   const { budget } = framed.draft
@@ -495,25 +542,29 @@ function calling(framed, call, units) {
   return result
 }
 
-/** @param {Framed} framed @returns {string} a name for what is kept beyond the next place */
+/** Returns a variable whose value survives resume points. @param {Framed} framed @returns {string} */
 function temporary(framed) {
   if (++framed.temps > framed.mostTemps) framed.mostTemps = framed.temps
   return `${word(framed, 'T')}${framed.temps}`
 }
 
-/** @param {Framed} framed @param {Pieces} value @param {Unit[]} units @returns {string} what holds it */
+/**
+ * Stores a value across resume points, and returns the variable with the value.
+ *
+ * @param {Framed} framed @param {Pieces} value @param {Unit[]} units @returns {string}
+ */
 function keep(framed, value, units) {
   const name = temporary(framed)
   emit(units, [`${name}=`, value, ';'])
   return name
 }
 
-/** @param {Framed} framed @param {Node} node @returns {Range} */
+/** Returns the edited text of a node. @param {Framed} framed @param {Node} node @returns {Range} */
 const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
 
 // Values
 
-/** Types of operands without a name that have one value, and whose evaluation has no effects. */
+/** Types of operands, other than names, whose value never changes and whose evaluation has no effects. */
 const STEADY = /^(?:Literal|Super|ThisExpression|FunctionExpression|ArrowFunctionExpression)$/
 
 /**
@@ -528,14 +579,17 @@ const isSteady = node => matches(STEADY, node.type) ||
 /** @param {Node} id */
 const isUndefined = ({ name, variable, isDynamic }) => name === 'undefined' && variable === null && !isDynamic
 
-/** @param {Node} node */
+/** Whether a node contains a resume point. @param {Node} node */
 const isHeld = node => node.isHeld
 
 /** @param {Node} member */
 const partsOfMember = ({ object, property, computed }) => computed ? [object, property] : [object]
 
 /**
- * @param {Node} node @returns {Node[] | null} what it is computed from, in this order; null: in another order
+ * Returns the operands of a node in the order of their evaluation. Returns null if the evaluation has a
+ * different order than the text, or if frame form does not support the node.
+ *
+ * @param {Node} node @returns {Node[] | null}
  */
 function operandsOf(node) {
   const { type, operator, argument, callee, left, right } = node
@@ -545,36 +599,40 @@ function operandsOf(node) {
     case 'ConditionalExpression': return [node.test]
     case 'MemberExpression': return partsOfMember(node)
     case 'UnaryExpression': case 'UpdateExpression':
-      return matches(/^(?:delete|\+\+|--)$/, operator) && isMember(argument) ? partsOfMember(argument) : [argument]
+      return matches(/^(?:delete|\+\+|--)$/, operator) && isMember(argument)
+        ? partsOfMember(argument) : [argument]
     case 'SequenceExpression': case 'TemplateLiteral': return node.expressions
     case 'ArrayExpression': return pick(node.elements, element => element)
     case 'ObjectExpression': {
-      const parts = pick(node.properties, ({ type, method, kind }) => type === 'SpreadElement' || (!method && kind === 'init'))
+      const parts = pick(node.properties, ({ type, method, kind }) =>
+        type === 'SpreadElement' || (!method && kind === 'init'))
       if (find(node.properties, ({ computed }) => computed)) return null
       for (let i = 0; i < parts.length; i++) parts[i] = parts[i].value ?? parts[i]
       return parts
     }
-    case 'AssignmentExpression': return isMember(left) ? joined(partsOfMember(left), [right]) : isHeld(left) ? null : [right]
-    case 'CallExpression': case 'NewExpression': return joined(isMember(callee) ? partsOfMember(callee) : [callee], node.arguments)
+    case 'AssignmentExpression':
+      return isMember(left) ? joined(partsOfMember(left), [right]) : isHeld(left) ? null : [right]
+    case 'CallExpression': case 'NewExpression':
+      return joined(isMember(callee) ? partsOfMember(callee) : [callee], node.arguments)
     default: return null
   }
 }
 
-/** How deep what has places may nest: it is planned by recursion. */
+/** Maximum nesting depth of nodes with resume points. The planner visits these nodes by recursion. */
 const DEEPEST_PLACE = 100
 
-/** @param {Framed} framed */
+/** Rejects frame form: the twin becomes a generator. @param {Framed} framed */
 function refuse(framed) {
   framed.isRefused = true
   return ''
 }
 
 /**
- * The text between two places, with what is computed from others where those stood.
+ * Returns a part of the source in which each operand is replaced by the text of its value.
  *
  * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands
  * @param {Unit[]} units
- * @param {boolean} [isKept] whether all operands are to have the same values later @returns {Pieces}
+ * @param {boolean} [isKept] whether all operands must have the same values later @returns {Pieces}
  */
 function substituted(framed, from, to, operands, units, isKept = false) {
   const { draft } = framed
@@ -598,7 +656,7 @@ function substituted(framed, from, to, operands, units, isKept = false) {
 }
 
 /**
- * The key of a property that was `{ name }`. The property `{ __proto__ }` is an own property, but
+ * Returns the key of a shorthand property `{ name }`. The property `{ __proto__ }` is an own property, but
  * `{ __proto__: value }` sets the prototype.
  *
  * @param {Node} id
@@ -606,15 +664,16 @@ function substituted(framed, from, to, operands, units, isKept = false) {
 const keyOfShorthand = ({ name }) => name === '__proto__' ? '["__proto__"]' : name
 
 /**
- * A name where something else stood: minified code has no space between `f()` and `in`.
+ * Returns a name that replaces a node, with spaces to separate the name from the words around it. For
+ * example, minified code has no space between `f()` and `in`.
  *
  * @param {string} source @param {Node} node @param {string} name
  */
-const apart = (source, { start, end }, name) =>
-  (matches(NAME_PART, source[start - 1] ?? '') ? ' ' : '') + name + (matches(NAME_PART, source[end] ?? '') ? ' ' : '')
+const apart = (source, { start, end }, name) => (matches(NAME_PART, source[start - 1] ?? '') ? ' ' : '') +
+  name + (matches(NAME_PART, source[end] ?? '') ? ' ' : '')
 
 /**
- * A value as it is now, whatever is done later.
+ * Returns a text that still has the present value of a node after later statements.
  *
  * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
  */
@@ -630,11 +689,11 @@ function keptValue(framed, node, units) {
   return ['...', keep(framed, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
 }
 
-/** Whether a node is a literal, but no regular expression. @param {Framed} framed @param {Node} node */
+/** Whether a node is a literal, but not a regular expression. @param {Framed} framed @param {Node} node */
 const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
 
 /**
- * What has a value, once that is done which may be suspended.
+ * Adds units for the calls in a node that may be suspended, and returns the text for the value of the node.
  *
  * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
  */
@@ -651,19 +710,21 @@ function value(framed, node, units) {
   } else if (call && isPreempted(call)) {
     result = calling(framed, called(framed, node, units), units)
   } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld)) {
-    result = called(framed, node, units) // the method is looked up before its arguments
+    result = called(framed, node, units) // the method must be read before the arguments are evaluated
   } else if (isCollected(node)) {
     const { callee, argument = node.arguments[0] } = node
     const rest = callee?.name === 'Map' ? ',!0)' : ')'
     const collection = callee ? ['new ', keptValue(framed, callee, units), '('] : '...'
-    const list = calling(framed, [`${framed.draft.helper('k')}(`, value(framed, argument, units), rest], units)
+    const list = calling(framed,
+      [`${framed.draft.helper('k')}(`, value(framed, argument, units), rest], units)
     result = [collection, list, callee ? ')' : '']
   } else if (type === 'SpreadElement') {
     result = ['...', value(framed, node.argument, units)]
   } else if (type === 'LogicalExpression' && isHeld(right)) {
     const kept = temporary(framed)
     assigned(framed, kept, left, units)
-    const test = operator === '&&' ? kept : operator === '||' ? `!${kept}` : `${kept}===null||${kept}===void 0`
+    const test = operator === '&&' ? kept : operator === '||' ? `!${kept}`
+      : `${kept}===null||${kept}===void 0`
     choose(framed, test, units, isYes => isYes ? assigned(framed, kept, right) : [])
     result = kept
   } else if (type === 'ConditionalExpression' && (isHeld(node.consequent) || isHeld(node.alternate))) {
@@ -672,9 +733,11 @@ function value(framed, node, units) {
     choose(framed, test, units, isYes => assigned(framed, kept, isYes ? node.consequent : node.alternate))
     result = kept
   } else if (type === 'AssignmentExpression' && operator !== '=' && isHeld(right)) {
-    const target = isMember(left) ? substituted(framed, left.start, left.end, partsOfMember(left), units, true) : asItStands(framed, left)
+    const target = isMember(left)
+      ? substituted(framed, left.start, left.end, partsOfMember(left), units, true) : asItStands(framed, left)
     const before = matches(/^(?:&&|\|\||\?\?)/, operator) ? refuse(framed) : keep(framed, target, units)
-    result = [target, '=', before, cut(operator, 0, operator.length - 1), '(', value(framed, right, units), ')']
+    result = [target, '=', before, cut(operator, 0, operator.length - 1),
+      '(', value(framed, right, units), ')']
   } else {
     const operands = operandsOf(node)
     result = operands === null ? refuse(framed) : substituted(framed, start, end, operands, units)
@@ -683,11 +746,12 @@ function value(framed, node, units) {
   return grouped(node, result)
 }
 
-/** @param {Node} node of a call @returns {boolean} whether nothing in it has a place */
-const isWhole = ({ callee, tag, quasi, arguments: given = [] }) => !isHeld(callee ?? tag) && !(quasi && isHeld(quasi)) && !find(given, isHeld)
+/** Whether no part of a call has a resume point. @param {Node} node @returns {boolean} */
+const isWhole = ({ callee, tag, quasi, arguments: given = [] }) =>
+  !isHeld(callee ?? tag) && !(quasi && isHeld(quasi)) && !find(given, isHeld)
 
 /**
- * A function gets no name by that.
+ * Adds an assignment of a value to a variable. A function does not get the name of the variable.
  *
  * @param {Framed} framed @param {string} name @param {Node} node @param {Unit[]} [units]
  */
@@ -697,21 +761,26 @@ function assigned(framed, name, node, units = []) {
   return units
 }
 
-/** The call of a twin. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
+/**
+ * Adds units for the calls in the operands of a call, and returns the text of the call.
+ *
+ * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ */
 function called(framed, node, units) {
   if (isWhole(node)) return asItStands(framed, node)
   const { draft } = framed
   const { source, helper } = draft
   const { call, callee, end, arguments: given } = node
   const kind = call?.kind || 'member'
-  if (kind === 'tag' || node.optional || callee.object?.type === 'Super' || callee.property?.type === 'PrivateIdentifier') return refuse(framed)
+  if (kind === 'tag' || node.optional || callee.object?.type === 'Super' ||
+    callee.property?.type === 'PrivateIdentifier') return refuse(framed)
   if (call) call.isComposed = true
   const open = pastOperand(source, callee.end)
   const isLate = find(given, isHeld) !== undefined
   const of = isLate ? keptValue : value
   /** @param {string} before @param {string} after @returns {Pieces} */
-  const withArguments = (before, after) =>
-    open < end && source[open] === '(' ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
+  const withArguments = (before, after) => open < end && source[open] === '('
+    ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
   if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
   const said = saying(draft, callee)
   if (kind === 'new') {
@@ -737,8 +806,10 @@ function called(framed, node, units) {
 // Statements
 
 /**
+ * Adds an `if` statement whose branches may have resume points.
+ *
  * @param {Framed} framed @param {Pieces} test @param {Unit[]} units
- * @param {(isYes: boolean) => Unit[]} branch what is done if it is met, then what else
+ * @param {(isYes: boolean) => Unit[]} branch plans the branch for `true`, and then the branch for `false`
  */
 function choose(framed, test, units, branch) {
   const place = word(framed, 'K')
@@ -749,11 +820,11 @@ function choose(framed, test, units, branch) {
   const { place: after } = framed
   const head = before === middle ? middle === after ? '' : `${place}<=${before}&&`
     : middle === after ? `${place}>${before}||` : `${place}>${before}?${place}<=${middle}:`
-  emit(units, [`if(${head}(`, test, ')){', piecesOfUnits(framed, yes), '}', no.length ? ['else{', piecesOfUnits(framed, no), '}'] : ''],
-    before === after ? Infinity : before + 1)
+  emit(units, [`if(${head}(`, test, ')){', piecesOfUnits(framed, yes), '}',
+    no.length ? ['else{', piecesOfUnits(framed, no), '}'] : ''], before === after ? Infinity : before + 1)
 }
 
-/** @param {Framed} framed @param {Node[]} statements @param {Unit[]} units */
+/** Adds the units of statements. @param {Framed} framed @param {Node[]} statements @param {Unit[]} units */
 function unitsOf(framed, statements, units) {
   if (++framed.depth > DEEPEST_PLACE) refuse(framed)
   for (let i = 0; i < statements.length && !framed.isRefused; i++) {
@@ -768,20 +839,31 @@ function unitsOf(framed, statements, units) {
 /** @param {Node} node @returns {Node[]} */
 const statementsIn = node => node.type === 'BlockStatement' ? node.body : [node]
 
-/** @param {Node} node @param {Pieces} text @returns {Pieces} the text where commas part */
+/**
+ * Puts a sequence in parentheses, so that its commas do not separate arguments or elements.
+ *
+ * @param {Node} node @param {Pieces} text @returns {Pieces}
+ */
 const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, ')'] : text
 
-/** What would be a block is a pattern. @param {Framed} framed @param {Node} node @param {Pieces} text */
+/**
+ * Returns the text of an expression as a statement. At the start of a statement, an object pattern would be a
+ * block.
+ *
+ * @param {Framed} framed @param {Node} node @param {Pieces} text
+ */
 const asStatement = ({ draft: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
 
-/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+/** Adds the units of a statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function statement(framed, node, units) {
   const { type } = node
   node.isUnit = true
-  if (!isHeld(node)) return emit(units, [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
+  if (!isHeld(node)) return emit(units,
+    [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
   switch (type) {
     case 'ExpressionStatement': {
-      if (!framed.draft.isOfModule && isCallStatement(node)) emit(units, pointWhere(framed, `--${framed.draft.budget}.left<=0`), framed.place, true)
+      if (!framed.draft.isOfModule && isCallStatement(node)) emit(units,
+        pointWhere(framed, `--${framed.draft.budget}.left<=0`), framed.place, true)
       const rest = value(framed, node.expression, units)
       if (typeof rest !== 'string') emit(units, asStatement(framed, node.expression, [rest, ';']))
       return
@@ -793,14 +875,17 @@ function statement(framed, node, units) {
     case 'IfStatement': {
       const { test, consequent, alternate } = node
       return choose(framed, value(framed, test, units), units, isYes =>
-        isYes ? unitsOf(framed, statementsIn(consequent), []) : alternate ? unitsOf(framed, statementsIn(alternate), []) : [])
+        isYes ? unitsOf(framed, statementsIn(consequent), [])
+          : alternate ? unitsOf(framed, statementsIn(alternate), []) : [])
     }
     case 'SwitchStatement': return switched(framed, node, units)
     case 'LabeledStatement': {
-      if (LISTS[node.body.type] === 'loops' || node.body.type === 'LabeledStatement') return statement(framed, node.body, units)
+      if (LISTS[node.body.type] === 'loops' ||
+        node.body.type === 'LabeledStatement') return statement(framed, node.body, units)
       const first = framed.place + 1
       const inner = unitsOf(framed, statementsIn(node.body), [])
-      return emit(units, [labelsOf(framed.draft, node.body).text, '{', piecesOfUnits(framed, inner), '}'], first)
+      return emit(units,
+        [labelsOf(framed.draft, node.body).text, '{', piecesOfUnits(framed, inner), '}'], first)
     }
     case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
     case 'ForOfStatement': return walked(framed, node, units)
@@ -809,20 +894,25 @@ function statement(framed, node, units) {
   }
 }
 
-/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+/** Adds assignments for a declaration. @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function declared(framed, { declarations, kind }, units) {
   for (let i = 0; i < declarations.length; i++) {
     const { id, init } = declarations[i]
     if (isHeld(id)) refuse(framed)
-    if (init) emit(units, asStatement(framed, id, [asItStands(framed, id), '=', value(framed, init, units), ';']))
+    if (init) emit(units, asStatement(framed, id,
+      [asItStands(framed, id), '=', value(framed, init, units), ';']))
     else if (kind !== 'var') emit(units, [asItStands(framed, id), '=void 0;'])
   }
 }
 
-/** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units */
+/**
+ * Adds the return of a value.
+ *
+ * @param {Framed} framed @param {Node} node the expression, if there is one @param {Unit[]} units
+ */
 function returned(framed, node, units) {
   const { ending } = framed
-  if (ending) { // the finalizer comes first
+  if (ending) { // the finalizer runs before the function returns
     const { how, what } = ending
     if (node) assigned(framed, what, node, units)
     return emit(units, `${node ? '' : `${what}=void 0;`}${how}=2;break ${how};`)
@@ -836,7 +926,8 @@ function returned(framed, node, units) {
       return branch
     })
   } else {
-    const text = call && isPreempted(call) && isHeld(node) && returnOf(node, framed.own) ? called(framed, node, units) : value(framed, node, units)
+    const text = call && isPreempted(call) && isHeld(node) && returnOf(node, framed.own)
+      ? called(framed, node, units) : value(framed, node, units)
     emit(units, [node.hasCall ? restoring(framed) : '', 'return ', text, ';'])
   }
 }
@@ -856,10 +947,10 @@ function isLasting(test) {
   return isSteady(type === 'UnaryExpression' && argument.type === 'Literal' ? argument : test)
 }
 
-/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+/** Adds a `switch` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function switched(framed, { discriminant, cases }, units) {
-  // A resumed twin compares the cases again if all have lasting values. Otherwise it keeps the number of the
-  // case.
+  // If all cases have lasting values, a resumed twin compares the cases again. Otherwise the frame saves the
+  // number of the case.
   if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
   const isNumbered = find(cases, ({ test }) => test && !isLasting(test)) !== undefined
   let selector = value(framed, discriminant, units)
@@ -867,7 +958,8 @@ function switched(framed, { discriminant, cases }, units) {
     const number = temporary(framed)
     /** @type {Pieces[]} */
     const numbering = [`${number}=-1;switch(`, selector, '){']
-    for (let i = 0; i < cases.length; i++) append(numbering, [caseOf(framed, cases[i]), `${number}=${i};break;`])
+    for (let i = 0; i < cases.length; i++) append(numbering,
+      [caseOf(framed, cases[i]), `${number}=${i};break;`])
     append(numbering, '}')
     emit(units, numbering)
     selector = number
@@ -890,7 +982,7 @@ function switched(framed, { discriminant, cases }, units) {
   emit(units, pieces, first)
 }
 
-/** @param {Framed} framed @param {Node} loop @param {Unit[]} units */
+/** Adds a loop other than `for`-`of`. @param {Framed} framed @param {Node} loop @param {Unit[]} units */
 function looped(framed, loop, units) {
   const { draft, own } = framed
   const { type, init, test, update, body, end } = loop
@@ -899,8 +991,9 @@ function looped(framed, loop, units) {
   const place = word(framed, 'K')
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
-  if (optimisations.chunk && chunk(draft, loop, own)) return emit(units, range(draft, labels.start, end), framed.place)
-  // What has places before the next round stands at its begin.
+  if (optimisations.chunk && chunk(draft, loop, own)) return emit(units,
+    range(draft, labels.start, end), framed.place)
+  // An update with resume points moves to the start of the next round, and so does such a test of `do`.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
     if (init.type === 'VariableDeclaration') declared(framed, init, units)
@@ -926,12 +1019,15 @@ function looped(framed, loop, units) {
   const text = ['{', piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
   const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
   const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(framed, update)] : '']
-  emit(units, [labels.text, isDo && !isLate ? ['do', text, `while(${place}=0,`, asItStands(framed, test), ');']
-    : ['for(', begin, ';', test && !isLate && !isTestHeld ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
+  emit(units, [labels.text, isDo && !isLate
+    ? ['do', text, `while(${place}=0,`, asItStands(framed, test), ');']
+    : ['for(', begin, ';', test && !isLate && !isTestHeld
+      ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
 }
 
 /**
- * A `for`-`of`: what it iterates gives itself where a round goes on.
+ * Adds a `for`-`of` loop. If the twin resumes inside of a round, the iterator first returns itself. The round
+ * then continues with its present item.
  *
  * @param {Framed} framed @param {Node} loop @param {Unit[]} units
  */
@@ -955,10 +1051,11 @@ function walked(framed, loop, units) {
   emit(inner, point, framed.place, true)
   unitsOf(framed, statementsIn(body), inner)
   framed.around--
-  emit(units, [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, piecesOfUnits(framed, inner), '}'], first)
+  emit(units,
+    [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, piecesOfUnits(framed, inner), '}'], first)
 }
 
-/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+/** Adds a `try` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function tried(framed, node, units) {
   const { finalizer } = node
   if (finalizer && isHeld(finalizer)) return finished(framed, node, units)
@@ -967,20 +1064,23 @@ function tried(framed, node, units) {
   const inner = caught(framed, node)
   framed.around--
   if (!finalizer) joined(units, inner)
-  else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`, asItStands(framed, finalizer), '}'], first)
+  else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`,
+    asItStands(framed, finalizer), '}'], first)
 }
 
 /**
- * A `try` whose finalizer has places: how what comes before ended is kept until that is over. A generator
- * instead would be made anew with each closure, and its first call takes V8 4 us.
+ * Adds a `try` statement whose `finally` block has resume points. Variables keep the outcome of the `try`
+ * until the block ends. As an alternative, the twin could be a generator. But then each closure would get a
+ * new generator function, and the first call of a generator function takes V8 4 us.
  *
  * @param {Framed} framed @param {Node} node @param {Unit[]} units
  */
 function finished(framed, node, units) {
   const { own, returns, ending } = framed
   const { finalizer } = node
-  // `break` and `continue` would have to be kept, too.
-  for (let around = node.parent; around !== own; around = around.parent) if (isLeft(around)) return refuse(framed)
+  // The outcome can be a throw or a return, but not a `break` or `continue`.
+  for (let around = node.parent; around !== own;
+    around = around.parent) if (isLeft(around)) return refuse(framed)
   const how = keep(framed, '0', units)
   const what = temporary(framed)
   const first = framed.place + 1
@@ -991,17 +1091,19 @@ function finished(framed, node, units) {
   framed.around--
   framed.ending = ending
   const error = word(framed, 'x')
-  emit(units, [`if(${word(framed, 'K')}<=${framed.place})${how}:try{`, inner, `}catch(${error}){${what}=${error};${how}=1}`], first, true)
+  emit(units, [`if(${word(framed, 'K')}<=${framed.place})${how}:try{`, inner,
+    `}catch(${error}){${what}=${error};${how}=1}`], first, true)
   unitsOf(framed, finalizer.body, units)
   const again = ending ? `{${ending.what}=${what};${ending.how}=2;break ${ending.how}}` : `return ${what};`
   emit(units, `if(${how}===1)throw ${what};${isReturning ? `if(${how}===2)${again}` : ''}`)
 }
 
-/** Whether `break` or `continue` may leave it. @param {Node} node */
-const isLeft = ({ type }) => LISTS[type] === 'loops' || type === 'SwitchStatement' || type === 'LabeledStatement'
+/** Whether `break` or `continue` may leave a statement. @param {Node} node */
+const isLeft = ({ type }) =>
+  LISTS[type] === 'loops' || type === 'SwitchStatement' || type === 'LabeledStatement'
 
 /**
- * The units of a `try` statement before its `finally` block.
+ * Returns the units of a `try` statement without its `finally` block.
  *
  * @param {Framed} framed @param {Node} node @returns {Unit[]}
  */
@@ -1021,7 +1123,8 @@ function caught(framed, { block, handler }) {
   const error = word(framed, 'x')
   if (param && isHeld(param)) refuse(framed)
   const bind = param ? asStatement(framed, param, [asItStands(framed, param), `=${error};`]) : ''
-  emit(units, [`if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){`, bind, `${flag}=1}`], first, true)
+  emit(units, [`if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){`, bind,
+    `${flag}=1}`], first, true)
   choose(framed, flag, units, isYes => isYes ? unitsOf(framed, body.body, []) : [])
   return units
 }
@@ -1029,7 +1132,8 @@ function caught(framed, { block, handler }) {
 // The text
 
 /**
- * Has what a function declares stand at the top of its twin, and its calls be those of twins.
+ * Plans the edits of a twin in frame form. The twin declares all variables at its top, so declarations become
+ * assignments. Calls become calls of twins.
  *
  * @param {Draft} draft @param {CallSite[]} calls
  */
@@ -1049,13 +1153,15 @@ export function planFrame(draft, calls) {
     const isHead = parent.init === declarations[i]
     const isUnit = declarations[i].isUnit && list[0].id.type === 'Identifier'
     replace(draft, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
-    for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(draft, list[k].end, -EXPRESSION_EDGE, list[k].start, list[k].id.variable.isNumber ? '=0' : '=void 0')
-    if (!isHead && !isUnit) insert(draft, pastParentheses(draft.source, list[list.length - 1].end), -STATEMENT_EDGE, start, ')')
+    for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(draft,
+      list[k].end, -EXPRESSION_EDGE, list[k].start, list[k].id.variable.isNumber ? '=0' : '=void 0')
+    if (!isHead && !isUnit) insert(draft,
+      pastParentheses(draft.source, list[list.length - 1].end), -STATEMENT_EDGE, start, ')')
   }
 }
 
 /**
- * A twin that leaves frames.
+ * Returns the text of a twin in frame form.
  *
  * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
  *   mark: Pieces, isHoisted: boolean, frame: Pieces }} plan
@@ -1064,7 +1170,8 @@ export function planFrame(draft, calls) {
 export function textOfFrame(draft, plan) {
   const { node, facts, entry, title, mark, isHoisted, frame } = plan
   const { our, variables, helper, edits, callee } = draft
-  const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
+  const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } =
+    /** @type {Framed} */ (draft.framed)
   const { params, body } = node
   /** @type {string[]} */
   const given = []
@@ -1079,7 +1186,8 @@ export function textOfFrame(draft, plan) {
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
   const begin = isArrow ? '' : isTwinMember(plan) ? entry
     : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
-  const head = [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict, callee && `arguments.callee=${callee};`]
+  const head = [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict,
+    callee && `arguments.callee=${callee};`]
   if (isTail) {
     // An arguments object costs an allocation in each call.
     const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
@@ -1093,21 +1201,26 @@ export function textOfFrame(draft, plan) {
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
   const all = joined(joined([], given), locals)
   const kept = join(joined([`{0:${our}r`, `${our}K`], all), ',') + '}'
-  // What calls nothing needs no room.
-  const room = !nests ? '' : hasRestored ? `(${our}D=--${draft.budget}.room)<0||` : `--${draft.budget}.room<0||`
+  // A twin without calls does not count the call depth.
+  const room = !nests ? ''
+    : hasRestored ? `(${our}D=--${draft.budget}.room)<0||` : `--${draft.budget}.room<0||`
   let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
   for (let i = 0; i < locals.length; i++) declared += `,${locals[i]}${numbers.has(locals[i]) ? '=0' : ''}`
   declared = join(joined(draft.begin ? [declared, draft.begin] : [declared], listOf(variables)), ',')
-  const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
+  const endsAlways = body.type !== 'BlockStatement' ||
+    matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const self = isShared ? `${our}I` : entry
   const text = [flat(`var ${declared};` +
-    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`),
-  frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`)]
+    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${
+      helper('H')}())(${kept}=${our}r);else break ${our}o;`),
+  frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${
+    !isShared && facts.usesThis ? ',this' : ''})}`)]
   if (!isShared) return [head, text]
   /** @type {Pieces[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
-    append(append(declarations, range(draft, functions[i].start, functions[i].end)), functions[i].plan?.registered ?? '')
+    append(append(declarations, range(draft, functions[i].start, functions[i].end)),
+      functions[i].plan?.registered ?? '')
   }
   const own = draft.lock ? [`${draft.lock}=${helper('z')}()`] : []
   return [head, declarations, `var ${join(joined(joined(own, shared), [`${self}=`]), ',')}`,

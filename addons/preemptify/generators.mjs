@@ -1,8 +1,8 @@
 /**
  * addons/preemptify/generators.mjs: the generator form of twins.
  *
- * A twin in this form is a generator function: a preemption point is a `yield`, and a call that is suspended
- * is yielded.
+ * A twin in this form is a generator function. A preemption point is a `yield`. If a call is suspended, the
+ * twin yields the rest of the call.
  */
 
 import {
@@ -24,8 +24,8 @@ import { isWithin } from './scopes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
- * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and
- * what is awaited.
+ * Plans the edits of a twin in generator form. The twin has a preemption point at its start and at the start
+ * of each loop body. Calls may yield, and an `await` becomes a `yield` of the awaited value.
  *
  * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
  */
@@ -60,7 +60,8 @@ export function planTwin(draft, { node, facts, calls }) {
     planTarget(draft, facts)
     for (let i = 0; i < facts.yields.length; i++) {
       const { start, end, delegate } = facts.yields[i]
-      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${steps}.d(`, ')')
+      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end,
+        STATEMENT_EDGE, `${steps}.d(`, ')')
     }
     planCollected(draft, facts.spreads, body)
     planCollected(draft, facts.calls, body)
@@ -70,8 +71,8 @@ export function planTwin(draft, { node, facts, calls }) {
 }
 
 /**
- * Declares another variable in place of `var arguments`, which declares nothing new. WebKit makes a variable
- * of it in generators, without the arguments object.
+ * Declares another variable in place of `var arguments`, which normally declares no new variable. In
+ * generator functions, WebKit declares a new variable that does not have the arguments object.
  *
  * @param {Draft} draft @param {Facts} facts
  */
@@ -87,7 +88,8 @@ function planArguments(draft, { scopes }) {
 }
 
 /**
- * The values that an async generator yields, and the one that it returns, which is awaited.
+ * Plans the `yield` and `return` statements of an async generator. The generator awaits the value that it
+ * returns.
  *
  * @param {Draft} draft @param {Facts} facts @param {Node} body
  */
@@ -106,7 +108,8 @@ function planProduced(draft, { yields, returns }, body) {
 }
 
 /**
- * Begins a body: after its directives, with variables of ours and a point.
+ * Plans the start of a body, after its directives: the variables of the compiler, a preemption point and the
+ * claims.
  *
  * @param {Draft} draft @param {Node} own @param {Facts} facts
  */
@@ -127,8 +130,8 @@ function planBeginning(draft, own, facts) {
 }
 
 /**
- * The text by which a generator function claims: it waits, unless it is one of the source, whose steps cannot
- * wait.
+ * Returns the text for the claims of a function. The text waits for the claims, except in a generator of the
+ * source, because the steps of such a generator cannot wait.
  *
  * @param {Draft} draft @param {Facts} facts
  */
@@ -142,7 +145,7 @@ function claiming(draft, facts) {
 }
 
 /**
- * The text around an `await` or a `yield`, after which the function claims again.
+ * Returns the text before and after an `await` or a `yield`, after which the function claims again.
  *
  * @param {Draft} draft @param {Facts} facts
  */
@@ -155,14 +158,14 @@ function claimingAfter(draft, facts) {
   return [`${helper('Z')}(`, `${text})`]
 }
 
-/** The statement of an expression that claims. @param {string} after as of claimingAfter, the second text */
+/** Returns the claims as a statement. @param {string} after the second text that `claimingAfter` returns */
 const statementOf = after => after && `${cut(after, 1, after.length - 1)};`
 
 /**
  * Returns the `catch` and `finally` blocks around each `await` and `yield`, which run in a new stay after an
  * error.
  *
- * @param {Facts} facts @param {Node} body of the function @returns {Node[]}
+ * @param {Facts} facts @param {Node} body the body of the function @returns {Node[]}
  */
 export function handlersAround({ awaits, yields, loops }, body) {
   const blocks = emptySet()
@@ -185,11 +188,12 @@ export function handlersAround({ awaits, yields, loops }, body) {
  */
 const hasStays = ({ identity }, { isAsync, isGenerator }) => identity !== '' && (isAsync || isGenerator)
 
-/** @param {Draft} draft */
+/** Returns the expression that claims the arguments. @param {Draft} draft */
 const claimOfArguments = ({ our, canWait }) => canWait ? `yield ${our}id.X()` : `${our}id.P()`
 
 /**
- * What is spread, or what a collection is made of.
+ * Plans the nodes that iterate a value to its end: see `isCollected`. The value may be a generator, whose
+ * steps can be suspended.
  *
  * @param {Draft} draft @param {Node[]} nodes @param {Node} body
  */
@@ -202,12 +206,17 @@ function planCollected(draft, nodes, body) {
   })
 }
 
-/** @param {Draft} draft @param {Node} loop @param {Node} own @param {Facts} facts */
+/**
+ * Plans a loop: a preemption point in each round, or rounds in chunks of one budget.
+ *
+ * @param {Draft} draft @param {Node} loop @param {Node} own @param {Facts} facts
+ */
 function planLoop(draft, loop, own, facts) {
   if (optimisations.chunk && chunk(draft, loop, own)) return
   const { start, end } = loop.body
   if (loop.await) planForAwait(draft, loop, facts)
-  else if (loop.type === 'ForOfStatement' && draft.isOfModule && !isOfEngine(loop.right)) planForOf(draft, loop)
+  else if (loop.type === 'ForOfStatement' && draft.isOfModule &&
+    !isOfEngine(loop.right)) planForOf(draft, loop)
   const point = pointIn(draft, loop.body, own)
   const { spell } = draft
   if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
@@ -215,7 +224,9 @@ function planLoop(draft, loop, own, facts) {
 }
 
 /**
- * Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
+ * Plans a `for await` loop. The twin yields the promise of each step. The variable with the step is null
+ * while no round runs, so the iterator is closed only if the body throws or leaves the loop. The labels stay
+ * in front of the loop.
  *
  * @param {Draft} draft @param {Node} loop @param {Facts} facts
  */
@@ -237,13 +248,14 @@ function planForAwait(draft, loop, facts) {
   const next = `${begin}(yield ${iterator}.next())${stop}`
   replace(draft, start, close + 1, spell(`for (; ${step} = ${next}.value; ${step} = null)`))
   // An object pattern at the beginning of a statement would be a block.
-  enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
+  enclose(draft, body.start, body.end, BODY_EDGE,
+    [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
     range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
 }
 
 /**
- * The names that a loop declares with `let` or `const`, if the iterated expression can use one of them. These
- * names are in their dead zone there.
+ * Returns the names that a loop declares with `let` or `const`, if the iterated expression can use one of
+ * them. These names are in their dead zone there.
  *
  * @param {Node} loop @returns {string[]}
  */
@@ -270,7 +282,8 @@ function initialized({ our, spell }, loop, name, iterated) {
 }
 
 /**
- * What is iterated may give `budget` where a step has not ended, and what is pending then is the rest of it.
+ * Plans a `for`-`of` loop. If a step of the iterated generator is suspended, the value of the loop is
+ * `budget`, and the twin yields the rest of the step.
  *
  * @param {Draft} draft @param {Node} loop
  */
@@ -284,19 +297,21 @@ function planForOf(draft, loop) {
   const close = pastParentheses(source, right.end) - 1
   if (namesInHead(loop).length) {
     const list = `${our}list`
-    const declared = initialized(draft, loop, list, [`${way(draft, 'c')}(`, range(draft, from, close), `${said})`])
+    const declared = initialized(draft, loop, list,
+      [`${way(draft, 'c')}(`, range(draft, from, close), `${said})`])
     enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE, ['{', declared], '}')
     replace(draft, open, close + 1, `(const ${our}x of ${list})`)
   } else {
     enclose(draft, from, close, BODY_EDGE, `${way(draft, 'c')}(`, `${said})`)
     replace(draft, open, of, `(const ${our}x `)
   }
-  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
+  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${
+    way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
     range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
 }
 
 /**
- * The text of a generator function.
+ * Returns the text of a twin in generator form.
  *
  * @param {Draft} draft
  * @param {{ node: Node, facts: Facts, twin: string, title: string, mark: Pieces, isHoisted: boolean,

@@ -1,42 +1,42 @@
 /**
  * addons/preemptify/run.mjs: twins and calls at run time.
  *
- * A function of rewritten code stays what it was. Its twin over the same variables stands beside it, and jobs
- * run the twin: a generator function, or a function that saves its state in a `Frame`. `enter(f)` is `f`
- * itself, or a function that starts the twin of `f` on the call stack. A call that is suspended then waits in
- * `pending`, and the scheduler resumes it.
+ * A function of rewritten code has a twin, which uses the same variables and which jobs run in place of the
+ * function. The twin is a generator function, or a function that saves its state in a `Frame`. `enter(f)` is
+ * `f` itself, or a function that starts the twin of `f` on the native call stack. If this call is suspended,
+ * the rest of the call is added to `pending`. The caller yields the rest, and the scheduler resumes it.
  *
  * State of this file:
  *   pending     suspended calls that their callers have not yielded yet
- *   resumed     the frame of the twin that is being called again; `frameOf` takes it
- *   pointsLeft  the budget that is left for that twin; `budget.left` is 0 until `frameOf` restores it
+ *   resumed     the frame of the twin that is being called again; `frameOf` takes the frame
+ *   pointsLeft  the budget that is left for that twin; `budget.left` is 0 until `frameOf` restores the value
  *   driving     how many plain calls run twins to completion; loops then never end their budget in place
  */
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
-  symbolIterator, takeLast,
-  throwInNext
+  NO_ARGUMENTS, adopt, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next,
+  pop, symbolIterator, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
 
 const { code } = extend
 const { ROOM, Suspended, checkpoint, counts } = code
 
-/** A delegated call that has not returned, until its caller yields it. @type {any[]} */
+/** The suspended calls that their callers have not yielded yet. @type {any[]} */
 export const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
 
 /**
- * A delegated call. Most return before the budget is used up, and then they have cost no more than the
- * generator. Otherwise the caller yields what is pending, and from there on the scheduler resumes the callee
- * itself: calls stand on the engine's stack only while they run, and a yield costs the same at any depth.
+ * Runs the first part of a generator as a call. Most calls return before the budget is used up, and then the
+ * call costs no more than the generator. Otherwise the caller yields the suspended call, and the scheduler
+ * resumes the callee itself. So calls are on the native call stack only while they run, and a yield costs the
+ * same at any depth.
  *
- * An error leaves less room, until somebody resumes the job: a `finally` would take half of the time in
- * Firefox.
+ * If the generator throws, `counts.room` stays lower until the scheduler resumes the job. A `finally` that
+ * restores this value would take half of the time of a call in Firefox.
  *
  * @param {any} generator
- * @returns {any} the result; `budget` where something is pending
+ * @returns {any} the result, or `budget` if the call is suspended
  */
 export function run(generator) {
   if (counts.room > 0 && budget.left > 1) {
@@ -50,30 +50,40 @@ export function run(generator) {
   return budget
 }
 
-/** What gives the result of a call that has given `budget`; of one that has returned just that, too. */
+/**
+ * Returns the generator that finishes the call that has just returned `budget`. If the call was not
+ * suspended, because `budget` is its result, this generator returns `budget`.
+ */
 export function suspended() {
   const last = pending.pop()
   return last instanceof Frame ? begun(goOnFrom(last)) : last ?? returning(budget)
 }
 
-/** @template T @param {T} value @returns {Generator<never, T>} */
+/** Returns a value as the result of a call. @template T @param {T} value @returns {Generator<never, T>} */
 function* returning(value) {
   return value
 }
 
-/** The frame of the twin that is called next to go on. @type {any} */
+/** The saved values of the twin that is being called again. @type {any} */
 let resumed = null
-/** What is left of the budget meanwhile. */
+/** The remaining budget, while `budget.left` is 0 because a twin is being called again. */
 let pointsLeft = 0
 
-/** @returns {any} the frame from which a twin is to go on; null: its budget is used up */
+/**
+ * Returns the saved values with which a twin resumes; null if the twin must suspend, because the budget or
+ * the call depth is used up.
+ *
+ * @returns {any}
+ */
 export function frameOf() {
   const found = resumed
   if (found !== null) {
     resumed = null
     budget.left = pointsLeft
   } else {
-    counts.room = ROOM // all of it is left, and who asked a generator by hand counted calls that have returned
+    // The twin and its callers leave the native stack now, so the full depth is available again. If code
+    // outside of the scheduler has resumed a generator, `room` may also count calls that have returned.
+    counts.room = ROOM
   }
   return found
 }
@@ -81,12 +91,12 @@ export function frameOf() {
 /** The claim that the running twin waits for next, until its text or its frame takes it. @type {any} */
 let expected = null
 
-/** Says for what the running twin must wait. @param {any} claim */
+/** Sets the claim for which the running twin must wait. @param {any} claim */
 export function expect(claim) {
   expected = claim
 }
 
-/** Takes the claim for which the running twin must wait; null: it is at a point. */
+/** Takes the claim for which the running twin must wait; null if the twin is at a preemption point. */
 export function takeExpected() {
   const claim = expected
   expected = null
@@ -94,7 +104,7 @@ export function takeExpected() {
 }
 
 /**
- * Calls a twin when the claim is granted that it must wait for.
+ * Suspends a call of a twin until the expected claim is granted, and then calls the twin.
  *
  * @param {any} entry @param {any} self @param {any} args @returns {any} `budget`
  */
@@ -104,6 +114,8 @@ export function later(entry, self, args) {
 }
 
 /**
+ * Calls a twin after a claim has been granted.
+ *
  * @param {any} claim @param {any} entry @param {any} self @param {any} args
  * @returns {Generator<any, any, any>}
  */
@@ -112,18 +124,20 @@ function* callAfter(claim, entry, self, args) {
   return yield* forwarded(entry, self, args)
 }
 
-/** What a twin leaves that is suspended. */
+/** The saved state of a suspended twin. */
 class Frame {
   /**
    * @param {any} entry the twin
-   * @param {any} values its place and its variables by their names, what is pending as 0 @param {any} self
+   * @param {any} values the resume point and the variables by their names; the property 0 is the result of
+   *   the call, or `budget` if this call is suspended
+   * @param {any} self the value of `this`
    * @param {boolean} isAway whether blocks around the call stay open; see `away`
    */
   constructor(entry, values, self, isAway) {
     this.entry = entry
     this.values = values
     this.self = self
-    /** The claim that the twin waits for; null: it is at a point. */
+    /** The claim that the twin waits for; null if the twin is at a preemption point. */
     this.wait = takeExpected()
     this.isAway = isAway
   }
@@ -132,13 +146,14 @@ class Frame {
 /**
  * Takes a twin that waits for a claim at its entry from the suspended calls. No part of its body has run.
  *
- * @param {any} entry what has begun the call of the twin @param {(value: any) => boolean} isClaim
+ * @param {any} entry the function that has started the call of the twin
+ * @param {(value: any) => boolean} isClaim
  * @returns {any} the claim; null if the call is suspended elsewhere, and stays among the suspended calls
  */
 export function takeClaimAtEntry(entry, isClaim) {
   const last = pending[pending.length - 1]
-  // In frame form, a call in tail position leaves the frame of the callee. In generator form, a claim of a
-  // callee is inside of its own suspended call.
+  // In frame form, a call in tail position leaves the frame of the callee in `pending`. In generator form,
+  // the claim of a callee is inside of the suspended call of this callee.
   const claim = last instanceof Frame ? last.entry === entry ? last.wait : null : last.step?.value
   if (!isClaim(claim)) return null
   pending.pop()
@@ -146,7 +161,7 @@ export function takeClaimAtEntry(entry, isClaim) {
 }
 
 /**
- * Suspends a twin that leaves frames.
+ * Suspends a twin in frame form: adds its frame to the suspended calls.
  *
  * @param {any} entry @param {any} values @param {any} self as of Frame
  */
@@ -158,7 +173,8 @@ export function suspend(entry, values, self) {
 }
 
 /**
- * What the twin returns may be the result of another: then that is gone on from.
+ * Resumes a twin from its frame until the twin returns. If the twin is suspended again, the generator
+ * continues with the new frame. This can be the frame of a callee whose result the twin returns.
  *
  * @param {Frame} frame @returns {Generator<any, any, any>}
  */
@@ -180,7 +196,7 @@ export function* goOnFrom(frame) {
   }
 }
 
-/** What a twin waited for has thrown. */
+/** The result of a wait that has failed. `rethrow` throws the error inside of the twin. */
 export class Failure {
   /** @param {any} error */
   constructor(error) {
@@ -188,24 +204,33 @@ export class Failure {
   }
 }
 
-/** Has what is around a place not end. @param {number} place */
+/**
+ * Keeps the loops and `try` statements around a resume point open while the twin is suspended.
+ *
+ * @param {number} place the number of the resume point @returns {number} this number
+ */
 export function away(place) {
   counts.away = true
   return place
 }
 
-/** @param {any} result of what a twin waited for */
+/** Throws the error of a failed wait. @param {any} result the result of the wait */
 export function rethrow(result) {
   if (result instanceof Failure) throw result.error
 }
 
-/** One that waits for a call from its beginning: what cancels it is told to that. @param {any} generator */
+/**
+ * Starts a generator, so that it has already yielded its callee. If the job is cancelled then, the
+ * cancellation reaches the callee.
+ *
+ * @param {any} generator
+ */
 export const begun = generator => new Suspended(generator, apply(next, generator, NO_ARGUMENTS))
 
-/** How many generators are driven to their end on the engine's stack. */
+/** How many generators plain calls run to completion on the native call stack. */
 let driving = 0
 
-/** Whether plain calls run twins to their end on the stack, which therefore cannot wait. */
+/** Whether a plain call runs twins to completion on the native call stack. These twins cannot wait. */
 export const isDriving = () => driving > 0
 
 /** Runs code of another job inside of a plain call. @param {() => void} fn */
@@ -219,18 +244,25 @@ export function undriven(fn) {
   }
 }
 
-/** Whether a chunk of a loop has to be followed by a yield. */
+/** Ends the budget of a loop in place, if possible, and returns whether the loop must yield instead. */
 export const over = () => driving > 0 || checkpoint()
 
-/** After a chunk: the round whose point was the yield is not counted again, and there is one in any case. */
+/**
+ * Adjusts the budget after the yield of a loop that runs in chunks. The yield was the preemption point of a
+ * round, so this round is not counted again. At least one round can run.
+ */
 export const again = () => { budget.left = budget.left > 0 ? budget.left + 1 : 2 }
 
-/** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
+/**
+ * Returns the entry of a generator function: calls of the entry run the generator.
+ *
+ * @param {any} generatorFunction @returns {Function}
+ */
 export const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
   return run(apply(generatorFunction, this, args))
 }
 
-/** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
+/** Returns an object that represents a variable. @param {() => any} get @param {(value: any) => void} set */
 export const access = (get, set) => ({
   get value() {
     return get()
@@ -245,10 +277,15 @@ export const access = (get, set) => ({
   }
 })
 
-/** What `await` waits for. @param {any} value */
+/** Returns the waitable that an `await` in a twin yields. @param {any} value the awaited value */
 export const wait = value => awaiting(adopt(value))
 
-/** The own ones of a generator, whoever replaces those that it inherits. @param {any} generatorFunction */
+/**
+ * Returns the property descriptors of the built-in methods of generators. An object with these properties
+ * works as a generator even if the page replaces the methods that generators inherit.
+ *
+ * @param {any} generatorFunction
+ */
 function stepsOf(generatorFunction) {
   const prototype = /** @type {any} */ (getPrototypeOf(generatorFunction.prototype))
   return {
@@ -260,41 +297,42 @@ function stepsOf(generatorFunction) {
 }
 export const steps = /* @__PURE__ */ stepsOf(function* () {})
 
-// A function of rewritten code is what it was. Beside it stands its twin over the same variables, which jobs
-// run: a generator function, or one that leaves frames. A call in a twin begins the callee's twin, if it has
-// one:
+// A call in a twin starts the twin of the callee, if the callee has one:
 //
 //   (result = enter(f)(a, b)) === budget ? yield suspended() : result
 //
-// enter(f) is f itself, or begins the twin on the engine's stack; what has not returned then is yielded, and
-// resumed by the scheduler. Scripts find all of it by a global symbol (`shared`).
+// Modules import these functions from runtime.mjs. Scripts find them by a global symbol: see `shared` there.
 
 /**
- * What is known of a function that has a twin.
+ * The twin of a function, with the data for calls of the twin.
  *
  * @typedef {object} Twin
- * @property {any} generator the generator function; null for what only begins those of others, as
- *   Function.prototype.call
- * @property {Function | boolean | number | null} entry what begins a call; the function itself where that is
- *   not to be preempted. Until the first call: true for a generator function, false for an async function,
- *   ASYNC_GENERATOR for an async generator function, null for any other function
+ * @property {any} generator the generator function; null for functions that only start other functions, for
+ *   example Function.prototype.call
+ * @property {Function | boolean | number | null} entry the function that starts a call; the original function
+ *   if the call must not be preempted. Before the first call: true for a generator function, false for an
+ *   async function, ASYNC_GENERATOR for an async generator function, null for any other function
  * @property {Function | boolean | null} awaited the entry of an async function for calls that are awaited;
  *   false before the first such call; null for any other function
- * @property {any[] | true | null} self the `this` of the generator function, if it is the one of an arrow
- *   function; true if the generator function, or the body, has `new.target` as its first parameter
- * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
- * @property {any} [body] of a class: the body of its constructor, called with the new object as `this`; a
- *   generator function is in an array. Of a derived class: a Derived
- * @property {any} Blank makes objects of its prototype
- * @property {number} changes the arguments that it may change: bit 0 is `this`, bit 1 the first parameter
- * @property {any} outer the twin for code that is not rewritten: it claims its arguments
+ * @property {any[] | true | null} self the `this` of an arrow function, as a list; true if the generator
+ *   function, or the body, has `new.target` as its first parameter
+ * @property {{ fn: any, args: any[] } | null} target the function that a bound function calls, and the
+ *   arguments of `bind`
+ * @property {any} [body] the body of the constructor of a class, which is called with the new object as
+ *   `this`; a generator function is in an array. For a derived class: a Derived
+ * @property {any} Blank a constructor of empty objects with the prototype of the class
+ * @property {number} changes the arguments that the function may change: bit 0 is `this`, bit 1 the first
+ *   parameter
+ * @property {any} outer the twin for code that is not rewritten, which claims the arguments
  */
 
 /**
- * The twin is a private field on the function itself: no reflection shows it, a proxy has none, and functions
- * may be frozen. To find it takes 2 ns, where there is none 10, where many kinds of functions meet 20
- * (Firefox: 2 and 48); by a symbol 1 to 27, by a WeakMap 4 to 11. To make a closure and stamp it takes 30 to
- * 100 ns, with a WeakMap 170 to 650 (Node 20, Chromium 156, Firefox 153).
+ * Creates a store of twins. The store keeps a twin in a private field of the function. So reflection does not
+ * show the twin, a proxy of the function has no twin, and frozen functions can have one.
+ *
+ * A hit takes 2 ns, a miss 10 ns, and a lookup at a megamorphic call site 20 ns (Firefox: 2 and 48 ns). With
+ * a symbol, a lookup takes 1 to 27 ns; with a WeakMap, 4 to 11 ns. Creating a closure with a twin takes 30 to
+ * 100 ns; with a WeakMap, 170 to 650 ns (Node 20, Chromium 156, Firefox 153).
  *
  * @returns {{ get(fn: any): any, set(fn: any, what: any): void }}
  */
@@ -309,15 +347,17 @@ export function stamping() {
     }
     /** @param {any} fn @returns {Twin | undefined} */
     static get(fn) {
-      return (typeof fn === 'function' || (typeof fn === 'object' && fn !== null)) && #twin in fn ? fn.#twin : undefined
+      return (typeof fn === 'function' || (typeof fn === 'object' && fn !== null)) && #twin in fn
+        ? fn.#twin : undefined
     }
   }
   return { get: Stamp.get, set: (fn, twin) => { new Stamp(fn, twin) } }
 }
 
 /**
- * @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }} Where twins are kept; that
- *   of a script which came first is taken over.
+ * The store of twins. If a script was evaluated before this module, this is the store of the script.
+ *
+ * @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }}
  */
 let stamps = /* @__PURE__ */ stamping()
 
@@ -332,11 +372,11 @@ let latestPlain = NO_ARGUMENTS
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
 export const recordOf = fn => stamps.get(fn)
 
-/** Whether a function is the one without a twin that was looked up last. @param {any} fn */
+/** Whether a function is the latest function without a twin that was looked up. @param {any} fn */
 export const isLatestPlain = fn => fn === latestPlain
 
 /**
- * Functions of rewritten code that have no twin, with what claims for them.
+ * Functions of rewritten code that have no twin, with the functions that claim for them.
  *
  * @type {WeakMap<Function, any>}
  */
@@ -346,16 +386,21 @@ const noClaim = () => false
 /**
  * Registers a function that has no twin.
  *
- * @param {any} fn @param {(() => boolean) | 0} [claim] claims what the function uses: whether the job must
- *   wait; 0: the function uses nothing that is contested
- * @param {number} [changes] the arguments that it may change: bit 0 is `this`
+ * @param {any} fn
+ * @param {(() => boolean) | 0} [claim] claims the contested locations that the function uses, and returns
+ *   whether the job must wait; 0 if the function uses no contested location
+ * @param {number} [changes] the arguments that the function may change: bit 0 is `this`
  */
 export function whole(fn, claim, changes = 0) {
   wholes.set(fn, { claim: claim || noClaim, changes })
   return fn
 }
 
-/** @param {any} fn @returns {{ claim: () => boolean, changes: number } | undefined} as of whole */
+/**
+ * Returns the registration of a function without a twin: see `whole`.
+ *
+ * @param {any} fn @returns {{ claim: () => boolean, changes: number } | undefined}
+ */
 export const claimerOf = fn => wholes.get(fn)
 
 /** Whether a function has been registered without a twin. @param {any} fn */
@@ -367,12 +412,14 @@ export function adoptStamps(store) {
   latestPlain = NO_ARGUMENTS
 }
 
-/** `entry` of an async generator function that has not been called. */
+/** The `entry` of an async generator function that has not been called. */
 export const ASYNC_GENERATOR = 2
-/** `entry` of a function that uses `new.target`, and that has not been called. */
+/** The `entry` of a function that uses `new.target`, and that has not been called. */
 export const TAKES_TARGET = 3
 
 /**
+ * Attaches a twin to a function: see Twin for the parameters.
+ *
  * @param {any} fn @param {any} generator @param {any} entry @param {Twin['self']} self
  * @param {Twin['target']} target @param {any} [body] @param {number} [changes]
  */
@@ -383,17 +430,19 @@ export function stamp(fn, generator, entry, self = null, target = null, body, ch
   stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes, outer: null })
 }
 
-/** The lowest bit of `changes` that tells how a listener uses its event. */
+/** The lowest bit of `changes` that encodes how a listener uses its event. */
 export const EVENT_USE = 9
 /** The bits of `changes` for `this` and the parameters. */
 export const CHANGES = 2 ** EVENT_USE - 1
 
-/** Whether a twin is the one of an async function. @param {Twin} twin */
+/** Whether a twin belongs to an async function. @param {Twin} twin */
 export const isAsyncTwin = ({ awaited }) => awaited !== null
 
 /**
- * @param {Twin} twin @param {any} fn that it is of
- * @returns {any} its generator function, as anybody may call it
+ * Returns the generator function of a twin, ready for a call with the parameters of the original function.
+ *
+ * @param {Twin} twin @param {any} fn the function with this twin
+ * @returns {any}
  */
 export function generatorOf(twin, fn) {
   if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
@@ -407,7 +456,7 @@ export function generatorOf(twin, fn) {
 }
 
 /**
- * The twin of a function that needs no generator, since what it calls is what it returns.
+ * Returns a generator function that calls a twin in frame form.
  *
  * @param {any} entry
  */
@@ -416,7 +465,8 @@ const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} *
 }
 
 /**
- * One call of it, which makes no generator function: the first call of each that is made takes V8 4 us.
+ * Calls a twin in frame form, and waits until the call has returned. This function serves all such twins,
+ * because the first call of each new generator function takes V8 4 us.
  *
  * @param {any} entry @param {any} self @param {any[]} args @returns {Generator<any, any, any>}
  */
@@ -425,31 +475,36 @@ export function* forwarded(entry, self, args) {
   return result === budget ? yield suspended() : result
 }
 
-/** Calls a twin that has `new.target` as its first parameter, without `new`. @param {any} generator */
+/**
+ * Returns a function that calls a twin without `new`: the first parameter of the twin, `new.target`, is
+ * undefined.
+ *
+ * @param {any} generator
+ */
 const calledPlainly = generator => /** @this {any} @param {any[]} args */ function (...args) {
   return apply(generator, this, joined([undefined], args))
 }
 
-/** @param {Twin} twin @param {any} fn that it is of */
+/** Returns the entry of a twin at its first call. @param {Twin} twin @param {any} fn its function */
 const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
   : twin.entry === ASYNC_GENERATOR ? beginners.asyncGenerator(twin, fn)
   : isAsyncTwin(twin) ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
 
 /**
- * The ways to begin that other files provide, which import this file. `generator`, `async` and
- * `asyncGenerator` return the entry of such a function.
+ * Functions that create the entries of generator functions, async functions and async generator functions.
+ * The files that define them import this file, and set these properties.
  *
  * @type {Record<'generator' | 'async' | 'asyncGenerator', (twin: Twin, fn: any) => any>}
  */
 export const beginners = /** @type {any} */ ({})
 
-/** The job that runs twins on the stack, or null: plain calls run them to completion. */
+/** Returns the job that runs the current twin; null if a plain call runs the twin to completion. */
 export const callerJob = () => driving > 0 ? null : code.current()
 
 /**
- * An error of this file that begins its stack trace with the program.
+ * Creates an error whose stack trace starts below a function of this library, in the code of the page.
  *
- * @param {any} thrower the function of ours that throws it @param {string} message @returns {TypeError}
+ * @param {any} thrower the function that throws the error @param {string} message @returns {TypeError}
  */
 export function typeErrorBelow(thrower, message) {
   const error = new TypeError(message)
@@ -458,16 +513,19 @@ export function typeErrorBelow(thrower, message) {
 }
 
 /**
- * A function that throws what a call of another value throws, after the arguments have been evaluated.
+ * Returns a function that throws the error for a call of a value that is not a function. The error occurs
+ * after the arguments have been evaluated.
  *
- * @param {string} text the callee as the source has it
+ * @param {string} text the callee in the source
  */
 const failing = text => function call() {
   throw typeErrorBelow(call, `${text} is not a function`)
 }
 
 /**
- * @param {string} text the constructor as the source has it @param {any} thrower as of typeErrorBelow
+ * Throws the error for `new` with a value that is not a constructor.
+ *
+ * @param {string} text the constructor in the source @param {any} thrower as of typeErrorBelow
  * @returns {never}
  */
 export function notConstructor(text, thrower) {
@@ -477,7 +535,7 @@ export function notConstructor(text, thrower) {
 /**
  * Returns the function that a job calls in place of a value: the entry of its twin, or the value itself.
  *
- * @param {any} fn @param {string} [text] of the callee, for the error if it is not a function
+ * @param {any} fn @param {string} [text] the text of the callee, for the error if this is not a function
  * @returns {any}
  */
 export function entryOf(fn, text) {
@@ -490,7 +548,8 @@ export function entryOf(fn, text) {
 }
 
 /**
- * The same for a call that is awaited: an async function is part of its caller then.
+ * Returns the function that a job calls in place of a value if the call is awaited. An async function then
+ * runs as part of its caller.
  *
  * @param {any} fn @param {string} [text] as of entryOf @returns {any}
  */
@@ -502,16 +561,16 @@ export function awaitedEntryOf(fn, text) {
 
 /**
  * Returns an object whose method `call` makes a member call. For most functions this is the entry. An entry
- * with another `call`, or a value that is not a function, gets a wrapper; so the error of the latter comes
- * after the arguments have been evaluated.
+ * with another method `call` gets a wrapper. A value that is not a function also gets a wrapper, which throws
+ * the error after the arguments have been evaluated.
  *
- * Limits: a proxy sees that its `call` is read. Another `call` that a page gives to the engine later, or to a
- * function without a twin, is used.
+ * Limits: a proxy can observe that its `call` is read. If a page replaces `Function.prototype.call`, or sets
+ * `call` of a function without a twin, after this check, the member call uses that method.
  *
  * @param {any} entry
- * @param {string} [text] of the callee, for the error if it is not a function; or of its object, if there
- *   is a name
- * @param {string} [name] of the member
+ * @param {string} [text] the text of the callee, for the error if this is not a function; the text of its
+ *   object if `name` is given
+ * @param {string} [name] the name of the member
  * @returns {{ call(self: any, ...args: any[]): any }}
  */
 export const asMethod = (entry, text, name) => typeof entry !== 'function'
@@ -520,17 +579,20 @@ export const asMethod = (entry, text, name) => typeof entry !== 'function'
   : { call: (/** @type {any} */ self, /** @type {any[]} */ ...args) => apply(entry, self, args) }
 
 /**
- * How many plain calls may nest, ten times as many as engines allow other code: recursion without end must
- * end.
+ * Maximum depth of nested calls in one plain call of a twin, about ten times the limit of engines. Endless
+ * recursion must end with an error.
  */
 const DEEPEST = 2 ** 17
 
-/** More points than code passes in a second; as many as V8 counts without allocating. */
+/**
+ * A budget that plain calls do not use up: code does not pass this many preemption points in a second. V8
+ * stores numbers up to this value without an allocation.
+ */
 export const MANY_POINTS = 2 ** 30 - 1
 
 /**
- * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points
- * are counted and hardly ever yield.
+ * Runs a twin to completion. A plain call of a function without a separate body does this. The preemption
+ * points of the twin are counted, but hardly ever yield.
  *
  * @param {any} generator @returns {any}
  */
@@ -551,10 +613,11 @@ export function driveToEnd(generator) {
 }
 
 /**
- * The rest of it, once it has yielded: calls are kept on a stack of our own, so that recursion is bounded by
- * memory.
+ * Runs the rest of a twin after its first yield. The array `callers` is the call stack, so DEEPEST limits
+ * recursion, and not the native stack.
  *
- * @param {any} leaf @param {any} value that it yielded @param {number} free room @returns {any}
+ * @param {any} leaf the generator that has yielded @param {any} value the yielded value
+ * @param {number} free the value of `counts.room` for each step @returns {any}
  */
 function driveOn(leaf, value, free) {
   /** @type {any[]} */
@@ -566,7 +629,7 @@ function driveOn(leaf, value, free) {
       leaf = takeLast(callers)
     } else {
       if (budget.left <= 1) {
-        isOut = true // somebody has asked for the processor, or it was long
+        isOut = true // the budget has ended: another job needs the processor, or the call took long
         budget.left = MANY_POINTS
       }
       while (value instanceof Suspended) {

@@ -1,10 +1,10 @@
 /**
- * addons/preemptify/runtime.mjs: the run-time support, which is all that rewritten text imports.
+ * addons/preemptify/runtime.mjs: the run-time support, the only module that rewritten text imports.
  *
- * A page whose code was rewritten elsewhere loads this module without the compiler. Rewritten modules import
- * `support`; rewritten scripts find the same object by the symbol `Symbol.for('rt.mjs')`, or put a stand-in
- * there (helpers.mjs) that runs all functions plainly until this module is loaded. When it is loaded, rt.mjs
- * learns to find twins.
+ * If the code of a page was rewritten elsewhere, the page loads this module without the compiler. Rewritten
+ * modules import `support`. Rewritten scripts find the same object by the symbol `Symbol.for('rt.mjs')`. If
+ * this module is not loaded yet, the first script defines a stand-in there (see helpers.mjs), which runs all
+ * functions natively. This module registers its functions with rt.mjs, so that jobs find twins.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -30,7 +30,9 @@ import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
 
 /**
- * @param {any} F a class @param {any} body as of Twin
+ * Registers the body of the constructor of a class.
+ *
+ * @param {any} F a class @param {any} body the same as in Twin
  * @param {boolean} [takesTarget] whether `new.target` is the first parameter of the body
  */
 function body(F, body, takesTarget) {
@@ -41,8 +43,8 @@ function body(F, body, takesTarget) {
 /**
  * Registers a derived class.
  *
- * @param {any} F @param {any} code the twin of its constructor; 0: the class has none
- * @param {number} flags as of Derived
+ * @param {any} F the class @param {any} code the twin of the constructor; 0 if the class has no constructor
+ * @param {number} flags the same as in Derived
  */
 const derived = (F, code, flags) => body(F, { isDerived: true, body: code || null, flags })
 
@@ -50,12 +52,14 @@ const derived = (F, code, flags) => body(F, { isDerived: true, body: code || nul
  * Registers the twin of a function.
  *
  * @template {Function} F
- * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
- * @param {Function | boolean | null} [entry] what jobs call instead of the function: it returns what `run`
- *   does. None: it runs the generator. False for async functions, whose calls become child jobs; true for
- *   generator functions, whose twins are given their Steps first
- * @param {any[]} [self] the `this` of an arrow function
- * @param {number} [changes] the arguments that it may change: bit 0 is `this`
+ * @param {F} fn
+ * @param {any} generator the generator function; for an async function, this function yields promises
+ * @param {Function | boolean | null} [entry] the function that jobs call in place of `fn`; like `run`, this
+ *   function returns `budget` if the call is suspended. Default: a function that runs the generator. `false`
+ *   for an async function, whose calls become child jobs; `true` for a generator function, whose twin has its
+ *   Steps as the first parameter
+ * @param {any[]} [self] the `this` of an arrow function, as a list
+ * @param {number} [changes] the arguments that the function may change: bit 0 is `this`
  * @returns {F}
  */
 function twin(fn, generator, entry, self, changes) {
@@ -65,8 +69,9 @@ function twin(fn, generator, entry, self, changes) {
 }
 
 /**
- * Registers a twin that is a declaration, and gives it the name of the function: V8 shows this property in
- * stack traces. Other twins get their names where they stand, because to define a name takes 700 ns.
+ * Registers a twin that is a declaration, and sets the name of the twin to the name of the function, which V8
+ * shows in stack traces. Other twins are expressions and get their names from the text, because defining a
+ * name takes 700 ns.
  *
  * @type {typeof twin}
  */
@@ -76,22 +81,25 @@ function titledTwin(fn, generator, entry, self, changes) {
 }
 
 /**
- * By this symbol scripts find what they need, in an object `{ budget, runtime }`; the first that needs it
- * makes it.
+ * The key of the global object at which scripts find the run-time support, an object `{ budget, runtime }`.
+ * The first script, or this module, creates the object.
  */
 const shared = /* @__PURE__ */ Symbol.for('rt.mjs')
 
 let isLinked = false
 
-/** Of another copy of this module. @type {any} */
+/** The run-time support of another copy of this module. @type {any} */
 let otherRuntime
 
-/** When rewritten code is used first. */
+/**
+ * Connects this module to rewritten scripts, and attaches twins to built-in functions. Runs when rewritten
+ * code is used for the first time.
+ */
 function link() {
   isLinked = true
   const found = realm[shared]
   if (found === undefined) {
-    // Where the global object has been sealed, only scripts miss it.
+    // In a sealed global object this fails. Then modules still work, but scripts find no run-time support.
     reflectDefine(realm, shared, /** @type {any} */ ({
       __proto__: null, value: support, writable: true, enumerable: true, configurable: true
     }))
@@ -112,16 +120,21 @@ function link() {
   stampMaking()
 }
 
-/** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
+/**
+ * Returns the twin of a function; undefined if the function has no twin, or if its twin has no generator
+ * function. This is so for classes, and for built-in functions that only start other functions.
+ *
+ * @param {any} fn @returns {Twin | undefined}
+ */
 export function twinOf(fn) {
-  // Nothing has one until then. To ask nevertheless, by `in`, costs a job that does nothing 5 %.
+  // Before `link`, no function has a twin. A lookup would make an empty job 5 % slower.
   if (!isLinked && realm[shared] === undefined) return undefined
   if (!isLinked) link()
   const twin = recordOf(fn) ?? otherRuntime?.get(fn)
   return twin === undefined || twin.generator === null ? undefined : twin
 }
 
-/** What rewritten text refers to. @type {Record<string, any>} */
+/** The functions and values that rewritten text uses. @type {Record<string, any>} */
 export const runtime = {
   budget,
   twin,
@@ -167,17 +180,18 @@ export const runtime = {
   walk,
   rethrow,
   away,
-  plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) => driveToEnd(forwarded(entry, self, args)),
+  plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) =>
+    driveToEnd(forwarded(entry, self, args)),
   /** @param {any} fn @param {string} name */
   named: (fn, name) => define(fn, 'name', name),
   get: recordOf
 }
 
-/** What rewritten modules import, and what scripts find by the global symbol. */
+/** The object that rewritten modules import, and that scripts find by the global symbol. */
 export const support = { budget, runtime }
 export { budget }
 
-/** Returns the function that a job starts with. @param {any} fn @returns {any} */
+/** Returns the function that a job calls first in place of its function. @param {any} fn @returns {any} */
 function startOf(fn) {
   const twin = twinOf(fn)
   if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
@@ -194,8 +208,9 @@ export const outerTwinOf = (twin, fn) =>
   twin.outer ??= claimingTwin(generatorOf(twin, fn), twin.changes & CHANGES)
 
 /**
- * How a listener uses its event: see `extend.code.eventUseOf`. Functions without a twin run in one piece, and
- * those that a built-in function calls get the event as another argument, or not at all.
+ * Returns how a listener uses its event, as a number: see `extend.code.eventUseOf`. A function without a twin
+ * runs in one piece, so the result is 0. If a bound function has bound arguments, the event is a later
+ * parameter, and the result is 2.
  *
  * @param {any} fn @returns {number}
  */
@@ -209,7 +224,8 @@ function eventUseOf(fn) {
 }
 
 /**
- * Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in.
+ * Registers this module with rt.mjs, so that jobs find twins. If scripts were evaluated before this module,
+ * the twins in their stand-in become known, too.
  */
 function linkScheduler() {
   extend.code.link({ twinOf: fn => {

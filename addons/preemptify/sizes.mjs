@@ -16,21 +16,21 @@ import { emptyMap, emptySet, isArray, max, pick, sort } from './primordials.mjs'
 const FRAME = { twin: 146, place: 108, call: 13, loop: 60 }
 const GENERATOR = { twin: 35, call: 51, loop: 35 }
 const TAIL = { twin: 6, call: 7 }
-/** The text of a callee for messages, for each call. */
+/** Characters for the text of the callee in each call, which error messages use. */
 const MESSAGE = 20
-/** The call that attaches a twin: at least, for each character of the title, and of the name of the twin. */
+/** Characters of the call that attaches a twin: a constant, and factors for the title and the twin's name. */
 const REGISTRATION = { call: 21, title: 3.7, name: 2.4 }
-/** A function that runs its twin. */
+/** Characters of a function body that only runs the twin. */
 const STUB = 61
-/** What a function claims, in a twin in frame form, in a generator, and in a plain body. */
+/** Characters for the claims of a function: in a twin in frame form, in a generator, and in a plain body. */
 const CLAIM = { frame: 32, generator: 24, plain: 9 }
-/** The call that claims arguments, without these. */
+/** Characters of the call that claims arguments, without the arguments. */
 const IDENTITY = 12
 
 /**
  * Predicts by how much a twin is longer than the text of its function.
  *
- * @param {Plan} plan @param {boolean} says whether calls hand in their text for messages
+ * @param {Plan} plan @param {boolean} says whether calls pass on the text of the callee for error messages
  * @param {boolean} isFramed whether the twin has frame form
  */
 function addedBy(plan, says, isFramed) {
@@ -46,11 +46,11 @@ function addedBy(plan, says, isFramed) {
 }
 
 /**
- * Predicts the length of a text. The lengths of twins that have a text are measured; the lengths of others
- * follow from the tree.
+ * Predicts the length of a rewritten text. If a twin has a text already, the length of this text is used.
+ * Otherwise the length is predicted from the tree.
  *
- * @param {Plan[]} plans all functions; their copies are counted, and their resume points are marked
- * @param {boolean} says whether calls hand in their text for messages
+ * @param {Plan[]} plans the plans of all functions, after `countCopies` and `markPlaces`
+ * @param {boolean} says whether calls pass on the text of the callee for error messages
  * @param {number} keepers the length of the texts of keepers
  */
 export function predictedLength(plans, says, keepers) {
@@ -71,7 +71,7 @@ export function predictedLength(plans, says, keepers) {
   return length
 }
 
-/** The number of keepers that calls may use. @param {Plan[]} plans */
+/** Returns the number of keepers that calls may use. @param {Plan[]} plans */
 export function possibleKeepers(plans) {
   const names = emptySet()
   pick(plans, ({ calls }) => pick(calls, ({ kind, target, node }) => {
@@ -81,12 +81,12 @@ export function possibleKeepers(plans) {
 }
 
 /**
- * Chooses the functions whose twins are generators, so that the predicted text is as long as it may be.
+ * Changes twins to generator form until the predicted text is short enough.
  *
- * @param {Plan[]} spare functions whose twins may be generators, the first one first
- * @param {number} excess by how many characters the text is too long
- * @param {boolean} says whether calls hand in their text for messages
- * @returns {number} how many of `spare` are generators
+ * @param {Plan[]} spare functions whose twins may be generators, in the order of the change
+ * @param {number} excess the number of characters above the limit
+ * @param {boolean} says whether calls pass on the text of the callee for error messages
+ * @returns {number} how many elements of `spare` have become generators
  */
 export function chooseGenerators(spare, excess, says) {
   let count = 0
@@ -100,7 +100,7 @@ export function chooseGenerators(spare, excess, says) {
 /**
  * Predicts by how much a text gets longer if a twin changes from generator form to frame form.
  *
- * @param {Plan} plan @param {boolean} says whether calls hand in their text for messages
+ * @param {Plan} plan @param {boolean} says whether calls pass on the text of the callee for error messages
  */
 export function gainOf(plan, says) {
   const { 0: outside, 1: inside } = plan.copies
@@ -108,16 +108,17 @@ export function gainOf(plan, says) {
 }
 
 /**
- * Whether a function has a body of its own in addition to its twin. Another one runs the twin.
+ * Whether a function keeps its body in addition to its twin. Without a separate body, a plain call of the
+ * function runs the twin.
  *
- * @param {Plan} plan @param {boolean} isInner
+ * @param {Plan} plan @param {boolean} isInner whether this copy of the function is inside of a twin
  */
 export const isPrintedTwice = ({ node, facts, duals, children }, isInner) =>
   facts.isAsync || facts.isGenerator ||
   (facts.isMethod && node.parent.type === 'MethodDefinition') ||
   (!isInner && (duals > 0 || children.length === 0))
 
-/** Counts how often the text contains each function. @param {Plan[]} plans outer functions first */
+/** Counts the copies of each function in the text: see Plan. @param {Plan[]} plans outer functions first */
 export function countCopies(plans) {
   plans[0].copies = [1, 0]
   for (let i = 0; i < plans.length; i++) {
@@ -142,10 +143,10 @@ export function directCalls(plans) {
   return counts
 }
 
-/** The length of a function in the source. @param {Plan} plan */
+/** Returns the length of a function in the source. @param {Plan} plan */
 const spanOf = ({ node: { start, end } }) => end - start
 
-/** The length of a function in the source without the functions in it. @param {Plan} plan */
+/** Returns the length of a function in the source without the functions in it. @param {Plan} plan */
 function ownSpan(plan) {
   let span = spanOf(plan)
   pick(plan.children, child => { span -= spanOf(child) })
@@ -182,7 +183,7 @@ export function ownLength({ text, edits, own, frame, children }) {
  */
 export function inOrderOfLoss(plans) {
   const spare = pick(plans, plan => plan.isFramed && !(isTailOnly(plan) && canClaimInTail(plan)))
-  /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
+  /** The number of levels of functions inside of each function. @type {Map<Plan, number>} */
   const heights = emptyMap()
   const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
