@@ -154,7 +154,7 @@ bodies(rejections, {
     'try { await { get then() { throw new RangeError("then") } } } catch (error) { return error.message }'
 })
 
-rejections('errors of the parameters reject', async () => {
+rejections('errors of the parameters reject the promise', async () => {
   for (const source of [
     'async function (a = null.x) {}', 'async ({ x }) => {}', 'async function ({ x } = null) {}',
     'async (a = b, b) => {}',

@@ -9,7 +9,7 @@ import { virtualHost } from '../../support/virtual-host.mjs'
 
 const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
 
-/** Runs one job to its end through a scheduler on a virtual host. */
+/** Runs one job to completion on a virtual host. */
 async function run(work, args = [], options) {
   const host = virtualHost({ read: 0.001 })
   const scheduler = new Scheduler({ host, ...options })
@@ -167,7 +167,7 @@ for (const body of [
   'if (n) { if (n < 2) return 1 } return n ? f(log, n - 1) : 0',
   'if (n > 1) { f(log, n - 1); return n } return 1',
   'if (n < 1) if (n > 5) return 4; else return 5; return f(log, n - 1)',
-  // names that the body declares mean those, wherever they stand
+  // names that the body declares are variables of the body, at any position
   'if (n < 1) return g(); return f(log, n - 1); function g() { return 7 }',
   'if (n < 1) return typeof a; var a = 1; return f(log, n - 1)',
   'if (n < 1) return a; let a = 1; return f(log, n - 1)',
@@ -325,7 +325,7 @@ linked('a member is called preemptibly only if it is preemptible', async () => {
   assert.match(errorOf(() => drive(work({}, 1))).message, /not a function/)
 })
 
-linked('members of an object in scope', () => {
+linked('members of an object in scope are called preemptibly', () => {
   const tools = { step: preemptify(function step(x) { return this.by + x }), by: 3 }
   const work = preemptify(x => tools.step(tools.step(x)), { scope: { tools } })
   assert.is(drive(work(1), { limit: 1 }), 7)
@@ -333,7 +333,7 @@ linked('members of an object in scope', () => {
 
 linked.run()
 
-/** Where an expression may stand, a delegated call may stand. `f` logs, and returns its argument. */
+/** Each position of an expression allows a preemptible call. `f` logs and returns its argument. */
 const positions = {
   'arguments': 'return [f(f(1), ...f([f(2), f(3)])), Math.max(f(1), f(2))]',
   'operands, left to right': 'return f(1) + f(2) * f(3) ** f(1) - -f(4)',
@@ -516,7 +516,7 @@ places('a chain throws after its arguments if the member is not a function', () 
 
 places.run()
 
-const depth = suite('depth')
+const depth = suite('depth of calls')
 
 const deep = preemptify(function deep(n) { return n === 0 ? 0 : 1 + deep(n - 1) })
 
@@ -561,9 +561,9 @@ depth('resuming after a yield runs only the innermost callee', () => {
 
 depth.run()
 
-const errors = suite('errors through delegated calls')
+const errors = suite('errors through preemptible calls')
 
-errors('try, catch and finally at every level, with a yield in each', () => {
+errors('try, catch and finally blocks at every level may yield', () => {
   const source = `function f(log, n = 5) {
     try {
       log(n)
@@ -581,7 +581,7 @@ errors('try, catch and finally at every level, with a yield in each', () => {
   assertAlike(sloppy(source))
 })
 
-errors('an error is thrown at the call, whether the callee has yielded or not', () => {
+errors('an error is thrown at the call, before and after a yield of the callee', () => {
   const fail = preemptify(function fail(n) {
     for (let i = 0; i < n; i++);
     throw new RangeError(`after ${n}`)
@@ -603,7 +603,7 @@ errors('an error is thrown at the call, whether the callee has yielded or not', 
   }
 })
 
-errors('finally overrides: return, break and continue take the place of an error', () => {
+errors('return, break and continue in finally replace an error', () => {
   for (const body of [
     'try { return f(0) } finally { return log(2) }',
     'for (;;) { try { f(0) } finally { break } } return log(3)',
@@ -618,7 +618,7 @@ errors('finally overrides: return, break and continue take the place of an error
   }
 })
 
-errors('a stack overflow of other code is an error like any other', () => {
+errors('a stack overflow in other code is thrown at the call', () => {
   const endless = () => endless()
   const work = preemptify(f => {
     try {
@@ -631,7 +631,7 @@ errors('a stack overflow of other code is an error like any other', () => {
   assert.is(drive(deep(3000)), 3000, 'and nothing is left of it')
 })
 
-errors('a call that has returned leaves nothing pending', () => {
+errors('a call that has returned has no pending state', () => {
   const f = preemptify(function f(n) { for (let i = 0; i < n; i++); return n })
   const work = preemptify(() => f(1) + f(2), { calls: { f } })
   budget.left = 1000
@@ -792,7 +792,7 @@ beside('awaited calls can nest 20,000 levels deep', async () => {
 
 beside.run()
 
-const scheduled = suite('through a scheduler')
+const scheduled = suite('preemptible calls in jobs')
 
 scheduled('a more urgent arrival preempts a preemptible function at its next point', () => {
   const host = virtualHost()
@@ -834,7 +834,7 @@ scheduled('a callee, a method and a loop in it can be preempted and resume direc
     8 finish b, round start=0`)
 })
 
-scheduled('a delegated call that spawns a more urgent job is preempted at its next point', () => {
+scheduled('a callee that spawns a more urgent job is preempted at its next point', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1000, round: Infinity })
   const log = []

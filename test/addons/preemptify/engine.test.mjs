@@ -173,7 +173,7 @@ function anyComparator(random, watch) {
 
 const random = suite('random cases')
 
-random('methods of arrays have the same effects on arrays and array-like objects', () => forSeeds(1500, ({ seed }) => {
+random('methods of arrays have the same effects with twins as callbacks', () => forSeeds(1500, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const name = random.pick([...visits, ...folds, 'flatMap'])
@@ -185,7 +185,7 @@ random('methods of arrays have the same effects on arrays and array-like objects
   }, 'arrays')
 }))
 
-random('sorts', () => forSeeds(1000, ({ seed }) => {
+random('sorts have the same effects with twins as comparators', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const name = random.pick(sorts)
@@ -199,7 +199,7 @@ random('sorts', () => forSeeds(1000, ({ seed }) => {
 
 const kinds = ['Int8Array', 'Uint8ClampedArray', 'Uint16Array', 'Int32Array', 'Float32Array', 'Float64Array', 'BigInt64Array']
 
-random('typed arrays', () => forSeeds(1000, ({ seed }) => {
+random('methods of typed arrays have the same effects with twins as callbacks', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const name = random.pick([...visits, ...folds, ...sorts])
@@ -239,7 +239,7 @@ random('typed arrays', () => forSeeds(1000, ({ seed }) => {
   }, 'typed arrays')
 }))
 
-random('Array.from', () => forSeeds(1000, ({ seed }) => {
+random('Array.from has the same effects with twins as callbacks', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const items = random.pick([
@@ -269,7 +269,7 @@ random('Array.from', () => forSeeds(1000, ({ seed }) => {
   }, 'Array.from')
 }))
 
-random('maps and sets', () => forSeeds(600, ({ seed }) => {
+random('forEach of maps and sets has the same effects with twins as callbacks', () => forSeeds(600, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const Kind = random.pick([Map, Set])
@@ -289,7 +289,7 @@ random('maps and sets', () => forSeeds(600, ({ seed }) => {
   }, 'maps and sets')
 }))
 
-random('replace and replaceAll', () => forSeeds(1000, ({ seed }) => {
+random('replace and replaceAll have the same effects with twins as callbacks', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const self = random.pick([
@@ -424,7 +424,7 @@ use('map defines an index for which the prototype has a setter', () => {
 const sorting = suite('sorts of jobs')
 
 for (const limit of [1, 2 ** 30]) {
-  sorting(`a sort of a job makes the comparisons of the engine, budget ${limit}`, () => {
+  sorting(`a sort of a job makes the native comparisons, budget ${limit}`, () => {
     assert.equal(differentSorts((sort, list, compare) => {
       budget.left = limit
       return drive(function* () {

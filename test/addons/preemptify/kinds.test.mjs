@@ -6,7 +6,7 @@ import { assertAlike, assertAlikeAsync, errorOf, sloppy } from '../../fixtures/p
 import { drive, driveAsync } from '../../support/drive.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
-/** Calls the rewritten function, and drives it with a yield at every point. */
+/** Calls the rewritten function with a yield at every point. */
 const call = (work, ...args) => callOn(undefined, work, ...args)
 const callOn = (receiver, work, ...args) => drive(Reflect.apply(work, receiver, args), { limit: 1 })
 
@@ -103,7 +103,7 @@ functions('a Task and spawn run a preemptible function in independent runs', asy
   assert.ok(jobs.every(({ preemptions }) => preemptions > 0))
 })
 
-functions('an error shows the function under a readable sourceURL, with its own name and line', () => {
+functions('the stack of an error has a readable sourceURL with name and line', () => {
   const work = preemptify(function explode(n) {
     for (let i = 0; i < n; i++);
     throw new Error('here')
@@ -189,7 +189,7 @@ words('an arrow function with evaluate has the outer this, arguments and new.tar
   for (const [fn, work] of new Around(5, 6).pairs) assert.equal(call(work, 1), fn(1), `${fn}`)
 })
 
-words('an arrow function assigns to the arguments around it', () => {
+words('an arrow function can assign to the outer arguments', () => {
   function around() {
     const work = preemptify(() => { arguments[0] = 7 }, { evaluate: s => eval(s) })
     call(work)
@@ -198,7 +198,7 @@ words('an arrow function assigns to the arguments around it', () => {
   assert.is(around(1), 7)
 })
 
-words('a line that begins with -- does not assign to the word before it', () => {
+words('a line that starts with -- does not assign to the previous word', () => {
   function around() {
     let n = 2
     return preemptify(() => {
@@ -223,7 +223,7 @@ words('an arrow function has the this of the option this', () => {
   }
 })
 
-words('an arrow function without this needs none', () => {
+words('an arrow function without this needs no option', () => {
   assert.is(callOn({ x: 1 }, preemptify(x => x ?? 7)), 7)
   const nested = x => (function () { return this === x && arguments.length }).call(x)
   assert.is(call(preemptify(nested), globalThis), 0)
@@ -318,7 +318,7 @@ modes('assignments to undeclared or read-only names have their native effects', 
   assert.instance(errorOf(() => call(strictly)), TypeError)
 })
 
-modes('names that are keywords in strict code only', () => {
+modes('keywords of strict code are names in sloppy code', () => {
   const names = ['yield', 'let', 'static', 'async', 'of', 'get', 'set', 'await', 'implements', 'package']
   for (const name of names) {
     for (const body of [
@@ -450,7 +450,7 @@ methods('methods of classes are rewritten, static methods too', () => {
   assert.is(callOn(new Counter(), preemptify(Counter.prototype.own)), 5)
 })
 
-methods('super finds the members of the prototype that the home object has now', () => {
+methods('super finds the members of the current prototype of the home object', () => {
   const home = { __proto__: { m: () => 'old' }, run() { super.own = 1; return [super.m(), this.own] } }
   const work = preemptify(home.run, { home })
   assert.equal(callOn({}, work), ['old', 1])
@@ -650,7 +650,7 @@ wholes('async methods run concurrently unless they are awaited', async () => {
   assert.equal(loader.log.slice(0, 3), ['load 1', 'goes on', 'load 2'])
 })
 
-wholes('static blocks, fields and computed keys run once, when the new class is made', () => {
+wholes('static blocks, fields and computed keys run once for the new class', () => {
   globalThis.seen = []
   const Noisy = class {
     static { seen.push('block') }
@@ -727,7 +727,7 @@ wholes.run()
 
 const asyncs = suite('async functions and generators')
 
-asyncs('async functions and arrows', async () => {
+asyncs('async functions and arrow functions can be rewritten', async () => {
   for (const source of [
     'async function (log) { return log(await 1) }',
     'async log => log(await log(1))',
@@ -766,7 +766,7 @@ asyncs('generators keep their yields, and receive sent values and errors', () =>
   assert.equal(steps.next(), { value: 6, done: true })
 })
 
-asyncs('a generator of an object or a class', () => {
+asyncs('generator methods of objects and classes can be rewritten', () => {
   class Tree {
     constructor(value, ...children) { Object.assign(this, { value, children }) }
     *walk() {

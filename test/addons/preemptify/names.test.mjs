@@ -157,7 +157,7 @@ check(scopes, 'escapes, and names that objects have', [
   'let __proto__#1, constructor#2; { let toString#3; __proto__#1; constructor#2; toString#3; hasOwnProperty#0 }'
 ])
 
-scopes('variables: kinds, assignments, what an eval may use', () => {
+scopes('variables have their kinds, assignments and uses by eval', () => {
   const kinds = (source, type = 'script') => {
     const tree = read(source, type)
     names(tree)

@@ -31,7 +31,7 @@ for (const idea of ideas) {
   })
 }
 
-golden('every text belongs to a script', () => {
+golden('every golden text has a script', () => {
   const texts = files.filter(file => file.endsWith('.out.js')).map(file => file.slice(0, -'.out.js'.length))
   assert.equal(texts.filter(idea => !ideas.includes(idea)), [])
   assert.ok(ideas.length > 0)
@@ -40,7 +40,7 @@ golden('every text belongs to a script', () => {
 golden.run()
 
 /**
- * Drives to the end with `limit` points at a time.
+ * Drives a generator to completion with a budget of `limit` points.
  *
  * @returns {{ spent: number, yields: number }} the points passed and the yields among them
  */
@@ -211,7 +211,7 @@ counts('a loop does not yield before its budget is used up', () => {
   }
 })
 
-counts('a budget cut in the middle of a loop ends it at the next point', () => {
+counts('setting the budget to 0 in a loop yields at the next point', () => {
   const work = preemptify(function (n, cut) {
     for (let i = 0; i < n; i++) n = cut(i) ? n : n
     return n

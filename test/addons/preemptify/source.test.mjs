@@ -605,7 +605,7 @@ pieces('a script without rt.mjs has its native results', () => {
 })
 
 pieces('a loop without rt.mjs can be longer than any budget', () => {
-  // The innermost of many functions has no second body.
+  // The innermost function is printed as a twin only.
   const nested = depth => depth ? `(function () { for (;;) return ${nested(depth - 1)} })()`
     : '(function () { let odd = 0; for (let i = 0; i < 2 ** 30 + 9; i++) odd += i & 1; return odd })()'
   const text = `function main() { return ${nested(8)} } /*${'.'.repeat(9000)}*/\nmain()`
