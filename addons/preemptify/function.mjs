@@ -256,7 +256,8 @@ export function preemptify(fn, options = {}) {
  * @property {Map<string, () => any>} live getters of the variables that the function reads by `() => name`
  * @property {string[]} values the names whose values are in `scope`
  * @property {Set<string>} preemptible the names of members that may be preemptible
- * @property {Set<any> | null} generators the generator functions that calls run to completion; null: all
+ * @property {Set<any> | null} generators the generator functions that calls run as a part of the caller,
+ *   instead of making an iterator; null: all
  * @property {(key: string) => boolean} mayCome whether `calls` may get a function of this name later
  */
 
@@ -337,8 +338,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const key = OPTION_NAMES[i]
     const type = OPTIONS[key]
     const value = options[key]
-    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type,
-      value)
+    if (value !== undefined &&
+      (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
   }
   const links = linksOf(fn, options, methods)
   const tree = read(source, 'function')
