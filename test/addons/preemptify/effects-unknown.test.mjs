@@ -80,7 +80,7 @@ unknown('a TextEncoder in a variable only reads', () => {
   claims('const e = new TextEncoder(); export const f = s => e.encode(s).length', { f: '' })
 })
 
-unknown('a function without a twin does not claim the activation that it begins', () => {
+unknown('a function without a twin does not claim its new activation', () => {
   const { f } = claimsIn(`const l = [1]; function each(list, f) { for (const x of list) f(x) }
     export function f(q) { q = q || { x: 1 }; each(l, () => { eval('1'); q.x = 1 }); l.push(1) }`)
   assert.match(f, /all!/)

@@ -1,4 +1,4 @@
-// The running function is the function that the program knows: in `arguments`, in stack traces and in messages.
+// `arguments`, stack traces and messages show the original function, not its twin.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../../../addons/preemptify.mjs'
