@@ -73,15 +73,17 @@ const rewrittenModule = (text, url) =>
   preemptify.source(text, { type: 'module', runtime, url, get: moduleFor, ...rule })
 
 /**
- * Returns the result of a load hook with a rewritten module.
+ * Returns the result of a load hook with a rewritten module. A CommonJS file keeps its text, or has none, so
+ * that Node gives the text to `Module.prototype._compile`: see `compile`.
  *
- * @param {string} url @param {any} loaded
+ * @param {string} url @param {any} loaded @param {any} context the conditions tell `require()` from `import`
  */
-function rewritten(url, loaded) {
+function rewritten(url, loaded, { conditions = [] }) {
   const { format, source } = loaded
   if (!isWanted(url) || OTHER.has(format)) return loaded
-  if (format === 'commonjs') return url.startsWith('file:') ? { ...loaded, source: null } : loaded // see compile()
-  if (format === undefined || format === null) return loaded // a file loaded by require()
+  const isRequired = format === undefined || format === null || conditions.includes('require')
+  if (isRequired && format !== 'module') return loaded
+  if (format === 'commonjs') return url.startsWith('file:') ? { ...loaded, source: null } : loaded
   if (format !== 'module' || !source) {
     warn(url, `its format is ${format}`)
     return loaded
@@ -130,10 +132,11 @@ function compile() {
 }
 
 /** The load hook for Node 20, which runs hooks in their own thread. */
-export const load = async (url, context, next) => rewritten(url, await next(url, context))
+export const load = async (url, context, next) => rewritten(url, await next(url, context), context)
 
 if (!import.meta.url.endsWith('#hooks')) {
   compile()
-  if (module.registerHooks) module.registerHooks({ load: (url, context, next) => rewritten(url, next(url, context)) })
+  const hook = (url, context, next) => rewritten(url, next(url, context), context)
+  if (module.registerHooks) module.registerHooks({ load: hook })
   else module.register(`${import.meta.url}#hooks`)
 }

@@ -140,7 +140,7 @@ export default {
         const count = asked.filter(url => url === '/opaque').length
         equal(await load(browser, `${other}/opaque`), 'loaded')
         equal(asked.filter(url => url === '/opaque').length, count + 1)
-        await browser.evaluate(() => navigator.serviceWorker.getRegistration().then(found => found.unregister()))
+        await browser.evaluate(() => navigator.serviceWorker.getRegistration().then(found => found?.unregister()))
       }
     })
   },
