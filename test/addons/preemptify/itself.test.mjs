@@ -258,7 +258,7 @@ messages('an error of a call comes after its arguments have been evaluated', () 
   function test(a) { ${LOOP} return a.foo(long(1), long(2)) }
   export function main() { log = []; try { test({}) } catch (error) { return [log, error.message] } }`))
 
-messages('the stack trace of such an error starts with the calling function', async () => {
+messages('the stack trace of an error of a call starts with the calling function', async () => {
   for (const code of ['a(1)', 'a.foo(1)', 'new a.B(1)', 'for (const x of a) g(x)']) {
     await assertSame(`${NAMES}
       const g = x => { ${LOOP} return x }

@@ -100,7 +100,7 @@ twin(method, function* (n) {
 /** Runs the twin of a function under a budget. */
 const asTwin = (fn, args, limit, self) => drive(Reflect.apply(preemptify(fn), self, args), { limit })
 
-/** Runs one job to its end on a virtual host. */
+/** Runs one job to completion on a virtual host. */
 async function run(work, args = [], options) {
   const host = virtualHost({ read: 0.001 })
   const scheduler = new Scheduler({ host, budget: 1, ...options })
