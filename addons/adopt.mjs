@@ -52,9 +52,8 @@ const { options: checked, wrongType } = check
  * @property {number} [deadline] ms, counted from the event's time stamp, or from the call
  * @property {number} [priority]
  * @property {object} [reservation]
- * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the
- *   newest is made; so a listener waits also where its event could be cancelled, which it cannot be any more
- *   then
+ * @property {boolean} [latest] whether a new call of the callback replaces the call that waits for its turn.
+ *   A listener then waits even if its event is cancelable, so it may be too late to cancel the event
  * @property {boolean} [interleave] waives the protection of shared state, for example for a listener that
  *   only reads: the callback claims nothing, need not finish before the user's next edit of its field, and
  *   may leave its event although it passes the event on. Default: false
@@ -65,26 +64,26 @@ const { options: checked, wrongType } = check
  *   boolean) }} EventRule
  */
 /**
- * A callback, or all that look like it.
+ * The statistics of one callback, or of all callbacks with the same source text.
  *
  * @typedef {object} AdoptionRow
  * @property {string} kind 'timer', 'frame', 'idle', 'observer', 'message', the type of the event, or
- *   'script': no callback, but part of a long animation frame
- * @property {string} name of the function
- * @property {string} where the line of its first registration, or the element that had it already
- * @property {number} calls that have ended
- * @property {number} time ms
- * @property {number} longest ms that a call took
- * @property {number} stalls how often it kept the thread for longer than a slice
- * @property {number} longestStall ms
- * @property {number} misses
+ *   'script' for other code in a long animation frame
+ * @property {string} name the name of the function
+ * @property {string} where the line of the first registration, or the element that had the handler already
+ * @property {number} calls the number of calls that have ended
+ * @property {number} time the total processor time of the calls, ms
+ * @property {number} longest the longest processor time of a call, ms
+ * @property {number} stalls how often the callback blocked the thread for longer than a slice
+ * @property {number} longestStall the longest stall, ms
+ * @property {number} misses the number of missed deadlines
  * @property {AdoptionWait[]} [waits] the longest waits of at least 50 ms, one for each pair of callbacks
  */
 /**
  * A wait for state that two callbacks share.
  *
  * @typedef {object} AdoptionWait
- * @property {string} for the other callback, or the user's next edit
+ * @property {string} for the name of the other callback, or the user's next edit
  * @property {string} location the state for which the callback waited
  * @property {number} ms the longest wait
  * @property {string} rule the rule that waives the protection
@@ -102,35 +101,37 @@ const { options: checked, wrongType } = check
  *   their listeners become jobs
  * - attributes like `ontransitionend="..."`, of less common events
  * - reactions of custom elements, reactions of promises, and `queueMicrotask`
- * - other realms: call `adopt` for the window of an iframe. Firefox then has no `window.event` there
+ * - other realms: call `adopt` for the window of an iframe. In Firefox the iframe then has no `window.event`
  *
- * A callback with a twin (see `preemptify.source`) starts inside its event. It continues as a job at the end
- * of its first budget, or of a slice if the budget is automatic. A callback without a twin runs to
- * completion. Its time is charged, and it is named if it stalls.
+ * A callback with a twin (see `preemptify.source`) starts inside its event. The callback continues as a job
+ * after its first budget, or after a slice if the budget is automatic. A callback without a twin runs to
+ * completion. Its time is charged, and a warning names the callback if it stalls.
  *
  * Calls of equal rank keep the platform's order: a call starts when the call before has ended and its
- * microtasks have run. A call that finds unfinished calls waits, and starts outside of its event. If the
- * event is cancelable and its rule is not `latest`, the unfinished calls run first, for at most one round,
- * and the call starts inside the event. These stay as they are: `this`, arguments, `target`, `currentTarget`,
- * `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout, removeEventListener and
- * disconnect prevent calls that have not started.
+ * microtasks have run. If earlier calls have not ended, a new call waits and starts outside its event. If its
+ * event is cancelable and its rule is not `latest`, the earlier calls run first, for at most one round, and
+ * the new call starts inside its event. These values and options stay unchanged: `this`, arguments, `target`,
+ * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout,
+ * removeEventListener and disconnect prevent calls that have not started.
  *
  * Callbacks have the effects of the plain page:
  * - A suspended listener, and the microtasks that it has queued, finish before the browser applies the user's
  *   next edit to the same field. A listener of an event that precedes an edit directly runs to completion.
- * - A listener stays in its event until it has called preventDefault, stopPropagation or another member that
- *   works only there for the last time. If it passes the event on, or keeps it, it stays to its end.
- * - Each call is a stay (see `preemptify.source`). Outside of events it waits at a conflicting claim; inside
- *   its event it finishes the holder.
- * - A callback that the page calls by dispatchEvent, click or focus is a part of the call that does so.
- * - An interval that waits counts once. A frame callback that waits until the next frame gets its time.
+ * - A listener stays in its event until its last call of preventDefault, stopPropagation or another member
+ *   that works only inside the event. A listener that passes the event to other code, or stores it, stays in
+ *   the event until the listener has ended.
+ * - Each call is a stay (see `preemptify.source`). Outside its event a call waits at a conflicting claim.
+ *   Inside its event the call finishes the holder of the claim.
+ * - A callback that the page calls by dispatchEvent, click or focus is a part of the dispatching call.
+ * - An interval does not fire again while its last call waits. A frame callback that waits until the next
+ *   frame gets the time of that frame.
  *
- * A call that has used its deadline in processor time is ranked by the present time plus that deadline, so
- * that long input handlers leave time for frames.
+ * When the processor time of a call reaches its deadline parameter, the deadline restarts at the current
+ * time. Long input handlers therefore leave time for frames.
  *
  * A call that has left its event has these limits:
  * - the event does not reach listeners that the call adds
- * - the state of the target may have changed by other code
+ * - other code may have changed the state of the target
  * - microtasks run while the call is suspended
  * - `window.event` is undefined, except in functions that name it `event`
  *
@@ -148,14 +149,15 @@ const { options: checked, wrongType } = check
  * @param {any} [target] a global object, default globalThis
  * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?:
  *   AdoptionRule, message?: AdoptionRule, event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?:
- *   boolean }} [options] `rules`: the first rule for events that matches by `type` and `target` counts;
- *   `target` is a selector, an EventTarget, or a function that receives the target. Default deadlines: 16 ms
- *   for input and frames; for a timer its delay, at least 16 ms; otherwise none. `warn`: whether the console
- *   names callbacks that stall for 50 ms or longer, each once, with the remedy; default true
+ *   boolean }} [options] `rules`: the parameters of the jobs, by the kind of callback. An event uses the
+ *   first rule that matches its `type` and `target`: a selector, an EventTarget, or a function that receives
+ *   the target. Default deadlines: 16 ms for input and frames; for a timer its delay, at least 16 ms; none
+ *   for other callbacks. `warn`: `true` if the console should warn once about each callback that stalls for
+ *   50 ms or longer, with the remedy; default true
  * @returns {{ release(): void, cancel(): boolean, report(): AdoptionRow[] }} `release` restores all functions
- *   and properties, and waiting calls run. An event whose listener calls `release` does not reach the next
- *   listeners of the same target. `cancel` is `release`; it returns `true` if the page was adopted. `report`
- *   lists all callbacks, the most expensive first
+ *   and properties; waiting calls still run. If a listener calls `release`, its event does not reach the next
+ *   listeners of the same target. `cancel` does the same as `release`, and returns `true` if the page was
+ *   adopted. `report` lists all callbacks; the most expensive callback is first
  * @throws {TypeError | RangeError} if a parameter is wrong; TypeError if the target is adopted already
  */
 export function adopt(target = globalThis, options = {}) {

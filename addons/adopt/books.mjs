@@ -3,13 +3,14 @@
  */
 
 /**
- * A collection whose methods remain as they are now, whatever a page makes of the prototype later.
+ * Returns a subclass of a collection with copies of all current methods, so that later changes of the
+ * prototype by the page do not affect it.
  *
  * @template {new (...args: any[]) => any} C @param {C} Class @returns {C}
  */
 function hardened(Class) {
   class Hardened extends Class {
-    /** @param {any[]} args none: the default constructor would take the iterator of Array.prototype */
+    /** @param {any[]} args empty; the default constructor would read the iterator of Array.prototype */
     constructor(...args) {
       super(args[0])
     }
@@ -27,7 +28,7 @@ export const OwnWeakMap = /* @__PURE__ */ hardened(WeakMap)
 
 /**
  * @param {any} object @param {PropertyKey} name
- * @returns {any} whose own property that is; null where there is none
+ * @returns {any} the object on the prototype chain with this own property, or null
  */
 export function holderOf(object, name) {
   while (object !== null && !Object.hasOwn(object, name)) object = Object.getPrototypeOf(object)
@@ -35,9 +36,10 @@ export function holderOf(object, name) {
 }
 
 /**
- * The descriptor of an own property. It inherits nothing: `get` on Object.prototype would make it invalid.
+ * Returns the descriptor of an own property, or `undefined`. The descriptor has no prototype, because a `get`
+ * on Object.prototype would make a descriptor invalid.
  *
- * @param {any} object @param {PropertyKey} name @returns {any} undefined if there is none
+ * @param {any} object @param {PropertyKey} name @returns {any}
  */
 export function descriptorOf(object, name) {
   const descriptor = object ? Object.getOwnPropertyDescriptor(object, name) : undefined
@@ -45,13 +47,13 @@ export function descriptorOf(object, name) {
 }
 
 /**
- * The handler of a proxy. It inherits no traps from Object.prototype.
+ * Returns a handler for a proxy that inherits no traps from Object.prototype.
  *
  * @param {ProxyHandler<any>} traps @returns {ProxyHandler<any>}
  */
 export const handlerOf = traps => Object.assign(Object.create(null), traps)
 
-/** Without calling what a page may have put there. @param {any} fn @returns {string} */
+/** Returns the name of a function without calling a getter of the page. @param {any} fn @returns {string} */
 export function nameOf(fn) {
   const name = descriptorOf(fn, 'name')?.value
   return typeof name === 'string' ? name : ''

@@ -12,29 +12,29 @@ import { precedesEdit } from './edits.mjs'
 const { Waitable, Waiter } = extend
 
 /**
- * How a callback is called.
+ * An invocation of a callback: the function with its receiver, arguments and event.
  *
  * @typedef {object} Invocation
  * @property {AdoptionRow} row
  * @property {Function} fn
  * @property {any} self
  * @property {any[]} args
- * @property {any} owner by which the page can take it back: a timer's id, an observer, or all listeners of
- *   its kind
- * @property {any} [part] which of the owner's: the kind of timer, the listener, or null for the handler in a
- *   property
+ * @property {any} owner the key by which the page can take the call back: the id of a timer, an observer, or
+ *   the map of all listeners of the same type and phase
+ * @property {any} [part] the key within the owner: the kind of timer, the listener, or null for the handler
+ *   in a property
  * @property {any} [event]
- * @property {any} [called] what the event calls
- * @property {boolean} [isWhole] whether it runs to its end
- * @property {(fn: (time: number) => void) => void} [nextFrame] of a frame callback: calls a function in the
- *   next frame
+ * @property {any} [called] the function that the event calls
+ * @property {boolean} [isWhole] whether the callback runs to completion
+ * @property {(fn: (time: number) => void) => void} [nextFrame] calls a function in the next frame; only for
+ *   frame callbacks
  */
 
-/** A call that has not ended; as a waitable, its turn. */
+/** A call that has not ended. A job that waits for this waitable waits for the turn of the call. */
 class Call extends Waitable {
   /** @type {Job | null} */
   made = null
-  /** What the function returned. @type {any} */
+  /** The value that the callback returned. @type {any} */
   value = undefined
   isWaiting = false
   isQueued = false
@@ -52,10 +52,10 @@ class Call extends Waitable {
     const { event } = invocation
     this.invocation = invocation
     this.rule = rule
-    /** The innermost target of its event: listeners of its parents see it too. */
+    /** The innermost target of the event. Listeners of its parents receive the event too. */
     this.target = event && (event.composedPath?.()[0] ?? event.target)
     /**
-     * Where its event was when its listener was called.
+     * The position of the event on its path when the listener was called.
      *
      * @type {{ target: any, currentTarget: any, eventPhase: number } | undefined}
      */
@@ -64,37 +64,38 @@ class Call extends Waitable {
     this.priority = priority
   }
   get isRanked() { return false }
-  get isExternal() { return true } // a task of the platform wakes it
+  get isExternal() { return true } // a task of the platform wakes the job
 
-  /** Neither waits for its turn nor, in a scheduler that is paused, for its first dispatch. */
+  /** Whether the call waits neither for its turn nor, in a paused scheduler, for its first dispatch. */
   get hasBegun() { return !this.isWaiting && this.made?.started !== undefined }
-  /** It is not to be made, unless it has begun. */
+  /** Cancels the call if it has not started. */
   drop() {
     if (!this.hasBegun) this.made?.cancel()
   }
 }
 
-/** The calls of a page's callbacks, as jobs. */
+/** Runs the calls of a page's callbacks as jobs. */
 export class Calls {
   isReleased = false
   /**
-   * The calls that have not ended, by reservation, in order of eligibility; equals as they came.
+   * The calls that have not ended, by reservation, in order of rank. Calls of equal rank keep their order of
+   * arrival.
    *
    * @type {Map<any, Call[]>}
    */
   #queues = new OwnMap()
-  /** Those that have not ended where they began. @type {WeakMap<Job, Call>} */
+  /** The calls that had not ended when `enter` returned, by job. @type {WeakMap<Job, Call>} */
   #calls = new OwnWeakMap()
-  /** That which begins. @type {Call | null} */
+  /** The call that has been entered most recently. @type {Call | null} */
   #begun = null
   /** @type {Map<string, AdoptionRow>} */
   #rows = new OwnMap()
-  /** The event for which others had to end, and until when. */
+  /** The event for which earlier calls had to finish, and the time limit for these calls. */
   #event = null
   #until = 0
-  /** Those that have not ended, by what the page has to take them back. @type {Map<any, Set<Call>>} */
+  /** The calls that have not ended, by owner. @type {Map<any, Set<Call>>} */
   #pending = new OwnMap()
-  /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
+  /** The newest waiting call of each callback with the rule `latest`. @type {WeakMap<Function, Call>} */
   #newest = new OwnWeakMap()
   /**
    * The latest calls of listeners that have ended, and have started asynchronous code.
@@ -105,7 +106,7 @@ export class Calls {
   #source = Function.prototype.toString
   #unwatch
   #unwait
-  /** Notes how long the user's edit has waited for a call. @type {(row: AdoptionRow, ms: number) => void} */
+  /** Records how long the user's edit waited for a call. @type {(row: AdoptionRow, ms: number) => void} */
   #warnOfEdit
 
   /** @param {Scheduler} scheduler @param {any} target @param {boolean} warn */
@@ -146,8 +147,8 @@ export class Calls {
   }
 
   /**
-   * Found by what the function looks like, so that one that is made anew for each timer is one callback; a
-   * stack is taken for the first only.
+   * Returns the row of a callback, found by the text of its function. Functions that a page creates again for
+   * each timer therefore share a row. Only the first registration captures a stack trace.
    *
    * @param {string} kind @param {any} fn @param {() => string} [where] @returns {AdoptionRow}
    */
@@ -173,7 +174,7 @@ export class Calls {
   }
 
   /**
-   * A script that made a frame long, and was no callback of ours.
+   * Adds a script of a long animation frame to the report, unless the script is part of the scheduler.
    *
    * @param {any} script PerformanceScriptTiming
    */
@@ -185,7 +186,7 @@ export class Calls {
     addStall(row, duration)
   }
 
-  /** Calls that wait are made; further ones are the platform's. */
+  /** Stops the adoption: waiting calls still run as jobs; the platform makes later calls natively. */
   release() {
     this.isReleased = true
     this.#unwatch()
@@ -200,10 +201,11 @@ export class Calls {
   }
 
   /**
-   * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
+   * Starts a call as a job, or lets it wait for its turn. A call inside another call, a call by a script
+   * (`isTrusted` is `false`) and a call after `release` are made natively.
    *
    * @param {Invocation} invocation @param {AdoptionRule} [rule]
-   * @returns {any} what it returned, if it has ended
+   * @returns {any} the result of the callback, if the call has ended
    */
   enter(invocation, rule = {}) {
     const { row, fn, self, args, event, called } = invocation
@@ -233,7 +235,7 @@ export class Calls {
       const job = call.made = scheduler.spawn(work, parameters)
       if (rule.interleave) extend.code.waive(job)
       extend.page.serve(job, time => this.#postpone(queue, call, time))
-      end = Waitable.of(job) // its errors are the platform's to report
+      end = Waitable.of(job) // the platform reports the errors of the job
       return job
     }
     this.#begun = call
@@ -273,20 +275,21 @@ export class Calls {
     }
   }
 
-  /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
+  /** @param {any} owner @param {any} [part] @returns {Call[]} the calls that have not ended */
   pending(owner, part) {
     const calls = this.#pending.get(owner)
     return calls === undefined ? []
       : extend.membersOf(calls).filter(({ invocation }) => invocation.part === part)
   }
 
-  /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
+  /** Cancels the calls that have not started. @param {any} owner @param {any} [part] */
   drop(owner, part) {
     this.pending(owner, part).forEach(call => call.drop())
   }
 
   /**
-   * How long a call stays in its event: not at all, until the last use of the event, or to its end.
+   * Returns how long a call stays in its event: 0 (not at all), UNTIL_USE (until the last use of the event)
+   * or TO_END (to completion).
    *
    * @param {Call} call
    */
@@ -303,7 +306,7 @@ export class Calls {
   #start(call) {
     call.isWaiting = false
     const { invocation: { fn, self, args, nextFrame }, rule: { atomic } } = call
-    const isAsync = startsJob(fn) // its rest is the platform's
+    const isAsync = startsJob(fn) // the platform runs the code after the first await
     const body = isAsync || atomic ? fn : extend.preemptible(fn)
     const note = (/** @type {boolean} */ isWaiting) => { call.isAtEntry = isWaiting }
     const result = nextFrame === undefined || body === fn ? apply(body, self, args)
@@ -313,7 +316,7 @@ export class Calls {
   }
 
   /**
-   * A promise that it returns is not waited for.
+   * Runs the twin and stores the result of the callback. A promise as the result is not awaited.
    *
    * @param {Call} call @param {Generator<any, any, any>} twin
    */
@@ -327,7 +330,11 @@ export class Calls {
     yield this.#start(call)
   }
 
-  /** @param {Function} fn @param {Call} call that waits, in place of another of the same target */
+  /**
+   * Cancels the waiting call of a callback at the same target, because a newer call replaces it.
+   *
+   * @param {Function} fn @param {Call} call the newer call
+   */
   #replace(fn, call) {
     const before = this.#newest.get(fn)
     if (before?.place?.currentTarget === call.place?.currentTarget) before?.drop()
@@ -346,7 +353,7 @@ export class Calls {
     return queue
   }
 
-  /** @param {Call[]} queue @param {Call} call the youngest of its equals */
+  /** Inserts a call after the calls of equal rank. @param {Call[]} queue @param {Call} call */
   #insert(queue, call) {
     const { policy } = this.scheduler
     let place = queue.length
@@ -356,7 +363,7 @@ export class Calls {
   }
 
   /**
-   * Moves a call in its queue after its job has been ranked anew.
+   * Moves a call in its queue after the rank of its job has changed.
    *
    * @param {Call[]} queue @param {Call} call @param {number} absoluteDeadline
    */
@@ -368,13 +375,13 @@ export class Calls {
     this.#beginNext(queue)
   }
 
-  /** In a task of its own, so that the microtasks of this one come before. @param {Call[]} queue */
+  /** Wakes the next call in a separate task, after the microtasks of this task. @param {Call[]} queue */
   #beginNext(queue) {
     if (queue[0]?.isWaiting) this.scheduler.host.post(() => { queue[0]?.wake() })
   }
 
   /**
-   * A frame callback that waits until the next frame has come gets the time of that frame.
+   * Gives a frame callback that waits until the next frame the time of that frame.
    *
    * @param {Call} call
    */
@@ -388,11 +395,12 @@ export class Calls {
   }
 
   /**
-   * Finishes the calls of listeners that an edit affects, and those before them in their queues. A rule can
-   * waive that.
+   * Finishes the calls of listeners that an edit affects, and the calls before them in their queues. Calls
+   * with the rule `interleave` are not finished.
    *
-   * @param {(type: string, target: any) => boolean} isAffected by the type and the innermost target
-   * @returns {Call[]} the calls that can have been suspended
+   * @param {(type: string, target: any) => boolean} isAffected tests the type and the innermost target of an
+   *   event
+   * @returns {Call[]} the calls that may have been suspended
    */
   finish(isAffected) {
     const isGuarded = (/** @type {Call} */ { rule, target, invocation: { event } }) =>
@@ -412,7 +420,7 @@ export class Calls {
   /**
    * Finishes asynchronous code that calls have started.
    *
-   * @param {Call[]} calls @returns {boolean} whether some was suspended
+   * @param {Call[]} calls @returns {boolean} `true` if asynchronous code of a call was unfinished
    */
   finishTails(calls) {
     const busy = calls.filter(({ made }) => extend.code.isBusy(/** @type {Job} */ (made)))
@@ -434,7 +442,7 @@ export class Calls {
   }
 
   /**
-   * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
+   * Runs the calls before a call that must start inside its event, for at most one round per event.
    *
    * @param {Call[]} queue @param {Call} call
    */
@@ -444,13 +452,13 @@ export class Calls {
       this.#event = call.invocation.event
       this.#until = scheduler.now() + scheduler.round
     }
-    while (call.isQueued && queue[0] !== call) { // its listener may be removed meanwhile
+    while (call.isQueued && queue[0] !== call) { // an earlier call may remove the listener
       const first = queue[0]
       const left = this.#until - scheduler.now()
       if (!(left > 0)) break
       first.wake()
       extend.page.run(scheduler, () => /** @type {Job} */ (first.made), { ms: left })
-      if (queue[0] === first) break // it waits for something else
+      if (queue[0] === first) break // the first call is blocked
     }
   }
 
@@ -493,7 +501,12 @@ export class Calls {
     row.longest = Math.max(row.longest, ms)
   }
 
-  /** To a job, its event remains where its listener was called. @param {any} event */
+  /**
+   * Redefines the properties of an event that change on its path: a job that reads them gets the values at
+   * the call of its listener.
+   *
+   * @param {any} event
+   */
   #keepPlace(event) {
     PLACE.forEach(name => {
       if (Object.hasOwn(event, name)) return
@@ -510,7 +523,7 @@ export class Calls {
   }
 }
 
-/** What keeps a call that has stalled from being preempted, and the remedy. @param {Call} call */
+/** Returns why a stalled call could not be preempted, and the remedy. @param {Call} call */
 function remedyFor({ invocation: { fn }, isWhole }) {
   const hasTwin = startsJob(fn) || extend.preemptible(fn) !== fn
   if (!hasTwin) return 'it was not rewritten; use the service worker or preemptify.import'
@@ -519,19 +532,19 @@ function remedyFor({ invocation: { fn }, isWhole }) {
   return 'it made one call of the engine, or of code that was not rewritten; see preemptify.report'
 }
 
-/** A callback for people. @param {AdoptionRow} row */
+/** Returns the title of a callback in messages. @param {AdoptionRow} row */
 const titleOf = ({ kind, name }) => `${kind} ${name}`
 
-/** The rule that waives the protection of a callback. @param {AdoptionRow} row */
+/** Returns the text of the rule that waives the protection of a callback. @param {AdoptionRow} row */
 const ruleFor = ({ kind }) => TIMED.test(kind) ? `{ ${kind}: { interleave: true } }`
   : `{ event: { type: '${kind}', interleave: true } }`
-/** Kinds of callbacks that have rules of their own. */
+/** The kinds of callbacks with separate rules. */
 const TIMED = /^(?:timer|frame|idle|observer|message)$/
 
 /**
  * Adds a wait to a row, or lengthens the known wait of the same pair.
  *
- * @param {AdoptionRow} row @param {AdoptionWait} wait @returns {boolean} whether the pair is new
+ * @param {AdoptionRow} row @param {AdoptionWait} wait @returns {boolean} `true` if the pair is new
  */
 function addWait(row, wait) {
   const waits = row.waits ??= []
@@ -550,9 +563,9 @@ function addStall(row, ms) {
 }
 
 /**
- * Where the page has called what leads here, as far as the engine tells.
+ * Returns the position of the page's code that registers the callback, from a stack trace.
  *
- * @returns {string} file:line, or ''
+ * @returns {string} file:line, or '' if the engine does not report the position
  */
 function callingPlace() {
   const lines = `${new Error().stack}`.split('\n')
@@ -569,20 +582,20 @@ const isOwnPlace = place => place.includes(ADDRESS)
 /** @param {any} event */
 const placeOf = ({ target, currentTarget, eventPhase }) => ({ target, currentTarget, eventPhase })
 
-/** Maximum number of ended calls of which asynchronous code is finished before an edit. */
+/** Maximum number of ended calls whose asynchronous code is finished before an edit. */
 const MAX_TAILS = 100
-/** How a listener uses its event: see addons/preemptify/event-use.mjs. */
+/** Codes for the use of an event by its listener: see addons/preemptify/event-use.mjs. */
 const UNTIL_USE = 1
 const TO_END = 2
-/** Options of a call that runs to its end. */
+/** Options of a call that runs to completion. */
 const WHOLE = { ms: Infinity }
 
-/** The properties of an event that change on its way. */
+/** The properties of an event that change on its path. */
 const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 
-/** Minimum duration of a stall or wait that the console names, ms: that of a long task (W3C Long Tasks). */
+/** Minimum duration of a stall or wait for a warning on the console, ms: a long task (W3C Long Tasks). */
 const LONG_TASK = 50
-/** Callbacks that are told apart; what comes after these is counted together. */
+/** Maximum number of rows in the report. Further callbacks share one row. */
 const MOST_ROWS = 1000
-/** How much of a function tells it from others. */
+/** How many characters of the text of a function identify its row. */
 const SHOWN = 200

@@ -1,16 +1,16 @@
 /**
  * addons/adopt/edits.mjs: finishes suspended listeners before the browser applies an edit of the user.
  *
- * In the plain page, the listeners of one edit have ended when the next edit comes. A controlled field relies
- * on that: its listener reads the text, and writes it back at the end. If another character was typed
- * meanwhile, that character would be lost.
+ * In a plain page, the listeners of one edit have ended before the next edit. A controlled field relies on
+ * this order: its listener reads the text, and writes the text back at its end. A character that was typed
+ * in between would be lost.
  *
  *   keydown, beforeinput, composition, pointer or click on a field -> the suspended listeners of that field
  *   scroll, drag, drop on a target                                  -> the suspended listeners of that target
  *   keys and pointers anywhere                                      -> suspended listeners of the selection
  *
- * Some events precede an edit directly, with no other event between: see `precedesEdit`. Their listeners run
- * to completion.
+ * Some events precede an edit directly, without another event in between: see `precedesEdit`. Their listeners
+ * run to completion.
  */
 
 import { extend } from '../../rt.mjs'
@@ -22,15 +22,15 @@ const INPUTS = [
   'pointerdown', 'pointermove', 'pointerup', 'mousedown', 'mousemove', 'mouseup', 'touchstart', 'touchmove',
   'touchend', 'click', 'wheel', 'paste', 'cut', 'drop'
 ]
-/** Events that tell of a change by the browser. */
+/** Events that report a change by the browser. */
 const CHANGES = ['scroll', 'selectionchange', 'drag', 'dragstart', 'dragover', 'dragend']
-/** Events of INPUTS and CHANGES that the browser sends all the time; only pressed buttons edit by them. */
+/** Events of INPUTS and CHANGES that the browser sends at each movement; they edit if a button is pressed. */
 const MOVES = /move$/
 /** Fields that the browser edits without an event `beforeinput`. */
 const CONTROL = /^(?:checkbox|radio|range|color|file|number|date|time|month|week|datetime-local)$/
 /** Events that the browser may answer with an edit of such a field, or of the field of a label. */
 const BEFORE_CONTROLS = /^(?:key(?:down|press|up)|(?:pointer|mouse)(?:down|up)|touch(?:start|end)|click)$/
-/** Number of microtasks in a row without code of finished listeners, after which none is expected. */
+/** How many consecutive microtasks to wait for more code of the finished listeners. */
 const MICROTASKS = 32
 
 /**
@@ -47,7 +47,7 @@ export function guardEdits({ target, calls, undo }) {
     if (isAffected === null) return
     const finished = calls.finish(isAffected)
     if (finished.length === 0) return
-    // Microtasks of the finished listeners come before the edit too.
+    // Microtasks of the finished listeners must also finish before the edit.
     let left = MICROTASKS
     const again = extend.markInternal(() => {
       if (calls.finishTails(finished)) left = MICROTASKS
@@ -82,9 +82,11 @@ const isControl = ({ localName, type }) =>
   localName === 'select' || localName === 'input' && CONTROL.test(type)
 
 /**
- * Returns whether a listener that was called with an event has to end before a later event.
+ * Returns a predicate of the listeners that must finish before an event: by the type and the innermost target
+ * of the event with which the listener was called.
  *
- * @param {any} event @returns {((type: string, target: any) => boolean) | null} null: none has
+ * @param {any} event
+ * @returns {((type: string, target: any) => boolean) | null} null if no listener must finish
  */
 function affectedBy(event) {
   const { type } = event
@@ -96,7 +98,7 @@ function affectedBy(event) {
     at !== target && isInside(at, target)
 }
 
-/** @param {any} a @param {any} b fields, or null */
+/** @param {any} a @param {any} b a field, or null */
 function isSameField(a, b) {
   if (a === b) return true
   // A click on a radio button changes its whole group.
@@ -104,7 +106,7 @@ function isSameField(a, b) {
 }
 
 /**
- * Whether a node is in the shadow tree of another one. If the tree is closed, the window sees only its host.
+ * Whether a node is in the shadow tree of a host. For a closed tree the window sees only the host.
  *
  * @param {any} node @param {any} host
  */
@@ -117,10 +119,10 @@ function isInside(node, host) {
 }
 
 /**
- * The field that the browser edits when the user acts on a target: the control of a label, the select of an
- * option, or the outermost editable element.
+ * Returns the field that the browser edits when the user acts on a target: the control of a label, the select
+ * of an option, or the outermost editable element.
  *
- * @param {any} target @returns {any} null if there is none
+ * @param {any} target @returns {any} the field, or null
  */
 function fieldOf(target) {
   const { localName } = target ?? {}

@@ -1,5 +1,5 @@
 /**
- * addons/adopt/handlers.mjs: functions in properties `on...` become jobs.
+ * addons/adopt/handlers.mjs: makes jobs of the calls of handlers in `on...` properties.
  */
 
 import { apply } from '../../alarms.mjs'
@@ -10,7 +10,7 @@ import { isOthers } from './realms.mjs'
 const isOn = (/** @type {string} */ name) => name.startsWith('on')
 
 /**
- * Replaces the properties `on...`, and adopts the handlers that they have already.
+ * Replaces the `on...` properties, and adopts the handlers that these properties contain already.
  *
  * @param {Realm} realm
  */
@@ -18,12 +18,13 @@ export function adoptHandlers(realm) {
   const { target, calls } = realm
   const { document } = target
   /**
-   * The handler of the page, by the entry that the platform has: the body has properties of the window.
+   * The handlers of the page, by the entries that the platform has in their place. Entries are the keys,
+   * because some properties of the body are properties of the window.
    *
    * @type {WeakMap<Function, any>}
    */
   const handlers = new OwnWeakMap()
-  /** The element whose handler is adopted right now. @type {(() => string) | undefined} */
+  /** Returns the name of the element whose handler is being adopted. @type {(() => string) | undefined} */
   let place
   const holders = [target].concat(HANDLED.map(name => target[name]?.prototype)).filter(Boolean)
   holders.forEach(holder => {
@@ -55,9 +56,9 @@ export function adoptHandlers(realm) {
             apply(set, at, [handler])
           }
           apply(native, self, [entry])
-          // The new handler is called in the place of the old one.
+          // Waiting calls of the old handler call the new handler.
           calls.pending(listeners, null).forEach(call => { call.invocation.fn = handler })
-          listeners.set(null, entry) // in its place, too
+          listeners.set(null, entry) // at the position of the old entry
         }
       })
     })
@@ -75,9 +76,9 @@ export function adoptHandlers(realm) {
       if (!listeners.has(null)) listeners.forEach((entry, listener) => others.push([listener, entry]))
       others.forEach(({ 0: listener }) => listeners.delete(listener))
       place = object.localName && (() => nameOfElement(object))
-      object[name] = handler // through our setter
+      object[name] = handler // calls the replaced setter
       others.forEach(({ 0: listener, 1: entry }) => listeners.set(listener, entry))
-    } catch {} // something else that the page has put there
+    } catch {} // the page has redefined the property
     place = undefined
   }
   namesOn(target).forEach(name => adoptPresent(target, name))
@@ -87,8 +88,8 @@ export function adoptHandlers(realm) {
 }
 
 /**
- * Adopts the handlers that elements have, when an event passes the document on its way to them. A search for
- * them would read each property of each element: over 1 s in a page of 50,000 elements.
+ * Adopts the handlers of elements when an event passes the document on its way to these elements. A search
+ * for handlers would read each property of each element: over 1 s in a page with 50,000 elements.
  *
  * @param {Realm} realm @param {(object: any, name: string) => void} adoptPresent
  */
@@ -109,15 +110,15 @@ function adoptPassing({ target, undo }, adoptPresent) {
   })
 }
 
-/** An element as a selector. @param {any} element @returns {string} */
+/** Returns a selector for an element. @param {any} element @returns {string} */
 const nameOfElement = ({ localName, id }) => id ? `${localName}#${id}` : localName
 
-/** The properties `on...` of a window or document. @param {any} object @returns {string[]} */
+/** Lists the `on...` properties of a window or document. @param {any} object @returns {string[]} */
 const namesOn = object => Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn)
 
 /**
- * The classes with properties `on...`. A search through all classes takes 17 to 40 ms, because browsers
- * create each of them when it is read.
+ * The classes with `on...` properties. A search through all classes takes 17 to 40 ms, because browsers
+ * create each class at its first read.
  */
 const HANDLED = [
   'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'HTMLVideoElement',
@@ -131,9 +132,9 @@ const HANDLED = [
 ]
 
 /**
- * The events whose handlers are adopted on elements. Others are left out, because a listener at the document
- * has effects: pointerrawupdate and transitions are only dispatched if there is one, and a listener of
- * animationend at an object hides its listeners of webkitAnimationEnd.
+ * The events whose handlers are adopted on elements. Other events are omitted, because a listener at the
+ * document can change the page: browsers dispatch pointerrawupdate and transition events only if there is a
+ * listener, and a listener of animationend at an object hides its listeners of webkitAnimationEnd.
  */
 const PASSING = [
   'click', 'dblclick', 'auxclick', 'contextmenu', 'beforeinput', 'input', 'change', 'submit', 'reset',

@@ -1,5 +1,5 @@
 /**
- * addons/adopt/listeners.mjs: event listeners become jobs.
+ * addons/adopt/listeners.mjs: makes jobs of the calls of event listeners.
  */
 
 import { apply } from '../../alarms.mjs'
@@ -12,7 +12,7 @@ const asObject = (/** @type {any} */ options) => Object(options) === options ? o
 const isListener = (/** @type {any} */ listener) =>
   isOthers(listener) || typeof listener === 'object' && listener !== null
 
-/** @param {Realm} realm */
+/** Replaces `addEventListener` and `removeEventListener`. @param {Realm} realm */
 export function adoptListeners(realm) {
   const { target } = realm
   const own = holderOf(target, 'addEventListener')
@@ -30,16 +30,17 @@ export function adoptListeners(realm) {
       /** @type {any} */
       const options = { __proto__: args[2], capture: !!capture, once, passive, signal }
       const listeners = realm.listenersOf(at, type, !!capture)
-      // Those that hear of an abort before us may add anew what the platform has removed.
+      // An earlier `abort` listener may add the listener again before `onAbort` runs here. The platform has
+      // already removed the old entry.
       if (listeners.get(listener)?.signal?.aborted) realm.forget(listeners, listener)
       const known = listeners.get(listener)
       const entry = known ?? realm.entryFor(listeners, listener, listener, type)
       apply(native, self, [type, entry, options])
       if (known !== undefined || signal?.aborted) return
-      // The listener may have been registered before the page was adopted; it must not be called twice.
+      // A listener that was registered before the adoption must not be called twice.
       apply(remove, self, [type, listener, options])
       if (signal) extend.onAbort(signal, aborting(new WeakRef(entry)))
-      // Another entry means that the listener was added again since.
+      // With another entry, the page has added the listener again.
       const abort = () => (listeners.get(listener) ?? entry) === entry && realm.forget(listeners, listener)
       const restore = () => {
         apply(remove, at, [type, entry, options])
@@ -63,7 +64,7 @@ export function adoptListeners(realm) {
 }
 
 /**
- * Of a listener's target nothing else is in reach from here: its signal may outlive that.
+ * Returns an `abort` listener that refers to the entry weakly, because the signal may outlive the target.
  *
  * @param {WeakRef<any>} entry
  */

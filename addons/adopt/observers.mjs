@@ -1,5 +1,5 @@
 /**
- * addons/adopt/observers.mjs: callbacks of observers become jobs.
+ * addons/adopt/observers.mjs: makes jobs of the calls of observers.
  */
 
 import { apply } from '../../alarms.mjs'
@@ -7,7 +7,7 @@ import { handlerOf, holderOf } from './books.mjs'
 import { isOthers } from './realms.mjs'
 /** @import { Realm } from './realms.mjs' */
 
-/** @param {Realm} realm */
+/** Replaces the constructors of observers and their `disconnect`. @param {Realm} realm */
 export function adoptObservers(realm) {
   const { target, calls, rules } = realm
   const { PerformanceObserver } = target

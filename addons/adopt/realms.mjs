@@ -1,6 +1,6 @@
 /**
- * addons/adopt/realms.mjs: a global object that is adopted: its replaced properties, and the listeners of its
- * page.
+ * addons/adopt/realms.mjs: replaces the properties of an adopted global object, and keeps the listeners of
+ * its page.
  */
 
 import { apply } from '../../alarms.mjs'
@@ -10,20 +10,20 @@ import { SOON, fits } from './rules.mjs'
 /** @import { AdoptionRule } from '../adopt.mjs' */
 /** @import { Calls } from './calls.mjs' */
 
-/** What is done instead of a function. @typedef {(native: any, self: any, args: any[]) => any} Replacement */
+/** Replaces a native function. @typedef {(native: any, self: any, args: any[]) => any} Replacement */
 
-/** A global object that is adopted. */
+/** An adopted global object. */
 export class Realm {
-  /** What has been replaced. @type {(() => void)[]} */
+  /** Functions that restore the replaced properties. @type {(() => void)[]} */
   undo = []
   /**
-   * What the platform has of ours, in its order: by target, by phase and type, and by listener, which is null
-   * for a property.
+   * The entries that are registered with the platform, in its order: by target, by phase and type, and by
+   * listener. The listener is null for a handler in a property.
    *
    * @type {WeakMap<any, Map<string, Map<any, any>>>}
    */
   #registered = new OwnWeakMap()
-  /** Targets that still are. @type {Set<WeakRef<any>>} */
+  /** The targets that have not been garbage-collected. @type {Set<WeakRef<any>>} */
   #targets = new OwnSet()
   #gone = new FinalizationRegistry(ref => this.#targets.delete(ref))
 
@@ -35,8 +35,8 @@ export class Realm {
   }
 
   /**
-   * Makes a callback a function of the target's realm. The platform takes `window.event` and the receiver of
-   * errors from the realm of the callback.
+   * Makes a callback a function of the target's realm, because the platform sets `window.event` and reports
+   * errors in the realm of the callback.
    *
    * @template {object} T @param {T} callback @returns {T}
    */
@@ -46,8 +46,10 @@ export class Realm {
   }
 
   /**
+   * Replaces attributes of a property, unless the page has frozen the property.
+   *
    * @param {any} holder @param {PropertyKey} name
-   * @param {Record<string, any>} replaced parts of the property; a page may have frozen it
+   * @param {Record<string, any>} replaced the new `value`, or the new `get` and `set`
    */
   put(holder, name, replaced) {
     const before = descriptorOf(holder, name)
@@ -55,15 +57,17 @@ export class Realm {
     if (!before?.configurable || keys.some(key => !(key in before))) return
     Object.defineProperty(holder, name, Object.assign(Object.create(null), before, replaced))
     this.undo.push(() => {
-      const now = descriptorOf(holder, name) // a page may have replaced it since
+      const now = descriptorOf(holder, name) // the page may have replaced the property
       const isOurs = now?.configurable && keys.every(key => now[key] === replaced[key])
       if (isOurs) Object.defineProperty(holder, name, before)
     })
   }
 
   /**
+   * Replaces functions of a property by proxies that call the replacements until the release.
+   *
    * @param {any} holder @param {PropertyKey} name
-   * @param {Record<string, Replacement>} own of its value, or its getter and setter
+   * @param {Record<string, Replacement>} own the replacements of `value`, or of `get` and `set`
    */
   redefine(holder, name, own) {
     const before = descriptorOf(holder, name)
@@ -80,7 +84,7 @@ export class Realm {
     this.put(holder, name, replaced)
   }
 
-  /** @param {any} holder @param {PropertyKey} name @param {Replacement} value */
+  /** Replaces a method. @param {any} holder @param {PropertyKey} name @param {Replacement} value */
   replace(holder, name, value) {
     this.redefine(holder, name, { value })
   }
@@ -99,15 +103,21 @@ export class Realm {
     return /** @type {any} */ (keys.get(key))
   }
 
-  /** The platform has it no more. @param {Map<any, any>} listeners @param {any} listener */
+  /**
+   * Removes a listener that the platform has removed, and cancels its calls that have not started.
+   *
+   * @param {Map<any, any>} listeners @param {any} listener
+   */
   forget(listeners, listener) {
     this.calls.drop(listeners, listener)
     listeners.delete(listener)
   }
 
   /**
-   * @param {Map<any, any>} listeners @param {any} listener null in a property @param {any} given by the page
-   * @param {string} type
+   * Returns the entry that the platform calls in place of a listener.
+   *
+   * @param {Map<any, any>} listeners @param {any} listener null for a handler in a property
+   * @param {any} given the listener or handler of the page @param {string} type
    * @param {() => string} [where] the place of the registration; default: the calling line of the page
    * @returns {any}
    */
@@ -122,30 +132,30 @@ export class Realm {
       const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
       return { deadline, ...isMessage ? rules.message : rules.event.find(fits(type, event.currentTarget)) }
     }
-    /** Whether what it returns might prevent the default. @type {boolean | undefined} */
+    /** Whether the handler may return a value that prevents the default. @type {boolean | undefined} */
     let answers
     const begin = () => { if (entry.once && listeners.get(listener) === entry) listeners.delete(listener) }
-    /** @param {any} fn @param {any} [object] whose method it is */
+    /** @param {any} fn @param {any} [object] the object with the method `handleEvent` */
     const enteringOf = (fn, object) => {
       /** @type {any} */
       const entering = /** @this {any} @param {any[]} args */ function (...args) {
         const event = args[0]
         begin()
-        // onerror of a window, and `on` of a port in Node, pass no event.
+        // `onerror` of a window and `on` of a port in Node do not pass an event.
         if (event?.eventPhase === undefined) return apply(fn, this, args)
         const isWhole = mustEnd || event.waitUntil !== undefined ||
           listener === null && event.cancelable && (answers ??= extend.code.answers(given))
         const self = object ?? this
         const invocation =
           { row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }
-        // Not a tail call: WebKit takes a function that ends in a call from the stack, and `nested` looks for
-        // it there.
+        // `nested` searches the stack for this function. WebKit removes a function from the stack at a tail
+        // call, so this call must not be a tail call.
         const answer = calls.enter(invocation, ruleOf(event))
         return answer
       }
       return entering
     }
-    /** @type {any} Where the method is none, the platform says so. */
+    /** @type {any} If `handleEvent` is not a function, the platform reports the error. */
     const entry = this.own(typeof given === 'function' ? enteringOf(given) : {
       get handleEvent() {
         begin()
@@ -171,12 +181,12 @@ export const realms = new WeakSet()
 /** @param {any} fn */
 export const isOthers = fn => typeof fn === 'function' && !extend.page.isInternal(fn)
 
-/** Events whose listeners run to their ends: what they may do, they may do there only, or the page ends. */
+/** Events whose listeners run to completion: they must act inside the event, or the page may end after it. */
 const WHOLE = [
   'beforeinput', 'compositionstart', 'compositionupdate',
   'beforeunload', 'unload', 'pagehide', 'visibilitychange', 'freeze', 'beforeprint', 'submit', 'reset',
   'formdata', 'copy', 'cut', 'paste', 'dragstart', 'drop', 'navigate', 'audioprocess', 'success',
   'upgradeneeded', 'error'
 ]
-/** Input, beside UIEvents. */
+/** Input events that are not UIEvents. */
 const INPUT = ['input', 'change', 'submit', 'scroll', 'select', 'selectionchange', 'toggle']

@@ -1,5 +1,5 @@
 /**
- * addons/adopt/rules.mjs: the rules that a page's author gives for callbacks.
+ * addons/adopt/rules.mjs: checks the rules for callbacks, and finds the rule of an event.
  */
 
 import { Task, extend } from '../../rt.mjs'
@@ -11,7 +11,7 @@ const { elsewhere, flag, options: checked, text, wrongType } = check
 
 export const ADOPTION = { rules: elsewhere, scheduler: check.scheduler, warn: flag }
 
-/** @param {Scheduler} scheduler @param {any} rules @returns {any} */
+/** Checks and copies the rules. @param {Scheduler} scheduler @param {any} rules @returns {any} */
 export function rulesOf(scheduler, rules = {}) {
   const parameters = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere }
   const checks = { ...parameters, latest: flag, interleave: flag, atomic: flag }
@@ -46,7 +46,12 @@ export function rulesOf(scheduler, rules = {}) {
   return { ...others, event: events.map((rule, i) => checkRule(`rules.event[${i}]`, rule, eventChecks)) }
 }
 
-/** @param {string} type @param {any} at @returns {(rule: EventRule) => boolean} */
+/**
+ * Returns a predicate of the rules that apply to an event.
+ *
+ * @param {string} type @param {any} at the target whose listener is called
+ * @returns {(rule: EventRule) => boolean}
+ */
 export const fits = (type, at) => ({ type: types, target: wanted }) => {
   if (types !== undefined && ![types].flat().includes(type)) return false
   if (typeof wanted === 'string') return at.matches?.(wanted)

@@ -1,9 +1,9 @@
 /**
- * addons/preemptify/claimed.mjs: the text by which functions claim contested locations.
+ * addons/preemptify/claimed.mjs: prints the text with which functions claim contested locations.
  *
- * effects.mjs finds the locations that each function uses. Here each location gets a lock: one for a package;
- * in the code of a page, one for each group of locations that functions use together; one for each activation
- * whose closures write its variables.
+ * effects.mjs finds the locations that each function uses. This file assigns a lock to each location. The
+ * locations of a package share one lock. In the code of a page, each group of locations that functions use
+ * together has a lock. Each activation whose closures write its variables has a separate lock.
  */
 
 import { extend } from '../../rt.mjs'
@@ -31,18 +31,22 @@ export function packageOf(url) {
 
 /** The key in `overrides` of the code of a page. */
 const OWN_CODE = ''
-/** Whether whole packages are claimed, or nothing, by the names of packages. @type {Map<string, boolean>} */
+/**
+ * The rules by the names of packages: `true` to claim the whole package, `false` for no claims.
+ *
+ * @type {Map<string, boolean>}
+ */
 const overrides = emptyMap()
 
-/** The name of a package, without its version. @param {string} directory as of packageOf */
+/** Returns the name of a package without its version. @param {string} directory see `packageOf` */
 const nameOfPackage = directory => exec(/(?:@[^/\\]+[/\\])?[^/\\]*$/, replaced(directory))[0]
 const replaced = (/** @type {string} */ directory) => exec(/^.*?(?=@[^@/\\]*$|$)/, directory)[0]
 
 /**
  * Replaces the inference by a rule.
  *
- * @param {boolean | string[]} exclusive as of `preemptify.import`
- * @param {string} url of a text of the package, for a boolean
+ * @param {boolean | string[]} exclusive the option of `preemptify.import`
+ * @param {string} url the URL of a text of the package, if the option is a boolean
  */
 export function override(exclusive, url) {
   if (isArray(exclusive)) pick(exclusive, name => overrides.set(name, true))
@@ -52,9 +56,9 @@ export function override(exclusive, url) {
 /**
  * Returns the rule of a package.
  *
- * @param {boolean | string[] | undefined} exclusive as of `preemptify.source`
- * @param {string} directory as of packageOf
- * @returns {boolean | undefined} undefined: infer
+ * @param {boolean | string[] | undefined} exclusive the option of `preemptify.source`
+ * @param {string} directory see `packageOf`
+ * @returns {boolean | undefined} the rule, or undefined if claims are inferred
  */
 export function ruleFor(exclusive, directory) {
   const name = directory ? nameOfPackage(directory) : OWN_CODE
@@ -71,7 +75,7 @@ export function exclusiveOption(name, value) {
 }
 
 /**
- * Reads the option `exclusive` of an address: `true`, `false`, or names of packages with commas between them.
+ * Reads the option `exclusive` of an address: `true`, `false`, or names of packages, separated by commas.
  *
  * @param {string | null} given null: the address has no such option
  * @returns {{ exclusive?: boolean | string[] }} the option of `preemptify.source` and `preemptify.import`
@@ -85,7 +89,7 @@ export function exclusiveRule(given) {
   throw new TypeError(`exclusive must be true, false or names of packages with commas, got '${given}'`)
 }
 
-/** A name of the lock of the objects that left, in own code. */
+/** The name of the lock of own objects that unknown code can reach. */
 const UNKNOWN = 'unknown objects'
 
 /** The claims of a function of a package that is claimed as a whole. */
@@ -96,13 +100,12 @@ const WHOLE = /** @type {any} */ ({
 /**
  * Writes the texts of the claims of all functions into their plans.
  *
- * @param {Plan[]} plans with their effects
+ * @param {Plan[]} plans the plans of the text, with their effects
  * @param {{ our: string, unit: string, budget: string, name: string, directory: string,
  *   exclusive: boolean | undefined }} options
- *   - `our`, `unit`: the prefixes of generated names.
- *   - `budget`: an expression of the budget.
- *   - `name`, `directory`: the name of the text, and the directory of its package.
- *   - `exclusive`: the rule of the package.
+ *   `our` and `unit` are the prefixes of generated names. `budget` is an expression for the budget. `name` is
+ *   the name of the text. `directory` is the directory of its package, and `exclusive` is the rule of the
+ *   package
  */
 export function claimsOf(plans, { our, unit, budget, name, directory, exclusive }) {
   const isOwn = directory === '' && exclusive === undefined
@@ -112,9 +115,9 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   const ownLock = directory && nameOfPackageLock(ownHome)
   /** The numbers of the groups. @type {Map<any, number>} */
   const groups = emptyMap()
-  /** Functions and locations in turn. @type {string[]} */
+  /** The names of functions and locations, alternating. @type {string[]} */
   const names = []
-  /** The functions of the prologue by which the text claims: a letter of Lock, and the number of a group. */
+  /** The functions of the prologue that make claims: a letter of Lock, and the number of a group. */
   const used = emptySet()
 
   /**
@@ -133,11 +136,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     used.add(key)
     return `${unit}${key}(${site})`
   }
-  /** The directory of the package that keeps a location. @param {Location} location */
+  /** Returns the directory of the package that contains a location. @param {Location} location */
   const directoryOf = ({ unit }) => unit === '' || unit === name ? directory : packageOf(unit)
   /** The locations of each group that the functions of this text use. @type {Map<any, Location[]>} */
   const named = emptyMap()
-  /** @param {Location} location of the text, and of no activation @returns {number} */
+  /** @param {Location} location a location outside activations @returns {number} the number of its group */
   function numberOf(location) {
     const from = directoryOf(location)
     const { lockName } = /** @type {any} */ (location)
@@ -151,9 +154,9 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     return /** @type {number} */ (groups.get(group))
   }
   /**
-   * Returns the names of a lock, one in a line. Texts share a lock if they use one name. Scripts share global
+   * Returns the names of a lock, in lines. Texts with a common name share the lock. Scripts share global
    * variables, so a group of global variables has one name for each variable. Texts of own code also share
-   * one lock for all objects that left, and one for all objects that an unknown text exports.
+   * a lock for all objects that unknown code can reach, and a lock for all exports of unknown texts.
    */
   function namesOfLock(/** @type {any} */ group) {
     if (typeof group === 'string') return group
@@ -223,11 +226,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     const whole = isOnce || !exclusive && !plan.claimsAll ? []
       : isOwn ? everything() : [{ location: WHOLE, isExclusive: true }]
     const all = exclusive ? whole : joined(allClaims(plan), whole)
-    /** The claim of each lock: one is enough. @type {Map<any, Claim>} */
+    /** The claims by their locks. One claim per lock is enough. @type {Map<any, Claim>} */
     const claims = emptyMap()
     pick(all, claim => {
       const owner = activationOf(claim.location)
-      // A function inside, which is called by name, makes an activation of its own.
+      // A call of the owner makes a new activation, so its callers need no claim.
       if (owner !== null && !isAround(owner, plan)) return
       const lock = owner ?? numberOf(claim.location)
       const known = claims.get(lock)
@@ -274,7 +277,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
           return
         }
         const mustSay = typeof group === 'string' && !isIdle(group) || holds(namesOfLock(group), IMPORTS)
-        // Modules that import each other call functions of modules that have not run: the first claim makes
+        // In a cycle of imports, a function can be called before its module runs. So the first claim makes
         // the lock.
         text += `var ${lock}${mustSay ? `=${unit}l${number}()` : ''};` +
           `function ${unit}l${number}(){return ${lock}??=${lockText(group)}}`
@@ -289,13 +292,13 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   }
 }
 
-/** The lock of a package. @param {string} home the name of the package */
+/** Returns the name of the lock of a package. @param {string} home the name of the package */
 const nameOfPackageLock = home => `package ${home}`
-/** The lock of objects that other packages can import, and that their own package does not contest. */
+/** Returns the name of the lock of exported objects that their own package does not contest. */
 const nameOfOpenLock = (/** @type {string} */ home) => `exports of ${home}`
 
 /**
- * A claim of a lock by its name.
+ * Returns a claim of a lock by the name of the lock.
  *
  * @param {Claim} claim @param {string} lockName @param {boolean} isContested @returns {Claim}
  */
@@ -308,8 +311,8 @@ const importClaim = ({ location: { name, variable }, isExclusive }, lockName, is
 })
 
 /**
- * The name of the package that a text imports a location from, if that text is not known; empty: own code;
- * null: the location is not imported, or built in.
+ * Returns the name of the package from which a location is imported. The name is empty if an unknown text of
+ * own code exports the location. The result is null if the location is not imported, or built in.
  *
  * @param {Location} location @returns {string | null}
  */
@@ -334,7 +337,7 @@ const BUILT_IN_MODULE = new RegExp('^(?:node:.*|(?:assert|buffer|child_process|c
   '|string_decoder|timers|tls|tty|url|util|v8|vm|worker_threads|zlib)(?:/\\w+)?)$')
 
 /**
- * The module that a variable is imported from by `import` or `require`.
+ * Returns the specifier of the module from which a variable is imported by `import` or `require`.
  *
  * @param {any} variable @returns {string | null}
  */
@@ -347,15 +350,15 @@ function specifierOf({ kind, declarations: { 0: id } }) {
   while (init) {
     if (init.type === 'MemberExpression') init = init.object
     else if (init.type !== 'CallExpression') return null
-    else if (init.callee.name !== 'require') init = init.arguments[0] // of Babel's _interopRequireDefault
+    else if (init.callee.name !== 'require') init = init.arguments[0] // Babel's _interopRequireDefault
     else return typeof init.arguments[0]?.value === 'string' ? init.arguments[0].value : null
   }
   return null
 }
 
 /**
- * The function whose activation a location belongs to; null: the location is state of the text. A function
- * without a block has no place to declare the lock of an activation.
+ * Returns the function whose activation contains a location, or null if the location is state of the text. A
+ * function without a block cannot declare the lock of an activation.
  *
  * @param {Location} location
  */
@@ -384,7 +387,7 @@ function indexOfPlan(plans, plan) {
 const isState = ({ location: { variable, kind } }) => kind !== 'variable' || !variable ||
   !find(variable.declarations, ({ parent }) => matches(/^(?:Function|Class)/, parent.type))
 
-/** The name of a function for people. @param {Plan} plan */
+/** Returns the name of a function for messages. @param {Plan} plan */
 function nameOfFunction({ node: { id, parent } }) {
   const { key, left } = parent ?? {}
   const name = id?.name ?? key?.name ?? parent?.id?.name ?? left?.name ?? left?.property?.name

@@ -1,17 +1,17 @@
 /**
  * addons/preemptify/claims.mjs: the critical sections of plain code, at run time.
  *
- * Plain code relies on run-to-completion: it never wrote down its critical sections. The compiler infers
- * which state each function uses (effects.mjs), and a function claims the locks of this state when it
- * begins. A job holds its claims until its stay ends: until it awaits, ends, or reaches the scheduler by a
- * `yield` that a person wrote. So plain code of one stay sees no effects of another one.
+ * Plain code relies on run-to-completion, so it does not mark its critical sections. The compiler infers
+ * which state each function uses (effects.mjs), and a function claims the locks of this state when the
+ * function starts. A job holds its claims until its stay ends: until the job awaits, finishes, or reaches the
+ * scheduler by a `yield` in the source. So plain code in one stay sees no effects of another stay.
  *
  *   claim     is granted when no other stay holds a conflicting claim, and no conflicting claim of at least
  *             the same rank waits. Two shared claims do not conflict
  *   holders   inherit the rank of the best waiting claim
  *   cannot wait (a plain call, a critical section, a listener in its event)
- *             the holders run to the end of their stays inside of the present step
- *   cycle     a claim that would close a cycle, or that waits for code below it on the call stack, is
+ *             the holders run to the end of their stays inside the current step
+ *   cycle     a claim that would close a cycle, or that would wait for code below it on the call stack, is
  *             granted, and the console names both functions
  *
  * Rewritten text compares a field of the lock with the stay of the running job, and calls the lock only if
@@ -20,11 +20,11 @@
  *   if (lock.h !== budget.s && lock.X(site)) yield claimed()
  *
  * Invariants:
- *   1 `lock.h` is null if no stay holds the lock, a stay only if this stay holds it exclusively, or has
- *     ended.
- *   2 `lock.r` is null if no stay holds the lock, a stay only if this stay holds it, or has ended.
- *   3 Each holder of a lock is a job whose stay lists the lock; except for the stay in which an activation
- *     began, until another one claims.
+ *   1 `lock.h` is null if no stay holds the lock. It is a stay only if this stay holds the lock exclusively,
+ *     or has ended.
+ *   2 `lock.r` is null if no stay holds the lock. It is a stay only if this stay holds the lock or has ended.
+ *   3 Each holder of a lock is a job whose stay lists the lock. The exception is the lock of an activation:
+ *     the stay in which the activation started does not list it until another stay claims it.
  *   4 Only waiting claims give the lock owners, so an uncontested claim costs no inheritance.
  */
 
@@ -39,24 +39,24 @@ import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
 const { Waitable, WaitQueue, code } = extend
 const { counts } = code
 
-/** `lock.h` of a lock that is held shared; `lock.r` of one whose last noted holder has left. */
+/** The value of `lock.h` if the lock is held shared, and of `lock.r` if the last noted holder has left. */
 const HELD = {}
 
 /** The number of the first site that a stand-in gives to a script. */
 export const STAND_IN_SITES = 2 ** 30
-/** How many numbers of sites a script gets from a stand-in. A script with more sites names some wrongly. */
+/** How many site numbers a stand-in gives to a script. Messages name wrong sites if a script has more. */
 export const SITES_PER_SCRIPT = 2 ** 12
 
 /** No claims. @type {any[]} */
 const NONE = []
 
-/** ms that a claim may wait without a word. */
+/** Minimum wait of a claim that the console reports, ms. */
 const NOTABLE = 50
 
 /**
- * A place where a function claims.
+ * A position in the code where a function makes a claim.
  *
- * @typedef {{ fn: string, location: string }} Site names for people
+ * @typedef {{ fn: string, location: string }} Site the names for messages
  */
 
 /** All sites, by their numbers in rewritten text. @type {Map<number, Site>} */
@@ -66,7 +66,7 @@ let nextSite = 0
 /**
  * Registers the sites of a text.
  *
- * @param {string} names functions and locations in turn, one in a line
+ * @param {string} names lines with alternating names of functions and of locations
  * @returns {number} the number of the first site
  */
 export function addSites(names) {
@@ -93,7 +93,7 @@ class Stay {
   /** @type {Lock[]} */
   locks = []
   isExclusive = false
-  /** Whether it claims objects by identity. */
+  /** Whether the job claims objects by identity. */
   hasObjects = false
 
   /** @param {Job} job */
@@ -125,7 +125,7 @@ class Claim extends Waitable {
     this.isExclusive = isExclusive
     this.site = site
     this.since = code.now(/** @type {Job} */ (counts.job))
-    /** The first holder that it waits for. @type {Hold | undefined} */
+    /** The first holder that blocks the claim. @type {Hold | undefined} */
     this.holder = lock.conflicts(counts.job, isExclusive)[0]
   }
 
@@ -158,15 +158,15 @@ class Claim extends Waitable {
 /** Whether a yielded value is a claim. @param {any} value */
 export const isClaim = value => value instanceof Claim
 
-/** Jobs whose code is on the call stack below a job that runs inside of a step. @type {Job[]} */
+/** Jobs whose code is on the call stack below a job that runs inside a step. @type {Job[]} */
 const below = []
 const isBelow = (/** @type {Job} */ job) => find(below, other => other === job) !== undefined
 
 /**
  * A claim that a job holds.
  *
- * @typedef {{ job: Job, isExclusive: boolean, site: number }} Hold `site`: where it was claimed first, or
- *   where it became exclusive
+ * @typedef {{ job: Job, isExclusive: boolean, site: number }} Hold `site`: the position of the first claim,
+ *   or of the claim that made the hold exclusive
  */
 
 /** @param {{ job: Job | null }[]} list @returns {Job[]} */
@@ -177,21 +177,21 @@ function jobsOf(list) {
   return jobs
 }
 
-/** The lock of contested state. The short members are what rewritten text calls. */
+/** The lock of contested state. Rewritten text uses the members with short names. */
 export class Lock {
   /** See invariant 1. @type {any} */
   h = null
   /** See invariant 2. @type {any} */
   r = null
-  /** Whether no function writes what the lock guards, as far as is known. */
+  /** Whether no known function writes the guarded state, so that no claim is necessary. */
   isIdle = false
   /** Whether the lock belongs to one object: see mustWaitFor. */
   isOfObject = false
-  /** The locks that have become one: the first of them has the claims. @type {Lock[]} */
+  /** The locks that have been merged with this lock. The first peer has the claims. @type {Lock[]} */
   peers = [this]
   /** @type {Hold[]} */
   holds = NONE
-  /** The stay in which the activation began whose state the lock guards. @type {Stay | null} */
+  /** The stay in which the activation of the guarded variables started. @type {Stay | null} */
   birth = null
   /** The waiting claims; null before the first one. @type {InstanceType<typeof WaitQueue> | null} */
   queue = null
@@ -202,7 +202,7 @@ export class Lock {
   X(site) {
     return mustWait(this.peers[0], true, site)
   }
-  /** Claims shared. @param {number} site @returns {boolean} as of X */
+  /** Claims shared. @param {number} site @returns {boolean} whether the code must wait */
   S(site) {
     return mustWait(this.peers[0], false, site)
   }
@@ -221,7 +221,7 @@ export class Lock {
   }
 
   /**
-   * The claims of other jobs that a claim conflicts with.
+   * Returns the holds of other jobs that conflict with a claim.
    *
    * @param {Job | null} job @param {boolean} isExclusive @returns {Hold[]}
    */
@@ -232,7 +232,7 @@ export class Lock {
   /**
    * Whether a claim can be granted now.
    *
-   * @param {Job} job @param {boolean} isExclusive @param {Claim} [claim] the claim, if it waits already
+   * @param {Job} job @param {boolean} isExclusive @param {Claim} [claim] the claim, if it is waiting already
    */
   isFree(job, isExclusive, claim) {
     if (this.holds.length > 0 && this.conflicts(job, isExclusive).length > 0) return false
@@ -240,10 +240,10 @@ export class Lock {
   }
 
   /**
-   * The earlier conflicting claims of at least the same rank, which are granted first. A holder that becomes
-   * exclusive does not queue, because all others wait for it.
+   * Returns the earlier conflicting claims of at least the same rank. These are granted first. A holder that
+   * becomes exclusive does not queue, because all other claims wait for this holder.
    *
-   * @param {Job} job @param {boolean} isExclusive @param {Claim} [claim] as of isFree
+   * @param {Job} job @param {boolean} isExclusive @param {Claim} [claim] see `isFree`
    */
   before(job, isExclusive, claim) {
     if (this.holdOf(job) !== undefined) return []
@@ -315,7 +315,10 @@ export class Lock {
     })
   }
 
-  /** Another stay claims the lock of an activation, or the code outside of jobs. */
+  /**
+   * Makes the stay in which the activation started an ordinary holder. Called when another stay, or code
+   * outside jobs, claims the lock of the activation.
+   */
   settle() {
     const birth = /** @type {Stay} */ (this.birth)
     this.birth = null
@@ -323,7 +326,7 @@ export class Lock {
     if (code.stayOf(birth.job) === birth) this.add(birth.job, true, -1)
   }
 
-  /** The stay of a holder has ended. @param {Job} job */
+  /** Removes a holder whose stay has ended. @param {Job} job */
   remove(job) {
     this.holds = pick(this.holds, hold => hold.job !== job)
     const left = this.holds.length > 0 ? HELD : null
@@ -331,7 +334,7 @@ export class Lock {
     this.queue?.deleteOwner(job)
   }
 
-  /** Grants the waiting claims that can be granted, the most eligible first. */
+  /** Grants the waiting claims that can be granted, in order of rank. */
   grant() {
     while (this.waiting.length > 0) {
       const order = sort(pick(this.waiting, ({ job }) => job !== null), compareClaims)
@@ -363,14 +366,14 @@ export class Lock {
   }
 }
 
-/** @param {any} a @param {any} b waiting claims */
+/** @param {any} a @param {any} b another waiting claim */
 const compareClaims = (a, b) => code.compare(a.job, b.job)
 
 /**
  * Claims a lock for the stay of the running job.
  *
  * @param {Lock} lock @param {boolean} isExclusive @param {number} site
- * @returns {boolean} whether the code must wait, for the claim that `expect` was given
+ * @returns {boolean} whether the code must wait for the claim that was passed to `expect`
  */
 function mustWait(lock, isExclusive, site) {
   const { job } = counts
@@ -431,9 +434,10 @@ function finishHolders(lock, job, isExclusive, site) {
 }
 
 /**
- * Runs a suspended job to the end of its stay, inside of the present step.
+ * Runs a suspended job to the end of its stay, inside the current step.
  *
- * @param {Job} job @returns {boolean} `false` if its code, or code that it waits for, is on the call stack
+ * @param {Job} job
+ * @returns {boolean} `false` if the call stack contains code of the job, or code that the job waits for
  */
 export function finishStay(job) {
   const stay = code.stayOf(job)
@@ -460,14 +464,15 @@ export function finishStay(job) {
 }
 
 /**
- * Whether a holder waits for the claiming job, directly or through others, or is below it on the call stack.
+ * Whether a holder waits for the claiming job, directly or through other jobs, or is below it on the call
+ * stack.
  *
  * @param {Lock} lock @param {Job} job @param {boolean} isExclusive
  */
 function closesCycle(lock, job, isExclusive) {
   /** @type {Job[]} */
   const found = []
-  /** Notes the jobs that a claim waits for. */
+  /** Collects the jobs that a claim waits for. */
   const visit = (/** @type {{ lock: Lock, job: Job, isExclusive: boolean, claim: Claim | undefined }} */
     { lock, job, isExclusive, claim }) => {
     const others = jobsOf(lock.conflicts(job, isExclusive))
@@ -487,14 +492,14 @@ function closesCycle(lock, job, isExclusive) {
 
 // Explanations
 
-/** Pairs of sites that the console has been told about. @type {Set<string>} */
+/** Pairs of sites that the console has reported. @type {Set<string>} */
 const told = emptySet()
 
 /**
- * Tells of a claim that has waited long.
+ * Reports a long wait of a claim on the console.
  *
- * @param {number} site @param {Hold | undefined} holder the first claim that it waited for
- * @param {Job | null} job the job that has waited; null: code outside of jobs @param {number} ms
+ * @param {number} site @param {Hold | undefined} holder the first holder that blocked the claim
+ * @param {Job | null} job the job that has waited, or null for code outside jobs @param {number} ms
  */
 function explain(site, holder, job, ms) {
   if (ms < NOTABLE) return
@@ -527,7 +532,7 @@ function say(key, text) {
   realm.console?.warn(`rt.mjs: ${text}`)
 }
 
-/** The stay of a job. It begins with the first claim. @param {Job} job @returns {Stay} */
+/** Returns the stay of a job. A stay starts with the first claim. @param {Job} job @returns {Stay} */
 function stayFor(job) {
   let stay = /** @type {Stay | null} */ (code.stayOf(job))
   if (stay === null) code.setStay(job, stay = new Stay(job))
@@ -535,8 +540,8 @@ function stayFor(job) {
 }
 
 /**
- * Makes the lock of an activation. The stay in which the activation begins holds it, which costs nothing
- * until another stay claims it.
+ * Makes the lock of an activation. The current stay holds the lock, and this hold costs nothing until another
+ * stay claims the lock.
  *
  * @returns {Lock}
  */
@@ -549,10 +554,14 @@ export function ownLock() {
 
 // Claims by identity
 
-/** The locks of objects that calls from outside of rewritten code have got. @type {WeakMap<object, Lock>} */
+/**
+ * The locks of objects that were arguments of calls from code that is not rewritten.
+ *
+ * @type {WeakMap<object, Lock>}
+ */
 const identities = /* @__PURE__ */ emptyWeakMap()
 
-/** Whether a value is an object that claims can exclude. @param {any} value */
+/** Whether a value is an object that can be claimed. @param {any} value */
 const isObject = value => typeof value === 'object' && value !== null && value !== realm
 
 /** @param {object} object @returns {Lock} */
@@ -586,30 +595,31 @@ function claimObjectAtOnce(value, isExclusive) {
 /**
  * Whether a function may change an argument.
  *
- * @param {number} changes the arguments that it may change: bit 0 is `this` @param {number} index 0: `this`
+ * @param {number} changes a bit for each argument that the function may change; bit 0 is `this`
+ * @param {number} index the number of the argument; 0 is `this`
  */
 const isChanged = (changes, index) => (changes >> index & 1) > 0
 
 /**
  * Claims the arguments of a plain call.
  *
- * @param {number} changes as of isChanged @param {any[]} values `this`, and the arguments
+ * @param {number} changes see `isChanged` @param {any[]} values `this`, and the arguments
  */
 export function claimArguments(changes, values) {
   for (let i = 0; i < values.length; i++) claimObjectAtOnce(values[i], isChanged(changes, i))
 }
 
-/** `this` and the arguments of a call whose body runs in several stays. Rewritten text calls the members. */
+/** `this` and the arguments of a call that spans several stays. Rewritten text calls the members. */
 export class Arguments {
-  /** @param {number} changes as of isChanged @param {any[]} values `this`, and the arguments */
+  /** @param {number} changes see `isChanged` @param {any[]} values `this`, and the arguments */
   constructor(changes, values) {
     this.changes = changes
     this.values = values
-    /** The last stay that has claimed them. @type {any} */
+    /** The last stay that has claimed the arguments. @type {any} */
     this.stay = null
   }
 
-  /** Claims them in code that cannot wait. */
+  /** Claims the arguments in code that cannot wait. */
   P() {
     const { changes, values, stay } = this
     if (counts.job === null ? counts.i === 0 : stay !== null && stay === counts.stay) return
@@ -617,7 +627,7 @@ export class Arguments {
     this.stay = counts.stay
   }
 
-  /** Claims them. @returns {Generator<any, void, any>} a call for the scheduler */
+  /** Claims the arguments. @returns {Generator<any, void, any>} a call that the scheduler runs */
   *X() {
     const { changes, values } = this
     for (let i = 0; i < values.length; i++) {
@@ -626,13 +636,13 @@ export class Arguments {
   }
 }
 
-/** @param {number} changes @param {any[]} values as of Arguments */
+/** @param {number} changes @param {any[]} values see `Arguments` */
 export const argumentsOf = (changes, values) => new Arguments(changes, values)
 
 /**
- * Returns what the scheduler calls to start a twin: it claims `this` and the arguments.
+ * Returns the function that the scheduler calls to start a twin: it claims `this` and the arguments.
  *
- * @param {any} generatorFunction @param {number} changes as of isChanged
+ * @param {any} generatorFunction @param {number} changes see `isChanged`
  */
 export const startingWith = (generatorFunction, changes) => /** @this {any} @param {any[]} args */ function (
   ...args
@@ -642,7 +652,7 @@ export const startingWith = (generatorFunction, changes) => /** @this {any} @par
 }
 
 /**
- * Waits for the claim of an argument, claims those after it, and starts the twin.
+ * Waits for the claim of an argument, claims the following arguments, and starts the twin.
  *
  * @param {any} generatorFunction @param {any} self @param {any[]} args @param {number} changes
  * @returns {Generator<any, any, any>}
@@ -654,9 +664,9 @@ function* startLater(generatorFunction, self, args, changes) {
 }
 
 /**
- * Returns a twin for code that is not rewritten: it claims `this` and the arguments when it is started.
+ * Returns a twin for code that is not rewritten. The twin claims `this` and the arguments when it starts.
  *
- * @param {any} generatorFunction @param {number} changes as of isChanged
+ * @param {any} generatorFunction @param {number} changes see `isChanged`
  */
 export const claimingTwin = (generatorFunction, changes) =>
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
@@ -683,9 +693,9 @@ class Delegate {
 }
 
 /**
- * Claims arguments until one of them must be waited for.
+ * Claims `this` and the arguments, up to the first claim that must wait.
  *
- * @param {any} self @param {any[]} args @param {number} changes as of isChanged
+ * @param {any} self @param {any[]} args @param {number} changes see `isChanged`
  * @returns {boolean} whether the job must wait
  */
 function mustWaitForAll(self, args, changes) {
@@ -695,17 +705,18 @@ function mustWaitForAll(self, args, changes) {
 }
 
 /**
- * Returns a function that makes the claims of a function without a twin: contested locations and arguments.
+ * Returns a function that claims contested locations and the arguments for a function without a twin.
  *
- * @param {() => boolean} claim @param {number} changes as of `whole`
+ * @param {() => boolean} claim @param {number} changes see `whole`
  * @returns {(self: any, args: any[]) => boolean} whether the job must wait
  */
 export const claimingAll = (claim, changes) => (self, args) => mustWaitForAll(self, args, changes) || claim()
 
 /**
- * Returns what the scheduler calls to start a function without a twin: it claims first, and can wait.
+ * Returns the function that the scheduler calls to start a function without a twin. Its claims come before
+ * the call, because the scheduler can wait.
  *
- * @param {any} fn @param {() => boolean} claim @param {number} changes as of `whole`
+ * @param {any} fn @param {() => boolean} claim @param {number} changes see `whole`
  */
 export const startingAfter = (fn, claim, changes) => {
   const claimAll = claimingAll(claim, changes)
@@ -730,7 +741,7 @@ function* callLater(fn, self, args, claim) {
 /** @type {Map<string, Lock>} */
 const locks = emptyMap()
 
-/** The name of the lock of what own code imports from texts that are not known. */
+/** The name of the lock of the objects that own code imports from unknown texts. */
 export const IMPORTS = 'imported objects'
 
 /** Makes a lock of the object that a stand-in has given to a script. @param {any} lock */
@@ -742,16 +753,16 @@ export function adoptLock(lock) {
   if (names !== undefined) lockOf(names, isContested, isExporting).merge(lock)
 }
 
-/** Locks of own code that guard objects which other texts can import. @type {Lock[]} */
+/** Locks of own code that guard exported objects. @type {Lock[]} */
 const exporting = []
 
 /**
- * Returns the lock of a package, or of a group of locations. Two locks that get a name in common become one.
+ * Returns the lock of a package, or of a group of locations. Two locks with a common name are merged.
  *
- * @param {string} names one in a line
- * @param {boolean} [isContested] whether a function writes one of the locations. Otherwise claims are
- *   ignored, until another text contests the group
- * @param {boolean} [isExporting] whether texts that are not known can import one of the objects
+ * @param {string} names the names of the lock, in lines
+ * @param {boolean} [isContested] whether a function writes one of the locations; otherwise claims are
+ *   ignored until another text contests the group
+ * @param {boolean} [isExporting] whether unknown texts can import one of the objects
  * @returns {Lock}
  */
 export function lockOf(names, isContested = false, isExporting = false) {

@@ -18,7 +18,7 @@ import { append, emptyMap, emptySet, find, listOf, pick, takeLast } from './prim
 // Kinds of roots.
 /** An object from an unknown call. */
 export const GIVEN = 0
-/** An object that this function made, or a function that it called; `of` is a Site. */
+/** An object that this function, or a called function, has made; `of` is a Site. */
 export const SITE = 1
 /** An object from a variable of an outer function; `of` is a Site. */
 export const SHARED = 2
@@ -93,7 +93,7 @@ const LEND = 16
  * @property {Flow | null} passed the functions that a parameter or an unknown object may be
  * @property {Root[]} sources parameters of unknown functions that reach a parameter
  * @property {Flow | null} outer the contents of a shared object
- * @property {Map<string, Flow> | null} outers the same, by the names of properties
+ * @property {Map<string, Flow> | null} outers the contents of a shared object, by the names of properties
  * @property {Root | null} base the parameter that holds an inner object
  * @property {Root | null} inner the objects inside a parameter
  * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
@@ -113,15 +113,15 @@ const LEND = 16
  * @property {number} used the effects of the last use
  * @property {Effects | null} touchedBy the function of the last touch
  * @property {number} touched the effects of the last touch
- * @property {Root | null} only the one root, if that is a built-in value or a node of the document
- * @property {boolean} isNamed whether it holds the values of all properties with one name
+ * @property {Root | null} only the only root, if it is a built-in value or a node of the document
+ * @property {boolean} isNamed whether the flow holds the values of all properties with one name
  */
 /** @typedef {{ kind: number, f: any, to: any, more: any }} Watcher */
 /**
  * A variable, `this` of a function, or a shared object, as the holder of unknown objects.
  *
  * @typedef {object} Place
- * @property {Effects | null} owner the function whose activation it belongs to; null: the module
+ * @property {Effects | null} owner the function whose activation contains the place; null: the module
  * @property {string} name
  * @property {Variable | null} variable
  * @property {Node} node
@@ -134,7 +134,7 @@ const LEND = 16
  *
  * @typedef {object} Site
  * @property {string} kind 'object', 'array', 'collection', 'map', 'regexp', 'function', 'instance', or
- *   'namespace': an object without state of its own
+ *   'namespace'; a namespace has no state
  * @property {Node} node
  * @property {Flow} inside
  * @property {Root} root
@@ -142,21 +142,21 @@ const LEND = 16
  * @property {Callee | null} effects the effects of a function
  * @property {boolean} hasLeft
  * @property {Effects[]} leavers the functions that the object leaves
- * @property {any[]} stored pairs of a value in it, and the Effects of the function that stored the value
+ * @property {any[]} stored pairs of a stored value, and the Effects of the function that stored the value
  * @property {Map<string, Flow> | null} properties the values of an object literal or a function, by their
  *   names; null: the names are not known
  * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of
  *   the function
- * @property {Flow | null} others values under names that are not known
+ * @property {Flow | null} others the values under unknown names
  * @property {boolean} hasState whether a text writes properties of a function
  * @property {boolean} mayHaveState whether a function that gets the function as an argument writes properties
  * @property {boolean} isRead whether a text reads a property of a function by its name
- * @property {boolean} hasEscaped whether flows forgot it
- * @property {boolean} isChanged whether a closure that has it as an unknown object writes it
- * @property {boolean} isReached whether a closure that outlives the activation uses it
+ * @property {boolean} hasEscaped whether flows have forgotten the object
+ * @property {boolean} isChanged whether a closure writes the object as an unknown object
+ * @property {boolean} isReached whether a closure that outlives the activation uses the object
  * @property {boolean} isKept
  * @property {boolean} isFrozen
- * @property {boolean} isOpen whether other texts can reach it by an exported name
+ * @property {boolean} isOpen whether other texts can reach the object by an exported name
  * @property {boolean} isWritten whether a function writes the new object, before other functions reach it
  * @property {Flow | null} unknownMembers values under computed names
  * @property {any} location
@@ -165,17 +165,17 @@ const LEND = 16
  * The possible functions of a call.
  *
  * @typedef {object} Callee
- * @property {(Root | undefined)[]} parameters from the one with the index SPREAD on
+ * @property {(Root | undefined)[]} parameters the parameters, starting with the index SPREAD
  * @property {Flow} result
  * @property {boolean} isUnknown
  * @property {Callee[]} targets
  * @property {any[]} calls calls that wait for built-in functions
  * @property {string[]} paths built-in functions
  * @property {boolean} isMethod whether built-in methods have the name too
- * @property {boolean} isNamed whether it holds all functions with one property name
+ * @property {boolean} isNamed whether the set holds all functions with one property name
  * @property {Root[]} open the parameters of the caller that may be called
- * @property {Map<string, Fact> | null} facts calls of its parameters with its parameters
- * @property {any[]} users calls of the function, and sets of functions that hold it
+ * @property {Map<string, Fact> | null} facts calls of parameters whose arguments are parameters too
+ * @property {any[]} users calls of the function, and sets that contain the function
  * @property {Root | null} lent the objects that these functions return
  * @property {any} isLent the set of these objects
  * @property {any} lenders functions of the program that a call of an unknown function may reach
@@ -207,16 +207,16 @@ const LEND = 16
  * @property {Site} site
  * @property {Map<any, number> | null} uses effects on locations
  * @property {Map<Root, number> | null} touched
- * @property {any[]} captures the variables of outer functions that it uses
+ * @property {any[]} captures the used variables of outer functions
  * @property {Callee[]} callees
  * @property {number} declared the number of parameters
- * @property {boolean} isOpenEnded whether it can read more arguments
- * @property {boolean} isDeferred whether its body continues after the call returned
- * @property {number} resumesAt the place in the text from which it may run in a later stay
+ * @property {boolean} isOpenEnded whether the function can read more arguments
+ * @property {boolean} isDeferred whether the body continues after the call has returned
+ * @property {number} resumesAt the position in the text from which the code may run in a later stay
  * @property {any} self the holder of `this`
  * @property {Flow} returned
  * @property {boolean} isChanged
- * @property {Effects[]} includes code that runs as a part of it
+ * @property {Effects[]} includes code that runs as a part of the function
  * @property {boolean} claimsAll
  */
 /** @typedef {Callee & EffectsFields} Effects */
@@ -287,9 +287,9 @@ function single(map, kind, of) {
   return flow
 }
 
-/** The flow of a built-in value. @param {string} path @returns {Flow} */
+/** Returns the flow of a built-in value. @param {string} path @returns {Flow} */
 export const builtIn = path => single(builtIns, BUILT_IN, path)
-/** The flow of a node of the document. @param {string} selector @returns {Flow} */
+/** Returns the flow of a node of the document. @param {string} selector @returns {Flow} */
 export const domNode = selector => single(nodes, DOM, selector)
 
 /** @param {Flow | null} flow @returns {string | null} the path of a built-in value */
@@ -316,11 +316,11 @@ export function setBuiltInHandler(fn) {
   onBuiltIn = fn
 }
 
-/** A flow with more roots finds them by a map. */
+/** A flow with more roots has a map of its roots. */
 const MANY = 9
-/** A flow forgets which objects it holds beyond this number, so that the time stays linear. */
+/** Maximum number of known objects in a flow. It forgets further objects, so that the time stays linear. */
 const MAX_ROOTS = 12
-/** The holder of all objects that flows forgot. */
+/** The holder of all objects that flows have forgotten. */
 const various = newPlace(null, 'objects', null, /** @type {any} */ (null))
 
 /** @param {Flow} flow @param {Root} root */
@@ -345,8 +345,8 @@ export function add(flow, root) {
 }
 
 /**
- * Whether a watcher does anything for a root: reads and effects of parameters concern the caller, and results
- * of unknown calls concern the functions that gave them out.
+ * Whether a watcher must process a root. Reads and effects of parameters concern the caller, and results of
+ * unknown calls concern the functions that returned the objects.
  *
  * @param {Watcher} watcher @param {Root} root
  */
@@ -359,7 +359,7 @@ function concerns({ kind, more }, root) {
   return ((base ?? root).bits & bits) !== bits
 }
 
-/** @param {Root} root @returns {Root} an unknown object in its place */
+/** @param {Root} root @returns {Root} an unknown object in place of the root */
 function forget(root) {
   const { kind, of } = root
   if (kind === HELD && of !== various) {
@@ -391,7 +391,7 @@ function escape(site) {
  * Stores a value in a new object.
  *
  * @param {Site} site @param {Flow | null} value @param {Effects} f
- * @param {string} [name] of the property; empty: not known
+ * @param {string} [name] the name of the property, or empty if the name is not known
  */
 export function put(site, value, f, name = '') {
   if (!value) return
@@ -405,7 +405,7 @@ export function put(site, value, f, name = '') {
 /**
  * Copies the properties of objects to an object literal.
  *
- * @param {Site} site @param {Flow | null} flow of the objects @param {Effects} f
+ * @param {Site} site @param {Flow | null} flow the objects @param {Effects} f
  */
 export function spreadInto(site, flow, f) {
   if (!flow) return
@@ -418,7 +418,7 @@ export function spreadInto(site, flow, f) {
   properties?.forEach((to, name) => edge(loadField(flow, f, name), to))
 }
 
-/** Stores an object under a name that is not known. @param {Site} site @param {Root} root */
+/** Stores an object under an unknown name. @param {Site} site @param {Root} root */
 function addInside(site, root) {
   add(site.inside, root)
   if (site.properties !== null) add(othersOf(site), root)
@@ -454,7 +454,7 @@ function deepOf(flow, f) {
   return flow.deep
 }
 
-/** @param {Root} parameter @returns {Root} the objects inside it */
+/** @param {Root} parameter @returns {Root} the objects inside the parameter */
 function innerOf(parameter) {
   if (parameter.inner === null) {
     parameter.inner = newRoot(INNER, parameter.of, parameter.index)
@@ -478,7 +478,7 @@ export function edge(from, to) {
 }
 
 /**
- * The flow of a value that one of two expressions gives.
+ * Returns the flow of a value from one of two expressions.
  *
  * @param {Flow | null} one @param {Flow | null} other @returns {Flow | null}
  */
@@ -520,7 +520,7 @@ export function loadField(flow, f, name) {
 }
 
 /**
- * Records effects on the objects of a flow, and on all that these objects hold.
+ * Records effects on the objects of a flow, and on all objects inside them.
  *
  * @param {Flow | null} flow @param {Effects} f @param {number} bits
  */
@@ -535,7 +535,7 @@ export function touch(flow, f, bits) {
 }
 
 /**
- * Records effects on the objects of a flow alone.
+ * Records effects on the objects of a flow, but not on the objects inside them.
  *
  * @param {Flow | null} flow @param {Effects} f @param {number} bits
  */
@@ -550,7 +550,8 @@ export function use(flow, f, bits) {
 }
 
 /**
- * A value under a name that is known, or that name; under a computed name; in `this` of a method of a class.
+ * The position of a stored value: under a known name (or the name itself), under a computed name, or in
+ * `this` of a method of a class.
  */
 export const NAMED = 0
 export const COMPUTED = 1
@@ -584,7 +585,7 @@ export function each(flow, to) {
   watch(flow, HANDLER, null, to, 0)
 }
 
-/** The functions that a flow may hold. @param {Flow} flow @returns {Callee} */
+/** Returns the functions in a flow. @param {Flow} flow @returns {Callee} */
 export function calleeOf(flow) {
   if (flow.callee === null) {
     flow.callee = newCallee()
@@ -593,7 +594,7 @@ export function calleeOf(flow) {
   return flow.callee
 }
 
-/** The functions among the objects of a flow. @param {Flow} flow @returns {Callee} */
+/** Returns the functions among the objects of a flow. @param {Flow} flow @returns {Callee} */
 export function functionsIn(flow) {
   const callee = newCallee()
   callee.isNamed = true
@@ -602,7 +603,7 @@ export function functionsIn(flow) {
 }
 
 /**
- * Passes arguments, and connects the result.
+ * Connects the arguments and the result of a call with the parameters and results of the possible functions.
  *
  * @param {Callee} callee @param {Flow | null} self @param {(Flow | null)[]} args
  * @param {Flow | null} rest the elements of spread lists @param {Effects} f the caller
@@ -631,7 +632,7 @@ function pass(flow, callee, index, f) {
   if (parameter.bits) affect(flow, f, parameter.bits)
 }
 
-/** @param {Callee} callee @param {any} user a call, or a set of functions that holds the callee */
+/** @param {Callee} callee @param {any} user a call, or a set of functions that contains the callee */
 function addUser(callee, user) {
   if (callee.users === NONE) callee.users = [user]
   else append(callee.users, user)
@@ -649,7 +650,7 @@ function addFact(callee, fact) {
   for (let i = 0; i < users.length; i++) useFact(users[i], fact)
 }
 
-/** @param {any} user as of addUser @param {Fact} fact */
+/** @param {any} user see `addUser` @param {Fact} fact */
 function useFact(user, fact) {
   if (user.callee === undefined) return addFact(user, fact)
   const { called, at, passed, isInner } = fact
@@ -668,7 +669,7 @@ function useFact(user, fact) {
   }
 }
 
-/** @param {Call} call @param {number} index of a parameter @returns {Flow[]} */
+/** @param {Call} call @param {number} index the index of a parameter @returns {Flow[]} */
 function argumentsAt({ self, args, rest }, index) {
   /** @type {Flow[]} */
   const list = []
@@ -706,7 +707,7 @@ function addOpen(callee, root) {
   }
 }
 
-/** @param {Flow} flow of an argument @param {Root} called @param {Root} parameter */
+/** @param {Flow} flow the flow of an argument @param {Root} called @param {Root} parameter */
 function findFacts(flow, called, parameter) {
   each(flow, root => {
     const { kind, of, index } = root
@@ -738,7 +739,7 @@ export function parameterOf(callee, index) {
   return parameter
 }
 
-/** @param {Root} parameter of a set of functions @param {Callee} target */
+/** @param {Root} parameter a parameter of a set of functions @param {Callee} target */
 const link = (parameter, target) => linkTo(parameter, parameterOf(target, parameter.index))
 
 /** @param {Root} parameter @param {any} follower a flow or a root @param {Effects | null} f */
@@ -777,13 +778,13 @@ function passedTo(parameter) {
   return parameter.passed
 }
 
-/** @param {Flow} passed @param {any} follower as of follow @param {Effects | null} f */
+/** @param {Flow} passed @param {any} follower see `follow` @param {Effects | null} f */
 function join(passed, follower, f) {
   if (f !== null) watch(follower, FUNCTIONS_ONLY, null, passed, 0)
   else if (follower.kind === PARAMETER) watch(passedTo(follower), EDGE, null, passed, 0)
 }
 
-/** @param {Root} from @param {Root} to a parameter whose effects `from` has too */
+/** @param {Root} from a parameter that gets the effects of `to` @param {Root} to */
 function linkTo(from, to) {
   follow(to, from, null)
   if (to.bits) flag(from, to.bits)
@@ -823,7 +824,7 @@ export function addTarget(callee, target) {
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
     target)
   addUser(target, callee)
-  // The result is an object from an unknown call, so the function claims what it gives out.
+  // The result is an object from an unknown call, so `target` claims the objects that it returns.
   if (callee.isNamed && target.effects !== null) release(target.effects.site)
   watch(target.result, MAP, target, callee, 0)
 }
@@ -867,7 +868,7 @@ function keepSite(site) {
 /** @param {Place} place @returns {Root} */
 const heldIn = place => place.held ??= newRoot(HELD, place, 0)
 
-/** @param {Root} root of a shared object @returns {Flow} */
+/** @param {Root} root the root of a shared object @returns {Flow} */
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
 
 /** Functions with new effects. @type {Effects[]} */
@@ -891,7 +892,7 @@ export function note(f, key, bits) {
   append(changed, f)
 }
 
-/** Moves all roots as far as they go. */
+/** Propagates all roots until nothing changes. */
 export function settle() {
   for (;;) {
     if (flagged.length) {
@@ -916,7 +917,7 @@ export function settle() {
   callees = []
 }
 
-/** Calls of functions that no flow holds are unknown. @returns {boolean} whether there was one */
+/** Makes calls of functions that are in no flow unknown. @returns {boolean} whether there was such a call */
 function findUnresolved() {
   let isFound = false
   for (let i = 0; i < callees.length; i++) {
@@ -961,7 +962,7 @@ function fire({ kind, f, to, more }, root) {
   }
 }
 
-/** @param {Root} root of a result @param {Callee} target @param {Callee} callee */
+/** @param {Root} root a root of the result @param {Callee} target @param {Callee} callee */
 function mapResult(root, target, callee) {
   const { kind, of, index } = root
   const isOwn = of === target && (kind === PARAMETER || kind === INNER)
@@ -974,7 +975,7 @@ function mapResult(root, target, callee) {
 function moveOut(root, to, place) {
   const { kind, of } = root
   if (kind === SITE) return add(to, sharedOf(of, place))
-  // An object of the module stays one when a variable of a function holds it.
+  // An object of the module belongs to the module even if a variable of a function holds it.
   if (kind === SHARED) {
     const owner = /** @type {Place} */ (root.place).owner
     return add(to, owner === null || owner === place.owner ? root : sharedOf(of, place))
@@ -1099,7 +1100,7 @@ function keepRoot(root) {
 
 /**
  * @param {Root} root @param {Effects} f
- * @param {boolean} isUnknown whether code that is not known gets the result
+ * @param {boolean} isUnknown whether unknown code gets the result
  */
 function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
@@ -1117,7 +1118,7 @@ function returnRoot(root, f, isUnknown) {
   }
 }
 
-/** Adds the functions that an object stands for. @param {Root} root @param {Flow} to */
+/** Adds the functions that an object can be. @param {Root} root @param {Flow} to */
 function passFunction(root, to) {
   const { kind, of } = root
   if (kind === SITE || kind === SHARED) {
@@ -1159,7 +1160,7 @@ function heldFunctions(held) {
 /**
  * Follows a function of the program that a call of an unknown function may reach.
  *
- * @param {Root} root of the function @param {Callee} callee
+ * @param {Root} root the root of the function @param {Callee} callee
  */
 function addLender({ of: { effects: target } }, callee) {
   const lenders = callee.lenders ??= emptySet()
@@ -1170,7 +1171,7 @@ function addLender({ of: { effects: target } }, callee) {
   watch(target.result, LEND, target, callee, 0)
 }
 
-/** @param {Root} parameter of an unknown function @param {Callee} target a function that it may be */
+/** @param {Root} parameter a parameter of an unknown function @param {Callee} target a possible function */
 function addSource(parameter, target) {
   const to = parameterOf(target, parameter.index)
   if (to.sources === NONE) to.sources = [parameter]
@@ -1193,7 +1194,7 @@ function lend(root, target, callee) {
   lendTo(callee, root)
 }
 
-/** @param {Callee} callee @param {Root} root that a function returns to calls of unknown functions */
+/** @param {Callee} callee @param {Root} root a root that a function returns to calls of unknown functions */
 function lendTo(callee, root) {
   if (root.kind === BUILT_IN || root === foreign) return add(callee.result, foreign)
   if (callee.lent === null) {

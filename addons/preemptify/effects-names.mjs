@@ -31,7 +31,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {() => { names: string[], isComplete: boolean }} [exportNames]
  */
 /**
- * The text and the variable that an import or an export leads to.
+ * The text and the variable to which an import or an export refers.
  *
  * @typedef {object} ModuleExport
  * @property {Unit} unit
@@ -77,7 +77,7 @@ export function newProgram() {
 }
 
 /**
- * What the walk is at. `f`: the function of the visited node.
+ * The current position of the walk. `f` is the function of the visited node.
  *
  * @type {{ program: Program, unit: Unit, f: Effects }}
  */
@@ -136,7 +136,7 @@ function newHolder(owner, name, variable, node) {
     isCaptured: false, writes: [] }
 }
 
-/** @param {string} name that no text declares @param {Node} node @returns {Holder} */
+/** @param {string} name a name that no text declares @param {Node} node @returns {Holder} */
 export function globalOf(name, node) {
   let holder = now.program.globals.get(name)
   if (!holder) {
@@ -160,7 +160,7 @@ export function made(kind, node) {
   return flow
 }
 
-/** @param {Flow} flow of one site @returns {Site} */
+/** @param {Flow} flow a flow with one site @returns {Site} */
 export const siteOf = flow => flow.roots[0].of
 
 /** @param {Node} node @returns {string | null} the path of a built-in value */
@@ -187,7 +187,7 @@ export function referenceTo(id) {
 }
 
 /**
- * The path of a built-in value that a constant holds, for example of `const push = Array.prototype.push`.
+ * Returns the path of the built-in value in a constant, for example in `const push = Array.prototype.push`.
  *
  * @param {Variable | any} variable @returns {string | null}
  */
@@ -234,7 +234,7 @@ function freeName(name, node) {
 }
 
 /**
- * A variable with the objects that it holds from the beginning.
+ * Returns the holder of a variable, with the objects that the variable holds initially.
  *
  * @param {Variable | any} variable @returns {Holder}
  */
@@ -256,7 +256,7 @@ export function initialized(variable) {
   return holder
 }
 
-/** Any code can read and assign a variable. @param {Holder} holder @param {Effects} by */
+/** Notes that any code can read and assign a variable. @param {Holder} holder @param {Effects} by */
 function open(holder, by) {
   holder.isOpened = true
   add(holder.inner, given)
@@ -333,10 +333,10 @@ export function exportFlow(found) {
 }
 
 /**
- * The export that a member of a namespace names.
+ * Returns the export to which a member of a namespace refers.
  *
  * @param {Node} object @param {string} name empty: not known
- * @returns {ModuleExport | null} null: the object is no namespace, or the export is not known
+ * @returns {ModuleExport | null} null if the object is not a namespace, or if the export is not known
  */
 export function exportOfNamespace({ variable }, name) {
   if (variable?.kind !== 'import' || name === '') return null
@@ -359,7 +359,7 @@ function holderOfExport({ unit, variable, isNamespace }) {
   return unit.namespace
 }
 
-/** The holder of the value of a default export's expression. @param {Unit | any} unit @returns {Holder} */
+/** Returns the holder of the value of a default export. @param {Unit | any} unit @returns {Holder} */
 const defaultOf = unit =>
   unit.defaultValue ??= newHolder(/** @type {any} */ (null), '*default*', null, unit.tree)
 
@@ -409,7 +409,7 @@ function exportedBy(of) {
   return of.exported
 }
 
-/** @param {Node[]} body of a module or script */
+/** @param {Node[]} body the body of a module or script */
 export function exportAll(body) {
   const { tree } = now.unit
   if (tree.sourceType === 'script') {
@@ -426,7 +426,7 @@ export function exportAll(body) {
   }
 }
 
-/** @param {Variable | any} variable that other texts can use */
+/** @param {Variable | any} variable a variable that other texts can use */
 function exportVariable(variable) {
   if (variable.kind === 'import') return
   const holder = initialized(variable)
@@ -435,7 +435,7 @@ function exportVariable(variable) {
   openFlow(holder.inner)
 }
 
-/** Other texts can name the objects of a flow, and call its functions. @param {Flow} flow */
+/** Lets other texts name the objects of a flow and call its functions. @param {Flow} flow */
 function openFlow(flow) {
   each(flow, ({ kind, of }) => {
     if (kind !== SITE && kind !== SHARED) return
@@ -447,7 +447,7 @@ function openFlow(flow) {
 }
 
 /**
- * A property with a known name holds a value; its functions are callees of calls by that name.
+ * Stores a value in the properties with a name. Functions in the value become callees of calls by this name.
  *
  * @param {string} name @param {Flow | null} value @param {Site | null} site
  */
@@ -471,7 +471,7 @@ export function memberNamed(name) {
   return flow
 }
 
-/** The functions that a call by name may reach. @param {string} name @returns {Callee} */
+/** Returns the functions that a call by a name may reach. @param {string} name @returns {Callee} */
 export function calleeNamed(name) {
   const flow = memberNamed(name)
   const isNew = flow.callee === null
@@ -503,8 +503,8 @@ export function classAround(node) {
 }
 
 /**
- * An instance holds objects if the methods of its class store objects. Who stores an object claims it, so the
- * object is one from an unknown call.
+ * Adds the contents of instances to a flow, if the methods of the class store objects. The function that
+ * stores an object claims it, so the object counts as an object from an unknown call.
  *
  * @param {Root} root the class @param {Flow} to
  */
@@ -516,7 +516,7 @@ export function contain({ kind, of }, to) {
   } else if (kind !== BUILT_IN) add(to, given)
 }
 
-/** The contents of the instances of a class, as its methods store them. @param {Node} node @returns {Flow} */
+/** Returns the objects that a class stores in its instances. @param {Node} node @returns {Flow} */
 export function instancesOf(node) {
   if (!node.instances) {
     node.instances = newFlow()
@@ -525,7 +525,7 @@ export function instancesOf(node) {
   return node.instances
 }
 
-/** The instances of a class have a property. @param {Node} node the class @param {string} name */
+/** Adds a property to the instances of a class. @param {Node} node the class @param {string} name */
 export function nameInstances(node, name) {
   const flow = instancesOf(node)
   if (node.stored.has(name)) return
@@ -563,7 +563,7 @@ export function memberOfBuiltIn(path, name, node) {
   return builtIn(`${path}.${name}`)
 }
 
-/** The elements of an iterated value. @param {Flow | null} flow @returns {Flow | null} */
+/** Returns the elements of an iterated value. @param {Flow | null} flow @returns {Flow | null} */
 export function iterated(flow) {
   if (!flow) return null
   const items = load(flow, now.f)
@@ -597,12 +597,12 @@ export function pairOf(items, node, by) {
   return site.root
 }
 
-/** Begins a text. @param {Unit} next */
+/** Starts the walk of a text. @param {Unit} next */
 export function visitUnit(next) {
   now.unit = next
 }
 
-/** Begins the code of a function. @param {Effects} next */
+/** Starts the walk of the code of a function. @param {Effects} next */
 export function enter(next) {
   now.f = next
 }

@@ -1,15 +1,16 @@
 /**
- * addons/preemptify/event-use.mjs: how a listener uses its event.
+ * addons/preemptify/event-use.mjs: analyses how a listener uses its event.
  *
- * Some members of an event work only while it is dispatched: `preventDefault` and its siblings, the path, and
- * the data of a drag or of the clipboard. A listener that uses them stays in its event until the last use. If
- * it passes the event on, it stays to its end, because any code may use the event then.
+ * Some members of an event work only during its dispatch: `preventDefault` and its siblings, the path, and
+ * the data of a drag or of the clipboard. A listener that uses these members stays in its event until the
+ * last use. If the listener passes the event to other code, the listener stays in the event to its end,
+ * because that code may use the event at any time.
  *
- *   DATA       it reads only data that the event keeps: `event.target.value`
- *   UNTIL_USE  it uses the event in a statement of its body, for the last time: `event.preventDefault()`
- *   TO_END     it uses the event later, or passes it on: `this.event = event`, `notify(event)`
+ *   DATA       the listener reads only data that the event keeps: `event.target.value`
+ *   UNTIL_USE  the last use of the event is a statement of the body: `event.preventDefault()`
+ *   TO_END     the listener uses the event later, or passes it on: `this.event = event`, `notify(event)`
  *
- * The twin says `budget.e=event` after the statement with the last use.
+ * The twin executes `budget.e=event` after the statement with the last use.
  */
 
 import { STATEMENT_EDGE, insert } from './edits.mjs'
@@ -37,7 +38,7 @@ const ONLY_DATA = /** @type {EventUse} */ ({ kind: DATA, last: null })
 const TO_THE_END = /** @type {EventUse} */ ({ kind: TO_END, last: null })
 
 /**
- * Returns how a function uses its first parameter, if that is an event.
+ * Returns how a function uses its first parameter, assuming that the parameter is an event.
  *
  * @param {Plan} plan @returns {EventUse}
  */
@@ -48,7 +49,7 @@ export function eventUse(plan) {
 
 /**
  * @param {Plan} plan @param {number} index the index of the parameter
- * @param {Map<string, EventUse>} known the parameters that have been looked at
+ * @param {Map<string, EventUse>} known the uses of visited parameters
  * @returns {EventUse}
  */
 function useOf(plan, index, known) {
@@ -90,7 +91,7 @@ function usesOfPattern(plan, pattern, known) {
   return last === null ? ONLY_DATA : { kind: UNTIL_USE, last }
 }
 
-/** Whether a pattern takes only members that keep their values. @param {Node} pattern */
+/** Whether a pattern reads only members that keep their values. @param {Node} pattern */
 function readsOnlyData({ properties }) {
   const isBound = (/** @type {Node} */ { type, key, computed }) =>
     type === 'RestElement' || computed || matches(BOUND_TO_DISPATCH, `${key.name ?? key.value}`)
@@ -98,7 +99,7 @@ function readsOnlyData({ properties }) {
 }
 
 /**
- * The kind of use that a reference to an event makes.
+ * Returns how a reference uses an event.
  *
  * @param {Node} id @param {Map<string, EventUse>} known @returns {number}
  */
@@ -109,7 +110,7 @@ function kindOfUse(id, known) {
     case 'AssignmentPattern': return isData(parent.left === id)
     case 'MemberExpression': return parent.object === id ? kindOfMember(parent) : TO_END
     case 'UnaryExpression': case 'IfStatement': return DATA
-    case 'BinaryExpression': return isData(matches(/^[!=]==?$/, parent.operator)) // events are no numbers
+    case 'BinaryExpression': return isData(matches(/^[!=]==?$/, parent.operator)) // events are not numbers
     case 'LogicalExpression': return isData(parent.left === id && parent.operator === '&&')
     case 'ConditionalExpression': return isData(parent.test === id)
     case 'VariableDeclarator': return isData(parent.id.type === 'ObjectPattern' && readsOnlyData(parent.id))
@@ -125,7 +126,7 @@ function kindOfMember({ property, computed }) {
 }
 
 /**
- * The kind of use that a call makes of an event among its arguments.
+ * Returns how a call uses an event among its arguments.
  *
  * @param {Node} id the argument @param {Node} call @param {Map<string, EventUse>} known @returns {number}
  */
@@ -141,7 +142,7 @@ function kindOfCall(id, call, known) {
 }
 
 /**
- * The statement of the body of a function that a node is in.
+ * Returns the statement of the function body that contains a node.
  *
  * @param {Node} node @param {Plan} plan
  * @returns {Node | null} the body itself, if nothing follows the statement; null if a closure can run later
@@ -155,8 +156,8 @@ function statementOf(node, { node: { body } }) {
 }
 
 /**
- * The number by which a function is registered. The default 0 costs no text: a function with parameters stays
- * in its event to its end, and one without leaves it.
+ * Returns the number with which a function is registered. The default 0 adds no text: by default a function
+ * with parameters stays in its event to its end, and a function without parameters leaves its event.
  *
  * @param {Plan} plan
  */
@@ -174,15 +175,15 @@ export function noteWindowEvent(id) {
 }
 
 /**
- * Whether a twin says when it has used its event for the last time. Frame form moves statements, so such a
- * twin is a generator.
+ * Whether a twin reports its last use of the event. Frame form moves statements, so such a twin is a
+ * generator.
  *
- * @param {EventUse | undefined} use undefined for a function that is rewritten on its own
+ * @param {EventUse | undefined} use undefined for a function that `preemptify(fn)` rewrites
  */
 export const saysLastUse = use => use?.kind === UNTIL_USE
 
 /**
- * Lets a twin say after its last use of the event that it needs the event no longer.
+ * Adds the report of the last use of the event to a twin.
  *
  * @param {Draft} draft @param {Plan} plan
  */

@@ -10,8 +10,8 @@
  *      |                         ^
  *      +---> queue --------------+   first come, first served: the order of microtasks
  *
- * A member keeps its turn while it is suspended at a preemption point. Other jobs run meanwhile, the other
- * members do not.
+ * A member keeps its turn while it is suspended at a preemption point. Other jobs can run at that time, but
+ * the other members cannot.
  */
 
 import { extend } from '../../rt.mjs'
@@ -20,7 +20,7 @@ import { adopt, emptyWeakMap, thenOf } from './primordials.mjs'
 
 const { Waitable, code } = extend
 
-/** A promise that is fulfilled. */
+/** A fulfilled promise. */
 const SETTLED = /* @__PURE__ */ adopt()
 
 /** @type {WeakMap<Job, Family>} */
@@ -38,10 +38,10 @@ export class Family {
   holder = null
   /** The first continuation that waits for the turn. @type {Continuation | null} */
   #first = null
-  /** The last one. @type {Continuation | null} */
+  /** The last continuation that waits for the turn. @type {Continuation | null} */
   #last = null
 
-  /** @param {Job} root the job that all members get their rank from */
+  /** @param {Job} root the job from which all members get their rank */
   constructor(root) {
     this.root = root
   }
@@ -53,11 +53,11 @@ export class Family {
   }
 
   /**
-   * Starts a continuation when no member has the turn. Its job runs in this microtask, as long as the round
-   * has time left. So the microtasks of a program keep their order if they are short.
+   * Starts a continuation when no member has the turn. The job runs in this microtask while the round has
+   * time left. So short microtasks of a program keep their order.
    *
    * @param {Continuation['start']} start
-   * @param {boolean} [isNext] whether it comes before all others that wait
+   * @param {boolean} [isNext] whether to start it before all waiting continuations
    */
   enter(start, isNext = false) {
     extend.event(() => {
@@ -92,11 +92,11 @@ export class Family {
   }
 }
 
-/** Whether a job has started asynchronous code, or is such code. @param {Job} job */
+/** Whether a job has started asynchronous code, or runs asynchronous code of another job. @param {Job} job */
 export const hasFamily = job => families.has(job)
 
 /**
- * The member that has the turn in the family of a job; null: there is none.
+ * Returns the member that has the turn in the family of a job, or null.
  *
  * @param {Job} job @returns {Job | null}
  */
@@ -119,7 +119,7 @@ export function familyOf(job) {
 
 /** Waits for a promise, and then for the turn in a family. */
 class Await extends Waitable {
-  /** How often a job has waited: an outcome counts for the present wait only. */
+  /** The number of waits. A promise resumes the job only if no later wait has started. */
   #waits = 0
 
   /** @param {Family} family @param {Promise<any>} promise */
@@ -162,9 +162,10 @@ export function awaiting(promise) {
 }
 
 /**
- * Waits for the turn, after a member of a family has waited for something else than a promise.
+ * Returns the value that a member yields to wait for its turn, after a wait for something other than a
+ * promise.
  *
- * @returns {Await | undefined} undefined: the running job need not wait
+ * @returns {Await | undefined} undefined if the running job need not wait
  */
 export function turn() {
   const job = code.current()

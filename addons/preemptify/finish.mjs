@@ -1,9 +1,9 @@
 /**
  * addons/preemptify/finish.mjs: starts and finishes the calls of an adopted page.
  *
- * `finish` runs a suspended job to completion, inside of the present step.
- * adopt() does this before the browser applies an edit of the user. In the plain page, the listeners of the
- * previous edit have ended by then. Their microtasks have ended too.
+ * `finish` runs a suspended job to completion, inside the current step. adopt() calls it before the browser
+ * applies an edit of the user, because in a plain page the listeners of the previous edit and their
+ * microtasks have ended by then.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -16,8 +16,8 @@ import { entryOf, suspended, takeClaimAtEntry, undriven } from './run.mjs'
 const { code } = extend
 
 /**
- * Runs a job, and the members of its family one after the other, until they end or wait for something else
- * than a claim.
+ * Runs a job and then the members of its family, one after the other. Each job runs until it finishes, or
+ * until it waits for something other than a claim.
  *
  * @param {Job} job
  */
@@ -25,14 +25,14 @@ export function finish(job) {
   finishJob(job)
   for (let member = holderOf(job); member !== null; member = holderOf(job)) {
     finishJob(member)
-    if (holderOf(job) === member) return // a part of the program that is on the stack
+    if (holderOf(job) === member) return // the code of the member is on the call stack
   }
 }
 
 /**
  * Whether a member of the family of a job is suspended.
  *
- * @param {Job} job @returns {boolean | undefined} undefined: the job has started no asynchronous code
+ * @param {Job} job @returns {boolean | undefined} undefined if the job has started no asynchronous code
  */
 export const isBusy = job => hasFamily(job) ? holderOf(job) !== null : undefined
 

@@ -1,8 +1,8 @@
 /**
  * addons/preemptify/function.mjs: `preemptify(fn)`, which rewrites one function at run time.
  *
- * The function's text comes from Function.prototype.toString. The result is evaluated again, so the variables
- * of the function must be handed in by `evaluate`, `scope` or `calls`.
+ * `Function.prototype.toString` returns the source of the function. The rewritten source is evaluated
+ * elsewhere, so the caller passes the variables of the function by `evaluate`, `scope` or `calls`.
  */
 
 import { budget, extend } from '../../rt.mjs'
@@ -39,7 +39,7 @@ import { isDirectEval, names } from './scopes.mjs'
 
 const { callable, elsewhere: unchecked, knownOptions, tableOf, wrongType } = extend.check
 
-/** What the options are. @type {Record<string, string>} */
+/** The types of the options, in the words of the error messages. @type {Record<string, string>} */
 const OPTIONS = {
   scope: 'an object or an array',
   calls: 'an object or an array',
@@ -52,28 +52,28 @@ const OPTIONS = {
 const OPTION_NAMES = /* @__PURE__ */ Object.keys(OPTIONS)
 const KNOWN_OPTIONS = /* @__PURE__ */ tableOf(joined(['methods', 'this'], OPTION_NAMES), () => unchecked)
 
-/** Names that come with a function. */
+/** Names that every function can define for its body. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 /** @param {string} key */
 const isOwnWord = key => find(OWN_WORDS, word => word === key) !== undefined
-/** Whether a call of it may yield. @param {any} value */
+/** Whether a value is a generator function or a function with a twin. @param {any} value */
 const isDelegable = value => isGeneratorFunction(value) || twinOf(value) !== undefined
 
-/** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
+/** The key of the record of a rewritten function. Reading a property is faster than a lookup in a map. */
 const known = /* @__PURE__ */ Symbol('preemptify')
 
-/** What a preemptible function was made of. @param {any} value */
+/** Returns the original of a preemptible function, or the value itself. @param {any} value */
 const originalOf = value => (typeof value === 'function' && value[known]?.original) || value
 
-/** @type {WeakMap<Function, Function>} */
+/** The results of `preemptify` without options, by their originals. @type {WeakMap<Function, Function>} */
 const rewritten = /* @__PURE__ */ emptyWeakMap()
 
-/** How many have been compiled: every text has a name of its own in the debugger. */
+/** How many texts have been compiled. The debugger shows each text under its own number. */
 let compilations = 0
 
 /**
- * The variables that `scope` or `calls` names, by their keys or by arrow functions: what a minifier makes of
- * those in the function, it makes of them there.
+ * Lists the variables that `scope` or `calls` contains, either as the keys of an object or as arrow functions
+ * such as `() => limit`. A minifier renames the variable in the arrow function and in `fn` alike.
  *
  * @param {string} option @param {any} given
  * @returns {[key: string, get: () => any][]}
@@ -92,7 +92,7 @@ function variablesOf(option, given) {
     const get = given[i]
     const source = typeof get === 'function' ? sourceOf(get) : ''
     const text = exec(/^\(\)\s*=>\s*([^]+)$/, source)?.[1] ?? ''
-    if (matches(/^(?:void |[-!]*[\d.'"`])/, text)) continue // a minifier wrote a constant for it, here and there
+    if (matches(/^(?:void |[-!]*[\d.'"`])/, text)) continue // a minifier inlined a constant here and in `fn`
     if (!matches(IDENTIFIER, text)) {
       const wanted = 'an arrow function that returns a variable, such as () => name'
       throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`)
@@ -103,7 +103,7 @@ function variablesOf(option, given) {
   return variables
 }
 
-/** What a variable holds; in its dead zone, nothing. @param {() => any} get */
+/** Returns the value of a variable, or `undefined` in its temporal dead zone. @param {() => any} get */
 function valueOf(get) {
   try {
     return get()
@@ -122,29 +122,30 @@ function delegable(key, value) {
 
 /**
  * @typedef {object} PreemptifyOptions
- * @property {Record<string, any> | (() => any)[]} [scope] values for variables that the function closes over,
- *   by name; or `[() => limit]`, which reads the variable whenever the function does, and survives minifiers.
- *   A generator function among them is called as a preemptible one
- * @property {(source: string) => any} [evaluate] `s => eval(s)`, written where the function was: its
- *   variables, its `this` and its strictness are those of the function then
- * @property {Record<string, any> | (() => any)[]} [calls] preemptible functions by the names they are called
- *   by; one that is added later is found when it is called. Or `[() => helper]`, as in `scope`
- * @property {boolean} [strict] whether the function is strict, where its source and the engine do not tell;
- *   default: strict, if its source allows it
- * @property {boolean} [budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false:
- *   they yield
+ * @property {Record<string, any> | (() => any)[]} [scope] the values of variables that the function closes
+ *   over, by name. Alternatively `[() => limit]`: the function then reads the current value of `limit`, and
+ *   minifiers rename `limit` correctly. A generator function in `scope` is called as a preemptible function
+ * @property {(source: string) => any} [evaluate] `s => eval(s)`, written in the scope where the function was
+ *   defined: the rewritten function then has the same variables, `this` and strictness as the original
+ * @property {Record<string, any> | (() => any)[]} [calls] preemptible functions, by the names in the calls.
+ *   Functions that are added to the object later are found as well. Alternatively `[() => helper]`, as in
+ *   `scope`
+ * @property {boolean} [strict] `true` if the function is strict, for sources and engines that do not show it;
+ *   default: strict if the source is valid strict code
+ * @property {boolean} [budgeted] `false` if every point must yield; by default a point counts the budget:
+ *   `if (--budget.left <= 0) yield`
  * @property {any} [this] the `this` of an arrow function
  * @property {object} [home] the object or prototype that a method with `super` belongs to
  */
 /**
- * What `preemptify` makes of a function.
+ * The preemptible version of a function: a generator function with the rewritten text as `source`.
  *
  * @template This @template {any[]} A @template R
  * @typedef {((this: This, ...args: A) => Generator<Yieldable, Outcome<R>, unknown>) & { readonly source:
  *   string }} Preemptible
  */
 /**
- * What `preemptify` makes of a class or an object.
+ * A class or an object whose methods named by `M` are preemptible.
  *
  * @template O @template M
  * @typedef {O extends abstract new (...args: infer A) => infer I
@@ -154,51 +155,51 @@ function delegable(key, value) {
  */
 
 /**
- * Preemption points for a function that was not written for the scheduler: its source
- * (Function.prototype.toString) is rewritten at run time into a generator function, by the rules of RT.js
+ * Turns an ordinary function into a generator function with preemption points, so that it can run as a job.
+ * The source of the function (`Function.prototype.toString`) is rewritten at run time by the rules of RT.js
  * (III-B, Table I).
  *
  * ```js
- * const encrypt = preemptify(function encrypt(text) { ... }) // loops, calls, recursion as they are
+ * const encrypt = preemptify(function encrypt(text) { ... }) // with loops, calls and recursion
  * const cipher = await rt.spawn(encrypt, { deadline: 500 }, text)
  * ```
  *
- * Points stand where the function begins, where the body of a loop begins, and before statements that are
- * calls; calls of itself, of those in `calls` and of generator functions in `scope` are delegated; `await`
- * yields a promise. Nested functions stay as they are.
+ * Preemption points are added at the start of the function, at the start of each loop body, and before each
+ * statement that is a call. Calls of the function itself, of functions in `calls` and of generator functions
+ * in `scope` become preemptible calls. `await` yields a promise. Nested functions stay unchanged.
  *
- * A call inside of an expression is no point of its own: `x = f(y)` runs `f` to its end unless `f` is
- * preemptible; so does what runs within the engine, `sort` with a comparator or a long regular expression.
- * Methods are delegated by their names: `this.step()`, not `o['step']()`. A loop of names, operators and
- * elements alone counts its budget in a copy: if a Proxy or a `valueOf` in it makes a more urgent job ready,
- * that waits until the budget ends. Recursion without end fails with a RangeError at two million calls, which
- * the scheduler keeps, not the engine. Where a page has `require-trusted-types-for 'script'`: `evaluate: s =>
- * eval(policy.createScript(s))`.
+ * A call inside an expression has no preemption point: `x = f(y)` runs `f` to completion unless `f` is
+ * preemptible. Built-in functions cannot be preempted either, for example `sort` with a comparator or a long
+ * regular expression. Preemptible methods are found by their names: `this.step()`, not `o['step']()`. A loop
+ * of only names, operators and elements counts its budget in a copy: if a Proxy or a `valueOf` in the loop
+ * makes a more urgent job ready, that job waits until the budget ends. Infinite recursion fails with a
+ * RangeError after two million calls, because the scheduler keeps these calls, not the stack of the engine.
+ * If the page has `require-trusted-types-for 'script'`, pass `evaluate: s => eval(policy.createScript(s))`.
  *
  * @template This @template {any[]} A @template R
  * @overload
  * @param {(this: This, ...args: A) => R} fn a function, arrow function, method, async function or generator
  * @param {PreemptifyOptions} [options]
- * @returns {Preemptible<This, A, R>} a generator function of the same name and length, with its text as
- *   `source`
+ * @returns {Preemptible<This, A, R>} a generator function with the same name and length, and with its text
+ *   as `source`
  */
 /**
- * The same for methods.
+ * Turns methods of a class or an object into generator functions with preemption points.
  *
  * @template {object} O @template {string} M
  * @overload
  * @param {O} fn a class or an object
  * @param {PreemptifyOptions & { methods: readonly (M & (O extends abstract new (...args: any) => infer I ?
- *   keyof I : keyof O))[] }} options `methods`: those to rewrite
+ *   keyof I : keyof O))[] }} options `methods`: the names of the methods to rewrite
  * @returns {WithMethods<O, M>} a new class or object
  */
 /**
  * @param {any} fn @param {any} [options]
  * @returns {any}
- * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors,
+ * @throws {TypeError} if `fn` cannot be rewritten: native, bound or proxied functions, accessors,
  *   constructors, async generators
- * @throws {SyntaxError} when a preemptible function is called where no yield can stand
- * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
+ * @throws {SyntaxError} if a preemptible function is called where a `yield` is not allowed
+ * @throws {EvalError} if the Content-Security-Policy of the page forbids evaluation
  */
 export function preemptify(fn, options = {}) {
   const { methods, ...others } = knownOptions(options, KNOWN_OPTIONS)
@@ -219,7 +220,8 @@ export function preemptify(fn, options = {}) {
   if (typeof fn === 'function') return shielded(rewriting, [fn, others, methods, true])
   if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
   const home = withPropertiesOf(fn, create(getPrototypeOf(fn)))
-  const members = pick(methods, key => !isGeneratorFunction(fn[key])) // those stay what is iterated
+  // A call of a generator method makes an iterator, so it does not become a preemptible call.
+  const members = pick(methods, key => !isGeneratorFunction(fn[key]))
   for (let i = 0; i < methods.length; i++) {
     const key = methods[i]
     const method = callable(`method ${key}`, getOwnPropertyDescriptor(fn, key)?.value)
@@ -230,37 +232,39 @@ export function preemptify(fn, options = {}) {
 }
 
 /**
- * What becomes of one function, or of the methods of a class.
+ * The emitter context of one function, or of the methods of a class.
  *
  * @typedef {Draft & {
  *   fn: any, options: any, label: string, tree: Node, bindings: Map<string, any>, helpers: string[],
  *   links: Links, isVisible: boolean
  * }} FunctionDraft
  *
- * `options`: as of preemptify; `label`: what its errors begin with; `bindings`: parameters of the function
- * that it is compiled in; `helpers`: declarations around it; `isVisible`: whether `evaluate` sees the
- * function by its name
+ * `options` are the options of `preemptify`. `label` starts each error message. `bindings` are the parameters
+ * of the function around the compiled text, with their values. `helpers` are the declarations in that
+ * function. `isVisible` is `true` if `evaluate` finds the original function by its name.
  */
 
 /**
- * What the names of preemptible functions stand for. Rewritten code keeps it, and nothing else: not the tree.
+ * The callees of a rewritten function. Rewritten code keeps this record, but not the syntax tree.
  *
  * @typedef {object} Links
- * @property {any} fn the function itself
- * @property {any} self the generator function, once it is made
- * @property {() => any} own what gives that
- * @property {Map<string, { callee: any, get: () => any }>} table the callee, if it stays
- * @property {Map<string, () => any>} live variables that are read when the function reads them
- * @property {string[]} values names that are in scope by value
- * @property {Set<string>} preemptible members that may be preemptible
- * @property {Set<any> | null} generators generator functions that calls run; null: all
- * @property {(key: string) => boolean} mayCome whether a call of it may find a preemptible function later
+ * @property {any} fn the original function
+ * @property {any} self the generator function, after its compilation
+ * @property {() => any} own returns `self`
+ * @property {Map<string, { callee: any, get: () => any }>} table the preemptible functions by their names:
+ *   `callee` if the function is constant, and a getter of the current function
+ * @property {Map<string, () => any>} live getters of the variables that the function reads by `() => name`
+ * @property {string[]} values the names whose values are in `scope`
+ * @property {Set<string>} preemptible the names of members that may be preemptible
+ * @property {Set<any> | null} generators the generator functions that calls run as a part of the caller,
+ *   instead of making an iterator; null: all
+ * @property {(key: string) => boolean} mayCome whether `calls` may get a function of this name later
  */
 
 /** @param {string} key */
 const isUnknown = key => !(key in globalThis) && !isOwnWord(key)
 
-/** @param {any} fn @param {any} options as of preemptify @param {string[]} methods @returns {Links} */
+/** @param {any} fn @param {any} options of `preemptify` @param {string[]} methods @returns {Links} */
 function linksOf(fn, options, methods) {
   const { scope = {}, evaluate, calls } = options
   /** @type {Links['table']} */
@@ -271,7 +275,7 @@ function linksOf(fn, options, methods) {
   const preemptible = emptySet()
   const generators = evaluate ? emptySet() : null
   pick(methods, key => preemptible.add(key))
-  /** @param {any} value in scope */
+  /** @param {any} value the value of a variable */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
       pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
@@ -288,7 +292,8 @@ function linksOf(fn, options, methods) {
     const value = valueOf(get)
     if (isArray(scope)) live.set(key, get)
     else append(values, key)
-    if (isDelegable(value)) table.set(key, isArray(scope) ? { callee: undefined, get } : { callee: value, get: () => value })
+    if (isDelegable(value)) table.set(key,
+      isArray(scope) ? { callee: undefined, get } : { callee: value, get: () => value })
     enlistMembers(value)
   })
   const isByName = calls !== undefined && !isArray(calls)
@@ -317,9 +322,9 @@ function linksOf(fn, options, methods) {
 /**
  * Rewrites one function into a generator function, or the methods of a class.
  *
- * @param {any} fn @param {any} options as of preemptify
- * @param {string[]} [methods] those that are rewritten together
- * @param {boolean} [isClass] whether fn is their class
+ * @param {any} fn @param {any} options the options of `preemptify`
+ * @param {string[]} [methods] the names of all methods that are rewritten in one call
+ * @param {boolean} [isClass] whether `fn` is the class of the methods
  * @returns {any} the generator function, or the class
  */
 function rewriting(fn, options, methods = [], isClass = false) {
@@ -333,24 +338,29 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const key = OPTION_NAMES[i]
     const type = OPTIONS[key]
     const value = options[key]
-    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
+    if (value !== undefined &&
+      (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
   }
   const links = linksOf(fn, options, methods)
   const tree = read(source, 'function')
   const target = tree.body[0]
-  if (isClass && target.type !== 'ClassExpression') throw wrongType('fn', 'a class or an object with methods', fn)
+  if (isClass && target.type !== 'ClassExpression') throw wrongType('fn',
+    'a class or an object with methods', fn)
   const own = isClass ? null : functionIn(target, label)
-  // What it is called inside is looked up as if it were around it.
+  // The name of a function expression is resolved like a variable outside the function.
   const ownName = own?.id ? own.id.name : ''
   if (own) own.id = null
   const free = names(tree)
   const our = prefixFor(`${source} ${join(links.values, ' ')}`)
   /** @type {FunctionDraft} */
   const draft = {
-    fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
+    fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(),
+    bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     around: null,
-    helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
+    helper: key => bind(draft, HELPERS[key].name,
+      key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E')
+        : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
     isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true,
@@ -360,7 +370,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
 }
 
-/** The reasons for which evaluation can fail. */
+/** The part of the message that explains why `eval` failed. */
 const FORBIDDEN = "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
   "require-trusted-types-for 'script'), or Node does (--disallow-code-generation-from-strings)"
 
@@ -377,7 +387,7 @@ function keyOf(fn) {
   return name === '"__proto__"' ? `[${name}]` : name
 }
 
-/** @param {string} name @returns {string} a part of a URL, which cannot hold half of a surrogate pair */
+/** @param {string} name @returns {string} the name as part of a URL, which cannot contain lone surrogates */
 function urlPartOf(name) {
   try {
     return encodeURIComponent(name)
@@ -399,7 +409,7 @@ function drivable(node, label) {
   throw refusal(label, 'an async generator cannot be driven; write one that yields promises')
 }
 
-/** @param {Node} target what the source is @param {string} label @returns {Node} the function that it is */
+/** @param {Node} target the root of the source @param {string} label @returns {Node} the function in it */
 function functionIn(target, label) {
   const { type, kind, value } = target
   const isMethod = type === 'Property'
@@ -407,13 +417,18 @@ function functionIn(target, label) {
   return drivable(isMethod ? value : target, label)
 }
 
-/** Names a value. @param {FunctionDraft} draft @param {string} key @param {any} value */
+/**
+ * Makes a value available to the compiled text.
+ *
+ * @param {FunctionDraft} draft @param {string} key @param {any} value
+ * @returns {string} the name of the value in the text
+ */
 function bind({ our, bindings }, key, value) {
   bindings.set(our + key, value)
   return our + key
 }
 
-/** Puts another text in the place of a name. @param {Draft} draft @param {Node} name @param {string} text */
+/** Replaces a name by another text. @param {Draft} draft @param {Node} name @param {string} text */
 function write(draft, { start, end, parent }, text) {
   const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
   const isKey = property.shorthand && property.key.start === start
@@ -422,18 +437,18 @@ function write(draft, { start, end, parent }, text) {
 
 // Names
 
-/** Whether a `with` may answer for a reference. @param {Scope} scope that it is in */
+/** Whether a `with` statement may resolve a name. @param {Scope} scope the scope of the reference */
 function isHidden({ barrier }) {
   while (barrier && barrier.node.type !== 'WithStatement') barrier = barrier.parent && barrier.parent.barrier
   return !!barrier
 }
 
 /**
- * Finds what the names that the source does not declare shall mean.
+ * Resolves the names that the source does not declare: binds their values, and enters callees in the table.
  *
  * @param {FunctionDraft} draft @param {string} ownName
- * @param {boolean} isNamed whether the source has that name
- * @returns {string[]} those that mean nothing
+ * @param {boolean} isNamed whether the function has this name in its source
+ * @returns {string[]} the names that could not be resolved
  */
 function resolveNames(draft, ownName, isNamed) {
   const { fn, options, label, free, bindings, links } = draft
@@ -452,7 +467,7 @@ function resolveNames(draft, ownName, isNamed) {
     }
     try {
       draft.isVisible = !!free[ownName] && fn === evaluate(ownName)
-    } catch {} // not there, or not initialized yet
+    } catch {} // undeclared, or in its temporal dead zone
   }
   if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (draft.isVisible || isNamed)) {
     table.set(ownName, { callee: undefined, get: links.own })
@@ -476,13 +491,13 @@ function resolveNames(draft, ownName, isNamed) {
   return lost
 }
 
-/** The names by which the text of a function without a twin claims: see claimed.mjs. */
+/** Names with which the text of a function without a twin makes claims: see claimed.mjs. */
 const CLAIM = /^\$[\w$]*(?:[PQ]\d+|[bFJZ])$/
 
 /**
- * Returns the value of a name in another copy of a function, which claims nothing.
+ * Returns a value that makes no claims, for a name in another copy of a function.
  *
- * @param {string} key as of CLAIM @returns {any}
+ * @param {string} key a name that matches CLAIM @returns {any}
  */
 function unclaimed(key) {
   switch (key[key.length - 1]) {
@@ -496,7 +511,7 @@ function unclaimed(key) {
 // Calls of preemptible functions
 
 /**
- * Calls of names have to be where they can yield.
+ * Throws a SyntaxError if a call of a preemptible function is in code that cannot yield.
  *
  * @param {FunctionDraft} draft @param {Node} call @param {string} zone
  */
@@ -516,12 +531,13 @@ function refuseToYield(draft, call, zone) {
  */
 function linkOf({ links }, call) {
   const { type, name, variable, scope } = calledIn(call)
-  const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' && !isHidden(scope)
+  const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' &&
+    !isHidden(scope)
   return isFree ? links.table.get(name) : undefined
 }
 
 /**
- * Finds the calls of a function that may be preempted.
+ * Collects the calls in a function that must become preemptible calls.
  *
  * @param {FunctionDraft} draft @param {any} plan @returns {CallSite[]}
  */
@@ -555,19 +571,20 @@ function linkedCalls(draft, plan) {
 }
 
 /**
- * How a call is made whose callee may have a twin: `evaluate` reaches variables of all kinds.
+ * Returns the kind of a call whose callee may have a twin. Only with `evaluate` can any variable be a callee.
  *
- * @param {FunctionDraft} draft @param {Node} call @returns {string} as of kindOf; empty: it is made plainly
+ * @param {FunctionDraft} draft @param {Node} call
+ * @returns {string} the result of `kindOf`, or an empty text if the call stays unchanged
  */
 const unlinkedKind = ({ options }, call) =>
   !options.evaluate || isDirectEval(call) || call.callee?.object?.type === 'Super' ? '' : kindOf(call)
 
 /**
- * What a name that is called is replaced by.
+ * Chooses the text of the callee in a call of a known name.
  *
- * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan of the function that it is in
- * @param {any} found what the name stands for
- * @returns {boolean} whether the call is part of its caller
+ * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan the plan of the calling function
+ * @param {any} found the entry of the name in `links.table`
+ * @returns {boolean} `true` if the call becomes a preemptible call
  */
 function nameCallee(draft, call, plan, { callee: value, get }) {
   const { links, isVisible } = draft
@@ -576,13 +593,13 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
   const callee = calledIn(node)
   const { name } = callee
   const isOwn = get === links.own
-  if (own.generator && node.parent.type === 'YieldExpression') { // the scheduler calls it
+  if (own.generator && node.parent.type === 'YieldExpression') { // the scheduler makes the call
     node.call = call
     replace(draft, callee.start, callee.end, `${bind(draft, `generator_${name}`, get)}()`)
     return false
   }
-  // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the
-  // original does.
+  // An async function that is not awaited runs concurrently with its caller, and a call of a generator
+  // function makes an iterator. The original function does both.
   if (isOwn && (own.generator || (own.async && !isVisible && !isAwaited))) return false
   const way = isAwaited ? 'awaited' : 'call'
   if (!isOwn) {
@@ -592,7 +609,7 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
   return true
 }
 
-// Here, for a closure holds all that a closure beside it holds.
+// These are top-level functions, because a closure keeps all variables of its function alive.
 /** @param {Links} links @param {string} way @param {boolean} [isMethod] */
 const wayTo = (links, way, isMethod = false) => (/** @type {any} */ callee) => {
   const found = wayOf(links, callee, way)
@@ -605,11 +622,12 @@ const originalLater = get => () => originalOf(get())
 /** @param {any} calls @param {string} key */
 const laterIn = (calls, key) => () => delegable(key, calls[key])
 
-/** @param {Node} key of a member @returns {string} with the # of a private one */
+/** @param {Node} key the key of a member @returns {string} the name, with the # of a private name */
 const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : name
 
 /**
- * What is preemptible is a generator function, or the original of one that is to be called instead.
+ * Returns the function that a preemptible call invokes in place of the callee. The callee can be a
+ * preemptible function, the original of one in the table, a function with a twin, or a generator function.
  *
  * @param {Links} links @param {any} callee @param {string} way 'call' or 'awaited'
  */
@@ -629,21 +647,22 @@ function wayOf({ fn, self, table, generators }, callee, way) {
 }
 
 /**
- * Has names be reached through an object that would mean something else in a generator, or must not be
- * assigned to.
+ * Replaces words that mean something else in the generator function (`this`, `new.target`, `super`,
+ * `arguments`, `yield`), and names of variables that the function must read by a getter.
  *
  * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
  */
 function replaceWords(draft, own, ownName) {
   const { fn, options, label, source, our, free, helpers, links, bindings, tree } = draft
   const { isArrow, isGenerator } = own.facts
-  /** @param {Node[]} nodes @param {string} key of the object @param {string} get @param {string} set */
+  /** @param {Node[]} nodes @param {string} key @param {string} get @param {string} set two texts of code */
   const reach = (nodes, key, get, set) => {
     for (let i = 0; i < nodes.length; i++) {
       const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
       write(draft, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
     }
-    if (nodes.length) append(helpers, `const ${our}${key} = ${bind(draft, 'access', access)}(() => ${get}, value => { ${set} });`)
+    if (nodes.length) append(helpers,
+      `const ${our}${key} = ${bind(draft, 'access', access)}(() => ${get}, value => { ${set} });`)
   }
   /** @param {string} key @returns {Node[]} */
   const mentionsOf = key =>
@@ -654,7 +673,7 @@ function replaceWords(draft, own, ownName) {
     reach(nodes, key, key, find(nodes, isTarget) ? `${key} = value` : '')
   }
   if (isArrow) {
-    /** Those of the arrow function, and of arrow functions in it. @type {Node[]} */
+    /** The words in the arrow function and in the arrow functions inside it. @type {Node[]} */
     const words = []
     const ours = [own.facts]
     while (ours.length) {
@@ -689,16 +708,18 @@ function replaceWords(draft, own, ownName) {
   links.live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
     const nodes = mentionsOf(key)
     if (find(nodes, isTarget)) {
-      throw refusal(label, `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
+      throw refusal(label,
+        `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
     }
     reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, originalLater(get))}()`, '')
   })
-  // Assignments to the name of a function expression have no effect, or throw in strict code.
+  // Strict code throws at an assignment to the name of a function expression; sloppy code ignores it.
   const nodes = mentionsOf(ownName)
   if (bindings.get(ownName) !== fn || !find(nodes, isTarget)) return
   const original = bind(draft, 'original', fn)
   const assignment = `${ownName} = value })()`
-  reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original, `(function ${ownName}() { ${assignment}`)
+  reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original,
+    `(function ${ownName}() { ${assignment}`)
   reach(pick(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
     `(function ${ownName}() { 'use strict'; ${assignment}`)
 }
@@ -708,7 +729,7 @@ const isTarget = reference => reference.isWritten
 
 /**
  * @param {Facts} facts @param {Node} own
- * @returns {boolean} whether it is that of the function, or of an arrow function in it
+ * @returns {boolean} whether the summary is of the function, or of an arrow function in it
  */
 function isOurs(facts, own) {
   while (facts.isArrow && facts.node !== own && facts.parent) facts = facts.parent
@@ -718,15 +739,17 @@ function isOurs(facts, own) {
 // Linking
 
 /**
- * A function that is wanted as a generator function, and its calls.
+ * Returns the compilation plan of the function, with its preemptible calls.
  *
- * @param {FunctionDraft} draft @param {Node} own @returns {any} as of planTwin
+ * @param {FunctionDraft} draft @param {Node} own @returns {any} a plan for `planTwin`
  */
 function planOfFunction(draft, own) {
   const { facts } = own
-  if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
+  if (facts.awaitsDisposal) throw refusal(draft.label,
+    'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
-    node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
+    node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]),
+    frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
     isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false,
     mark: '',
     title: nameIn(draft.fn) ? asKey(nameIn(draft.fn)) : ''
@@ -736,7 +759,7 @@ function planOfFunction(draft, own) {
 }
 
 /**
- * Plans its text.
+ * Collects the edits that turn the function into a generator function.
  *
  * @param {FunctionDraft} draft @param {any} plan
  */
@@ -759,9 +782,10 @@ function planFunction(draft, plan) {
 }
 
 /**
- * What begins a call of the function: a twin that leaves frames.
+ * Prints the entry of the function: a twin that saves its state in frames when it suspends.
  *
- * @param {FunctionDraft} draft what has been edited so far @param {any} plan @returns {string} its text
+ * @param {FunctionDraft} draft with the edits up to now @param {any} plan
+ * @returns {string} the text of the entry, or 'null'
  */
 function entryText(draft, plan) {
   const other = { ...draft, edits: joined([], draft.edits), variables: emptySet() }
@@ -783,9 +807,11 @@ function rewriteFunction(draft, own, ownName) {
   const { evaluate, home } = options
   const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = own.facts
   if (!evaluate) {
-    if (usesSuper && !home) throw refusal(label, 'super needs its object, { home }, or the whole, { methods: [...] }')
+    if (usesSuper && !home) throw refusal(label,
+      'super needs its object, { home }, or the whole, { methods: [...] }')
     if (isArrow && (usesNewTarget || (usesThis && !('this' in options)) || free.arguments)) {
-      throw refusal(label, 'this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
+      throw refusal(label,
+        'this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
         '{ evaluate: s => eval(s) }')
     }
   }
@@ -793,12 +819,13 @@ function rewriteFunction(draft, own, ownName) {
   const lost = resolveNames(draft, ownName || nameIn(fn), ownName !== '')
   const plan = planOfFunction(draft, own)
   replaceWords(draft, own, ownName || nameIn(fn))
-  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget && !usesSuper
+  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith &&
+    !usesNewTarget && !usesSuper
   const entry = canBegin ? entryText(draft, plan) : 'null'
   planFunction(draft, plan)
   inOrder(edits)
 
-  // In the body of a `with`, and in a method, it needs an object to be a method of.
+  // The budget is a member of this object, where `with` and methods with `super` find it.
   const holder = usesSuper && home ? superOf(home, draft.budget) : { __proto__: null, [draft.budget]: budget }
   const around = bind(draft, 'around', holder)
   const quoted = keyOf(fn)
@@ -810,7 +837,7 @@ function rewriteFunction(draft, own, ownName) {
 }
 
 /**
- * An object for `super`. It has the members of the prototype that the home object has at that time, and the
+ * Returns an object for `super`: it has the members of the current prototype of the home object, and the
  * budget.
  *
  * @param {object} home @param {string} budgetName
@@ -825,11 +852,11 @@ function superOf(home, budgetName) {
 
 /**
  * @param {FunctionDraft} draft @param {Node} target @param {string[]} methods
- * @returns {any} the class, whose private names and `super` are its own
+ * @returns {any} a new class with its own private names and its own `super`
  */
 function rewriteClass(draft, target, methods) {
   const { fn, label, source, links, edits } = draft
-  /** The methods by name; static ones may have the names of others. @type {Map<string, any[]>} */
+  /** The methods by name; a static and an instance method can share a name. @type {Map<string, any[]>} */
   const made = emptyMap()
   pick(methods, key => made.set(key, []))
   /** @type {Node[]} */
@@ -844,7 +871,7 @@ function rewriteClass(draft, target, methods) {
     replace(draft, from, key.start, '*')
     append(functions, drivable(value, label))
     append(made.get(name), { isStatic, async: value.async, from, to: end })
-    if (value.generator) links.preemptible.delete(name) // stays what is iterated
+    if (value.generator) links.preemptible.delete(name) // a call makes an iterator
   })
   made.forEach((parts, key) => {
     if (!parts.length) throw refusal(label, `${key} is no method`)
@@ -852,7 +879,8 @@ function rewriteClass(draft, target, methods) {
   resolveNames(draft, '', false)
   pick(functions, own => planFunction(draft, planOfFunction(draft, own)))
   inOrder(edits)
-  const edited = (/** @type {number} */ from, /** @type {number} */ to) => print(source, [range(draft, from, to)])
+  const edited = (/** @type {number} */ from, /** @type {number} */ to) =>
+    print(source, [range(draft, from, to)])
   const text = edited(0, source.length)
   const result = compiled(draft, `${keyOf(fn)}: ${text}`)[0]
   made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
@@ -865,30 +893,31 @@ function rewriteClass(draft, target, methods) {
 }
 
 /**
- * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global
- * scope.
+ * Evaluates a member of an object, together with the bindings and helpers that the member refers to. The
+ * code runs in the scope of `evaluate`, or in the global scope.
  *
  * @param {FunctionDraft} draft @param {string} member
- * @param {string} [begin] what begins a call of it; none of a class
- * @returns {any[]} the member and what begins a call of it
+ * @param {string} [begin] the text of the entry of the member; a class has none
+ * @returns {any[]} the member and its entry
  */
 function compiled({ fn, options, label, our, bindings, helpers }, member, begin) {
   const { strict, evaluate } = options
   let mode = strict
-  let isOpen = false // another mode is left
+  let isOpen = false // whether sloppy mode can still be tried
   if (strict === undefined && !evaluate) {
-    // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
+    // A plain function with a readable `caller` is sloppy. For other functions strict mode is tried first.
     try {
       void fn.caller
     } catch {
       isOpen = mode = true
     }
   }
-  // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this`
-  // around it.
+  // V8 parses a function in parentheses once and an arrow function twice. But only an arrow function has the
+  // `this` of the code around it.
   const list = `(${join(listOf(bindings), ', ')})`
   const head = !begin || helpers.length ? `${list} =>` : `function ${list}`
-  const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(nameIn(fn))}], ` +
+  const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${
+    stringify(nameIn(fn))}], ` +
     `${our}begin = ${begin}; return [${our}self, ${our}begin]`
   const url = `preemptify/${++compilations}/${urlPartOf(nameIn(fn) || 'anonymous')}.js`
   /** @returns {any} */
@@ -917,10 +946,11 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
 }
 
 /**
- * An async function that is not awaited runs beside its caller, so its original is called.
+ * Gives a generator function the name, the length and the record of a preemptible function. A call of an
+ * async function that is not awaited runs concurrently with its caller, so it has a separate entry.
  *
  * @param {any} generatorFunction @param {any} original @param {string} source @param {boolean} isAsync
- * @param {Function} awaited
+ * @param {Function} awaited the entry of awaited calls
  */
 function publish(generatorFunction, original, source, isAsync, awaited) {
   const { name, length } = original
@@ -932,19 +962,18 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
 }
 
 /**
- * The errors of an async function reject, its parameters' too, and its result is awaited; why a variable is
- * missed is said.
+ * Wraps a generator function: awaits the result of an async function, and adds to the error of an unresolved
+ * variable how to pass the variable.
  *
  * @param {any} inner @param {boolean} isAsync @param {string} label @param {string[]} lost
  */
-const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (
-  ...args
-) {
+const wrapping = (inner, isAsync, label, lost) =>
+/** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
   try {
     const result = yield* defineProperties(apply(inner, this, args), steps)
     return isAsync && isObject(result) ? yield wait(result) : result
   } catch (error) {
-    // In the words of the engines; one of the dead zone is the program's own.
+    // These are the messages of the engines for undeclared variables. Errors of the dead zone stay unchanged.
     const name = error instanceof ReferenceError && find(lost, name =>
       startsWith(error.message, `${name} is not defined`) || error.message === `Can't find variable: ${name}`)
     if (!name) throw error
@@ -954,9 +983,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
   }
 }
 
-/**
- * @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin
- */
+/** @param {Twin} twin @param {any} fn @returns {any} the preemptible version of a function with a twin */
 function published(twin, fn) {
   if (twin.outer?.[known]) return twin.outer
   const outer = outerTwinOf(twin, fn)
@@ -967,7 +994,8 @@ function published(twin, fn) {
 }
 
 /**
- * Wraps a function of rewritten code that has no twin: its source cannot be evaluated without its variables.
+ * Wraps a function of rewritten code that has no twin. The source of the function cannot be evaluated again,
+ * because its variables are not known.
  *
  * @param {any} fn @returns {any} a generator function that calls it
  */

@@ -1,5 +1,5 @@
 /**
- * addons/preemptify/helpers.mjs: the names by which rewritten text calls the run-time support.
+ * addons/preemptify/helpers.mjs: the names with which rewritten text calls the run-time support.
  *
  * The printer and the run-time support share this table, so that the compiler does not load the run-time
  * support.
@@ -9,8 +9,8 @@ import { SITES_PER_SCRIPT, STAND_IN_SITES } from './claims.mjs'
 import { cut, holds, split } from './primordials.mjs'
 
 /**
- * Functions of the run-time support by their names in rewritten text, with the number of parameters that the
- * text passes on. Texts declare variables with the letters B, D, G, I, K, N, T, U, V, l, o and r.
+ * Functions of the run-time support by their letters in rewritten text, with the number of passed arguments.
+ * Rewritten text also declares variables with the letters BDGIKNTUVlor.
  *
  * @type {Record<string, { name: string, arity: number }>}
  */
@@ -56,42 +56,43 @@ export const HELPERS = {
 }
 
 /**
- * The helper by which a plain call claims its arguments, if it comes from outside of jobs: the arguments are
- * `changes` as of claimArguments, `this` and up to MAX_CLAIMED arguments.
+ * Returns the text of the helper with which a plain call outside jobs claims its arguments. The helper
+ * receives `changes` (see `claimArguments`), `this` and up to MAX_CLAIMED arguments.
  *
- * @param {string} name of the helper @param {string} support an expression of the object with the budget
- * @param {string} budget an expression of the budget
+ * @param {string} name the name of the helper
+ * @param {string} support an expression for the object with the budget
+ * @param {string} budget an expression for the budget
  */
 export const claimingHelper = (name, support, budget) => `function ${name}(c,t,a,b,d,e,f,g,h,i)` +
   `{${budget}.i&&${support}.runtime.claimArguments(c,[t,a,b,d,e,f,g,h,i])}`
 const MAX_CLAIMED = 8
 
-/** Whether this helper takes all arguments. @param {string} identity as of Plan */
+/** Whether this helper accepts all arguments. @param {string} identity the property of a Plan */
 export const isShortList = identity => !holds(identity, '...') &&
   split(identity, ',').length <= MAX_CLAIMED + 2
 
-/** Changes and a list of arguments. @param {string} identity as of Plan */
+/** Returns the text of `changes` and a list of arguments. @param {string} identity the property of a Plan */
 export function listed(identity) {
   const { 0: changes } = split(identity, ',')
   return `${changes},[${cut(identity, changes.length + 1)}]`
 }
 
 /**
- * Parameters that a constructor may have whose body is to be skipped: the run-time support passes as many
- * values.
+ * Maximum number of parameters of a constructor whose body can be skipped. The run-time support passes this
+ * number of values.
  */
 export const MAX_SKIPPED_PARAMETERS = 8
 
 /**
- * The beginning of a script: the object by which it finds the run-time support. The first script makes a
- * stand-in, which runs all functions plainly and keeps the twins; rt.mjs takes these over when it is
- * imported, or when it is used next. Nothing resumes twins before, so there is always budget left, also
- * where a loop that runs in chunks has thrown.
+ * Returns the start of a script: an expression for the object with the run-time support. The first script
+ * makes a stand-in, which calls all functions natively and collects the twins. rt.mjs takes over the twins
+ * when it is imported or next used. Without rt.mjs, no scheduler can resume a twin. So the stand-in always
+ * has budget left, even after a loop that runs in chunks has thrown.
  *
- * A CommonJS file, this script or another one may declare `Symbol`, `Reflect`, `Object` or `Function`. So
- * the text takes all of them from values.
+ * A CommonJS file or a script may declare `Symbol`, `Reflect`, `Object` or `Function`. So the text gets these
+ * objects from values.
  *
- * @param {string} realm an expression of the global object
+ * @param {string} realm an expression for the global object
  */
 export const standInOf = realm => `(G=>{const O=({}).constructor,` +
   `{getPrototypeOf,getOwnPropertySymbols,defineProperty}=O,` +

@@ -1,8 +1,9 @@
 /**
- * addons/preemptify/print.mjs: the text of a rewritten module or script.
+ * addons/preemptify/print.mjs: prints the text of a rewritten module or script.
  *
- * A function that can run long is printed twice: unchanged, and as its twin over the same variables. Where
- * functions nest deeply there is only the twin, and a stub runs it to completion for plain calls.
+ * A function that can run long is printed twice: unchanged, and as its preemptible twin over the same
+ * variables. Deeply nested functions are printed as twins only. For plain calls a stub runs the twin to
+ * completion.
  */
 
 import {
@@ -37,23 +38,31 @@ import {
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
 
-/** How much longer than its source a text may become, and as far as it is counted. */
+/** Maximum length of the printed text, as a multiple of the length of its source. */
 const MOST_GROWTH = 3.99
-/** Characters that are not counted of a short text: those it begins with. */
+/** Additional characters for a short text, because its prologue is long in comparison with its source. */
 const HEAD = 400
+/** A source with fewer characters is a short text. */
 const SHORT = 1000
-/** How much longer than allowed a predicted text may be that is tried with messages. */
+/**
+ * Maximum predicted length, as a multiple of the allowed length, at which a text with the texts of callees
+ * for messages is still tried.
+ */
 const MARGIN = 1.15
-/** The part of the allowed length that is used when the lengths of all twins are known. */
+/** The fraction of the allowed length to fill when the lengths of all twins are known. */
 const AIM = 0.995
-/** The part of the allowed length that may stay unused. */
+/** The fraction of the allowed length that may stay unused. */
 const SLACK = 0.01
 
 /**
- * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime
- * @param {string} [url]
- * @param {string} [prologue] when its functions are there @param {string} [epilogue]
- * @param {{ exclusive?: boolean | string[], package?: string }} [claims] as of sourceOfModule
+ * Returns the rewritten text of a module or script.
+ *
+ * @param {string} text the source @param {Node} tree with resolved names
+ * @param {string} runtime the URL of the run-time support
+ * @param {string} [url] the URL of the source; with a URL the text ends with a source map
+ * @param {string} [prologue] code after the declarations of the helpers
+ * @param {string} [epilogue] code at the end
+ * @param {{ exclusive?: boolean | string[], package?: string }} [claims] options of `sourceOfModule`
  */
 export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '', claims = {}) {
   return shielded(printText, [text, tree, runtime, url, prologue, epilogue, claims])
@@ -62,7 +71,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
 /**
  * @param {string} text @param {Node} tree @param {string} runtime @param {string | undefined} url
  * @param {string} prologue @param {string} epilogue
- * @param {{ exclusive?: boolean | string[], package?: string }} claims as of rewrittenText
+ * @param {{ exclusive?: boolean | string[], package?: string }} claims options of `sourceOfModule`
  */
 function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, package: given }) {
   checkPatterns()
@@ -75,12 +84,12 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const name = url ?? `text:${hashOf(text)}`
   const directory = given ?? packageOf(name)
   const unit = { name, directory, exclusive: ruleFor(exclusive, directory) }
-  // Messages name callees by texts that calls hand in. A short text keeps them: it is too long by its
-  // beginning.
+  // Calls pass the texts of their callees for messages. A short text keeps them even if it is too long, since
+  // most of the excess is the prologue.
   const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
     printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
   let result = printed(true, isLong) ?? printed(false, false) ?? ''
-  // In a dense text only jobs claim arguments.
+  // If a text is still too long, only jobs claim arguments; plain calls do not.
   if (isLong && result.length > room) {
     if (kept) kept.length = named.length = 0
     result = printed(false, false, false) ?? ''
@@ -92,20 +101,21 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
 /**
  * Plans and prints a module or script.
  *
- * The form of each twin is chosen by the predicted length of the text, so most twins are made once. If the
- * printed text is too long, some functions get shorter texts (see `savings`), and the text is printed again.
+ * The predicted length of the text determines the form of each twin, so most twins are planned only once. If
+ * the printed text is too long, some functions get shorter texts (see `savings`), and the text is printed
+ * again.
  *
  * @param {string} source @param {Node} tree
  * @param {string} specifier the URL of the run-time support
  * @param {number[] | null} kept receives the unchanged ranges of the source, for `mapOf`
  * @param {string} begin the text after the declarations of the helpers
  * @param {(number | string)[]} named receives the names of positions in the text, for `mapOf`
- * @param {number} room the greatest length of the text
- * @param {boolean} says whether calls hand in their text for messages
- * @param {boolean} mustFit whether no text is to be shortened
+ * @param {number} room the maximum length of the text
+ * @param {boolean} says whether calls pass the texts of their callees for messages
+ * @param {boolean} mustFit whether to return null if the text is too long, instead of shortening it
  * @param {{ name: string, directory: string, exclusive: boolean | undefined,
- *   claimsArguments: boolean }} unitOf as of claimsOf; `claimsArguments`: whether plain calls claim arguments
- * @returns {string | null} the text; null if it must fit and is too long
+ *   claimsArguments: boolean }} unitOf the unit for `claimsOf`, and whether plain calls claim arguments
+ * @returns {string | null} the text; null if the text must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
   const isAnalysed = tree.plans !== undefined
@@ -125,18 +135,18 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     markPlaces(plan, true)
   })
   const isScript = tree.sourceType === 'script'
-  /** What our names begin with, and none in the source. */
+  /** The prefix of the names that the compiler adds. No name in the source starts with it. */
   const our = prefixFor(source)
-  /** The code that declares the helpers. */
+  /** The plan of the function, module or script that declares the helpers. */
   const home = isScript ? homeOf(plans) : plans[0]
   const isTopLevel = isScript && home === plans[0]
-  /** The prefix of global variables of scripts, which most scripts share. */
+  /** The prefix of the global variables that most scripts share. */
   const shared = holds(source, '$rt_') ? `${our}rt_` : '$rt_'
   /** The prefix of the names of helpers. */
   const global = isTopLevel ? shared : our
   /** The prefix of the names of top-level twins and of keepers. */
   const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
-  /** Which helpers the text refers to. */
+  /** The keys of the helpers that the text uses. */
   const used = emptySet()
   /** @type {Map<string, Keeper>} */
   const keepers = emptyMap()
@@ -149,7 +159,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     used.add(key)
     return nameOf(key)
   }
-  /** Texts without spaces by the texts with spaces. @type {Map<string, string>} */
+  /** A cache of `spell`: texts without spaces, by the texts with spaces. @type {Map<string, string>} */
   const spelled = emptyMap()
   /** @param {string} text */
   function spell(text) {
@@ -158,12 +168,14 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return result
   }
   const budget = `${our}b`
-  /** What a constructor is given whose body is skipped. */
+  /** The argument that makes a constructor skip its body. */
   const nothing = isScript ? `${global}p.runtime.nothing` : `${global}N`
-  const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
+  const written = {
+    has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node)
+  }
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    // Every other twin is known at the place where it is made.
+    // Other twins are used only where they are created, so they share one name.
     const isNamed = plan.node.type === 'FunctionDeclaration' || isTwinMember(plan)
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
@@ -171,16 +183,20 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const name = titleOf(plan, source)
     plan.title = name && asKey(name)
     plan.mark = name ? { name, at: (id ?? (plan.facts.isMethod ? parent.key : { start })).start } : ''
-    // A module that imports itself by others may be called before it runs; then a function without a body
-    // of its own needs its twin.
+    // In a cycle of imports another module may call a function before this module runs. A function that is
+    // only a stub then needs its twin, so the twin is hoisted as well.
     plan.isHoisted = !isScript && plan.parent?.parent === null &&
       plan.node.type === 'FunctionDeclaration' && !isPrintedTwice(plan, false)
   }
 
   const plainBudget = isScript ? `${global}p.budget` : budget
-  /** The texts by which functions claim. */
+  /** The texts with which functions make claims. */
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
-  /** The text by which a plain call claims its arguments. @param {string} identity as of Plan */
+  /**
+   * Returns the text with which a plain call claims its arguments.
+   *
+   * @param {string} identity the property of a Plan
+   */
   const claimingArguments = identity => isShortList(identity)
     ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
@@ -189,9 +205,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
   const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
-  /** Functions whose twins can have either form. The first ones lose frame form first. */
+  /** Functions whose twins can have either form. The first functions lose frame form first. */
   const spare = inOrderOfLoss(plans)
-  /** How many of them have generator form. */
+  /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
   pick(plans, plan => plan.isLong && planForm(plan))
   pick(plans, plan => {
@@ -284,7 +300,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const plain = bound(plan, childEdits(plan, false))
       if (plan === home) declareHelpers(plain)
       plan.plain = inOrder(plain)
-      if (!plan.isLong && !isInside(plan)) continue // it is in no twin
+      if (!plan.isLong && !isInside(plan)) continue // neither has a twin nor is inside one
       const inner = childEdits(plan, true)
       if (plan.isLong) addInner(plan, inner)
       plan.inner = inOrder(bound(plan, inner))
@@ -302,10 +318,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Sorts the edits of a twin together with the edits of the functions in it. A twin without functions keeps
-   * one list.
+   * Sorts the edits of a twin together with the edits of the functions inside the twin. A twin without inner
+   * functions keeps one list.
    *
-   * @param {Plan} plan @param {Edit[]} inner edits of the functions in it
+   * @param {Plan} plan @param {Edit[]} inner edits of the inner functions
    */
   function addInner(plan, inner) {
     const { edits } = plan
@@ -335,7 +351,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Gives twins that need few characters more frame form again.
+   * Gives frame form again to twins that need only a few more characters for it.
    *
    * @param {number} left the number of characters that the text may still grow
    * @returns {boolean} `true` if the text has to be composed again
@@ -370,8 +386,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Shortens the text in small steps: twins change from frame form to generator form; then keepers are left
-   * out, those with the fewest calls first.
+   * Shortens the text in small steps. First, twins change from frame form to generator form. Then keepers are
+   * removed; keepers with the fewest calls are removed first.
    *
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
@@ -397,7 +413,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Hands in the texts of callees for messages, which their keeper knew.
+   * Lets a call pass the text of its callee for messages, because the removed keeper knew this text.
    *
    * @param {string} key @param {[string]} member @param {[string]} whole
    */
@@ -420,9 +436,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** @param {string} name @param {string} key */
   function textOfKeeper(name, key) {
     const way = wayOf(key)
-    // A stand-in, by which nothing has a twin, keeps nothing.
+    // A stand-in for the run-time support knows no twins, so its results must not be cached.
     const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
-    // Nothing is kept for undefined, because the message of its error names the expression.
+    // The result for undefined is not cached, because the message of the error names the expression.
     const said = !startsWith(key, '.') ? `g??"${key}"`
       : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
@@ -462,11 +478,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * The names of functions that have twins, for advice: see advice.mjs. A text names few of them, because its
-   * length is limited.
+   * Returns the text that registers the names of functions with twins, for advice (see advice.mjs). The text
+   * contains only some of the names, because its length is limited.
    */
   function namesOfTwins() {
-    if (!says) return '' // a text that is too long
+    if (!says) return '' // the text is too long already
     const names = emptySet()
     let room = source.length < SHORT ? 60 : source.length / 50
     pick(plans, ({ node, isLong }) => {
@@ -479,9 +495,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Edits of the functions in one.
+   * Collects the edits that print the inner functions and classes of a function.
    *
-   * @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one
+   * @param {Plan} plan @param {boolean} isInner whether the text is a twin, or inside a twin
    */
   function childEdits(plan, isInner) {
     const draft = { edits: joined([], plan.facts.edits) }
@@ -499,7 +515,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
   }
 
-  /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
+  /**
+   * Adds helpers to calls of `bind` and of `Function` in plain text.
+   *
+   * @param {Plan} plan @param {Edit[]} edits
+   */
   function bound(plan, edits) {
     pick(plan.bound, call => {
       const { callee, type } = call
@@ -525,7 +545,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isKept = isKeptWhole(plan)
     claimPlainly(plan, edits)
     if (!isLong && !isKept) {
-      const { start, end } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
+      // The key of a field belongs to the code around the field.
+      const { start, end } = node.type === 'PropertyDefinition' ? node.value : node
       if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
       return
     }
@@ -538,7 +559,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
       : takesTarget(facts) ? ',3' : ''
     const ownThis = facts.isArrow && facts.usesThis && !frame ? '[this]' : ''
-    // From EVENT_USE on, the bits tell how the function uses its event, if it is a listener.
+    // The bits from EVENT_USE on specify how a listener uses its event.
     const changes = isLong ? changesOf(plan) | codeOfUse(plan) << EVENT_USE : 0
     const self = changes ? `${frame ? '' : how || ',null'},${ownThis || 'null'},${changes}`
       : ownThis ? `${how || ',null'},${ownThis}` : how
@@ -553,8 +574,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
     else if (isInClass) printMember()
-    else if (isObjectMethod) replace(around, start, end, [key() === '__proto__' ? '["__proto__"]:' : `${key()}:`, expression()])
-    else replace(around, start, end, parent.callee === node ? ['(', expression(), ')'] : expression()) // `new function () {}`
+    else if (isObjectMethod) replace(around, start, end,
+      [key() === '__proto__' ? '["__proto__"]:' : `${key()}:`, expression()])
+    // The parentheses are for `new function () {}`.
+    else replace(around, start, end, parent.callee === node ? ['(', expression(), ')'] : expression())
 
     function printDeclaration() {
       const name = node.id ? node.id.name : `${plan.twin}f`
@@ -571,13 +594,14 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const declare = isOfScript ? 'var' : 'const'
       const isNamed = frame || callee || plan.isCalledDirectly || !isDual
       const declared = plan.isHoisted || isKept || !isNamed ? '' : [`${declare} ${twin}=`, titled(text), ';']
-      // A declaration is no result of a script.
+      // A declaration does not change the completion value of a script, for example the result of `eval`.
       const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
       plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
         plan.isHoisted ? registered(name, twin, helper('D'))
           : registered(name, isNamed ? twin : titled(text)),
         ';']
-      insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
+      // In a block, the text belongs to none of the ranges that start there.
+      insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered)
     }
 
     function printMember() {
@@ -587,10 +611,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         const at = pastDirectives(body, start + 1)
         const { 0: param } = node.params
         const id = param?.left ?? param
-        const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1 // else it may be a function in the body
+        // With a second declaration, the name may be a function in the body.
+        const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1
         const first = isPlain ? id.name : 'arguments[0]'
         const skip = isFielded ? '{super();return}' : 'return;'
-        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
+        insert({ edits }, at, -BODY_EDGE, Infinity,
+          `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
         inOrder(edits)
       }
       if (edits.length) replace(around, start, end, [asItIs])
@@ -598,7 +624,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const addTwin = () => insert(around, parent.end, -BODY_EDGE, parent.start, twinElement)
       if (isPrivate(plan)) return addTwin()
       const elements = parent.parent.body
-      for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
+      for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor &&
+        isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
       const begin = (/** @type {Pieces} */ body) =>
         insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
@@ -610,9 +637,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
           : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
           : registered(holder + access(key()), made)
       const made = titled(text)
-      if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)] : member(made))
+      if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)]
+        : member(made))
       // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
-      // well, and takes it away before any code can see it.
+      // well, and deletes it before the program can see it.
       addTwin()
       const own = `${holder}.${nameAsMember(plan)}`
       const { title } = plan
@@ -626,7 +654,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         : id ? stub(plan, `function ${id.name}`)
         : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
       if (isKept) {
-        // V8 shows an anonymous function under the names that it is assigned to, if no call is between.
+        // V8 names an anonymous function after its assignment target, unless a call is between them.
         const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
         if (!isAssigned) return id ? registered(asItIs, '') : registered(named(asItIs), '')
         enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, `${claimerOf(plan)})`)
@@ -639,7 +667,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       if (!id && !callee && plan.title !== '') {
         return [`(${twin}=>`, registered(fn, [`${twin}=`, titled(text)]), ')()']
       }
-      // V8 names an anonymous function by the names before it in its statement, so the twin has its own.
+      // V8 names an anonymous function after the names before it in its statement. So the twin has a separate
+      // statement.
       const made = [`const ${twin}=`, titled(text), ';']
       if (id) {
         const own = callee ? `const ${callee}=${id.name};` : ''
@@ -651,12 +680,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         : ['(()=>{', made, `const ${callee}=`, fn, ';return ', registered(callee, twin), '})()']
     }
 
-    /** The twin, with the name of the function. @param {Pieces} fn */
+    /** Gives the text of the twin the name of the function. @param {Pieces} fn */
     function titled(fn) {
       return withTitle(plan.title, fn, isConcise(plan))
     }
 
-    /** What the member is called in the text. */
+    /** Returns the key of the member as in the source. */
     function key() {
       const { key: { start, end }, computed } = parent
       return computed ? `[${cut(source, start, end)}]` : cut(source, start, end)
@@ -667,7 +696,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       return key[0] === '[' ? key : matches(/^["'\d.]/, key) ? `[${key}]` : `.${key}`
     }
 
-    /** The function, with the name that it would have where it stands. @param {Pieces} fn */
+    /** Gives the text of the function the name that the function has in the source. @param {Pieces} fn */
     function named(fn) {
       if (isObjectMethod) return ['{', fn, '}', access(key())]
       const isKey = parent.value === node && parent.computed
@@ -678,13 +707,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Lets the plain text of a function claim: when it begins, and after each `await` and `yield`.
+   * Adds claims to the plain text of a function: at its start, and after each `await` and `yield`.
    *
    * @param {Plan} plan @param {Edit[]} edits
    */
   function claimPlainly({ node, facts, claimTexts, lock, identity }, edits) {
     if (!claimTexts.length && !lock && !identity || node.type === 'StaticBlock') return
-    const { body = node.value } = node // of a function, or the value of a field
+    const { body = node.value } = node // the body of a function, or the value of a field
     if (!body) return
     const isBlock = body.type === 'BlockStatement'
     const isLater = facts.isAsync || facts.isGenerator
@@ -717,7 +746,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Lets a plain function claim in the bodies of `for await` loops and after them, and in handlers of errors.
+   * Adds claims to a plain function: in the bodies of `for await` loops, after these loops, and in handlers
+   * of errors.
    *
    * @param {Facts} facts @param {Node} body @param {Edit[]} edits @param {string} claims a statement
    */
@@ -735,7 +765,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     })
   }
 
-  /** A function that drives its twin. @param {Plan} plan @param {string} head */
+  /**
+   * Returns the text of a function that only runs its twin to completion.
+   *
+   * @param {Plan} plan @param {string} head
+   */
   function stub(plan, head) {
     const { node, facts, twin } = plan
     const { params, body } = node
@@ -758,7 +792,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const identity = isSimple ? plan.identity : `${changesOf(plan)},${own},${isArrow ? rest : '...arguments'}`
     const claim = plan.identity && `${claimingArguments(identity)},`
     const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
-      : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})` : `${helper('a')}(${twin},${self},${all})`})`
+      : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})`
+        : `${helper('a')}(${twin},${self},${all})`})`
     return isArrow && !directive
       ? `${head}(${isSimple ? given : rest})=>${claim ? `(${claim}${result})` : result}`
       : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}` +
@@ -776,11 +811,12 @@ function changesOf({ changes }) {
   for (let i = 0; i < MOST_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
   return changes.parameters.length + (changes.others ? 1 : 0) || changes.this ? bits : 0
 }
-/** A twin is registered with more bits from EVENT_USE on: how the function uses its event. */
+/** Parameters with a bit in `changesOf`. The bits from EVENT_USE on specify how a listener uses its event. */
 const MOST_PARAMETERS = EVENT_USE - 1
 
 /**
- * The text of a function that claims what a function without a twin uses, for the scheduler, which can wait.
+ * Returns the text of the claims of a function without a twin. The scheduler makes these claims before it
+ * calls the function, because the scheduler can wait and the function cannot.
  *
  * @param {Plan} plan
  */
@@ -793,7 +829,7 @@ function claimerOf(plan) {
 }
 
 /**
- * Copies the effects of functions to the plans of another printing.
+ * Copies the effects of functions to the plans with which the same tree is printed again.
  *
  * @param {Plan[]} from @param {Plan[]} to
  */
@@ -807,8 +843,8 @@ function copyEffects(from, to) {
 }
 
 /**
- * Whether a reference can use what an object holds: not as an operand of arithmetic, as a key, as a
- * condition, as a callee or as the result of the function.
+ * Whether a reference can use the contents of an object. An operand of arithmetic, a key, a condition, a
+ * callee and a result of the function cannot.
  *
  * @param {Node} reference
  */
@@ -822,8 +858,8 @@ function isUsedAsObject(reference) {
 }
 
 /**
- * The arguments of a helper that claims `this` and the arguments of a call by their identities; empty: code
- * that is not known cannot call the function, or the function has no argument.
+ * Returns the arguments for a helper that claims `this` and the arguments of a call by their identities. The
+ * text is empty if unknown code cannot call the function, or if the function uses no argument as an object.
  *
  * @param {Plan} plan
  */
@@ -844,7 +880,7 @@ function identityOf(plan) {
 /** The constructor of functions. */
 const FUNCTION = /^Function$/
 
-/** The name by which code calls a function, or an empty text. @param {Node} node @returns {string} */
+/** Returns the name by which code calls a function, or an empty text. @param {Node} node @returns {string} */
 function nameFor({ id, parent }) {
   const { key, left } = parent
   const name = id?.name ?? key?.name ?? parent.id?.name ?? left?.name ?? left?.property?.name ?? ''
@@ -855,13 +891,13 @@ function nameFor({ id, parent }) {
 const isShortBut = ({ facts, calls }) =>
   facts.loops.length === 0 && !find(calls, ({ kind }) => kind !== 'super')
 
-/** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
+/** Whether two elements of a class have the same known name. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
 
 /**
- * The global object, in a script or in a CommonJS file. Sloppy code has it as the `this` of a call; strict
- * code has a name for it, and a script that declares all of the names has `this`.
+ * Returns the text of an expression for the global object, in a script or in a CommonJS file. In sloppy code
+ * this is the `this` of a call. Strict code uses a global name, or `this` if the script declares all names.
  *
  * @param {Node} tree
  */
@@ -875,15 +911,17 @@ function realmOf({ scope: { variables, isStrict } }) {
 }
 
 /**
- * Whether a function without a twin is registered, so that `preemptify` calls it instead of evaluating its
- * source without its variables. Others may be made by the thousand.
+ * Whether a function without a twin is registered, so that `preemptify` calls it. Otherwise `preemptify`
+ * would evaluate the source of the function without its variables. Functions that a program can create by the
+ * thousand are not registered.
  *
  * @param {Plan} plan
  */
 function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
   if (isLong || isOnce || !parent?.isOnce || !isFunctionNode(node)) return false
   if (facts.isAccessor || facts.isConstructor) return false
-  if ((facts.isAsync && facts.isGenerator) || facts.awaitsDisposal) return false // `preemptify` refuses these
+  // `preemptify` throws for these functions.
+  if ((facts.isAsync && facts.isGenerator) || facts.awaitsDisposal) return false
   const { type, computed, value } = node.parent
   if (type === 'CallExpression' || type === 'NewExpression' || isPrivate({ node, facts })) return false
   if (node.type === 'FunctionDeclaration') return isList(node.parent)
@@ -892,8 +930,8 @@ function isKeptWhole({ node, facts, parent, isLong, isOnce }) {
 }
 
 /**
- * Whether a program may read the function itself from the `arguments` of its twin: `callee` is there in
- * sloppy functions with a simple list of parameters. The length and the elements by a number tell nothing.
+ * Whether a program may read the function itself from the `arguments` of its twin. `arguments.callee` exists
+ * in sloppy functions with a simple list of parameters. Reads of `length` and of numbered elements are safe.
  *
  * @param {Plan} plan
  */
@@ -910,7 +948,7 @@ export function needsCallee({ node, facts }) {
 }
 
 /**
- * The name of a function in stack traces and source maps; empty if the function has no name.
+ * Returns the name of a function in stack traces and source maps. It is empty for a function without a name.
  *
  * @param {Plan} plan @param {string} source
  */
@@ -926,23 +964,23 @@ function titleOf({ node, facts }, source) {
   return name ?? ''
 }
 
-/** Whether plain text makes a call by a helper. @param {Node} call */
+/** Whether plain text makes a call through a helper. @param {Node} call */
 const usesHelper = call => isBinding(call) ||
   (call.callee && isGlobal(call.callee.object ?? call.callee, FUNCTION))
 
-/** Whether a call is one of `bind` that gives bound functions twins. @param {Node} call */
+/** Whether a call of `bind` must give the bound function a twin. @param {Node} call */
 const isBinding = ({ type, callee, optional }) => type === 'CallExpression' &&
   isMember(callee) && keyOf(callee) === 'bind' && callee.object.type !== 'Super' &&
   !optional && !callee.optional
 
 /**
- * Returns the innermost function of a script that holds all uses of helpers and runs once, or the script.
- * Names in a function are shorter than global names, which have to differ from those of all other scripts.
+ * Returns the innermost function that contains all uses of helpers and runs once, or the script itself. Names
+ * in a function are shorter than global names, which must differ from the global names of all other scripts.
  *
  * @param {Plan[]} plans outer functions first
  */
 function homeOf(plans) {
-  /** How many functions use helpers, each with the functions in it. @type {Map<Plan, number>} */
+  /** How many functions use helpers, in each function including itself. @type {Map<Plan, number>} */
   const users = emptyMap()
   const usersIn = (/** @type {Plan} */ plan) => users.get(plan) ?? 0
   for (let i = plans.length; i-- > 0;) {
@@ -963,6 +1001,6 @@ function homeOf(plans) {
   return home
 }
 
-/** Whether all code of a function sees what its body declares. @param {Node} node */
+/** Whether all code of a function can use declarations in its body. @param {Node} node */
 const canDeclareHelpers = node => isFunctionNode(node) && node.body.type === 'BlockStatement' &&
   !find(node.params, ({ type }) => type !== 'Identifier')

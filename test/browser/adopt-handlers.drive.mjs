@@ -1,4 +1,4 @@
-// Handlers that elements have before the page is adopted, or get by an attribute: events adopt them on their way.
+// Handlers that elements have before the adoption, or get by an attribute: an event adopts them on its path.
 import { deepEqual, equal } from 'node:assert/strict'
 
 /** Opens a page with elements, and adopts it. */

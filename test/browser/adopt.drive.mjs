@@ -38,7 +38,7 @@ export default {
     await logged(browser, 'link true true')
     const rows = await browser.evaluate(() => adoption.report())
     const here = rows.filter(({ kind, where }) => kind === 'click' && /^a$|adopt\.html:\d+$/.test(where))
-    deepEqual(here.map(({ calls }) => calls), [1, 1]) // the handler, whose place is its element, and the listener
+    deepEqual(here.map(({ calls }) => calls), [1, 1]) // the handler, which is named by its element, and the listener
     await browser.evaluate(() => { adoption.release() })
     await browser.click('a')
     deepEqual(await logged(browser, 'link true true'), long('link'))

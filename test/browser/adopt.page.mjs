@@ -53,7 +53,7 @@ for (const [way, [load, options]] of Object.entries(ways)) {
   }
 }
 
-test('release leaves no trace', () => {
+test('release restores all properties of the page', () => {
   const holders = ['EventTarget', 'HTMLElement', 'Document', 'MessagePort', 'MutationObserver', 'XMLHttpRequest', 'Worker']
     .map(name => globalThis[name]?.prototype).filter(Boolean)
   for (let holder = globalThis; holder !== null; holder = Object.getPrototypeOf(holder)) holders.push(holder)
@@ -70,7 +70,7 @@ test('release leaves no trace', () => {
 })
 
 if (!inWorker) {
-  test('in an iframe, events are those of its window, and errors are reported there', async () => {
+  test('events and errors of an adopted iframe belong to its window', async () => {
     const frame = document.createElement('iframe')
     document.body.append(frame)
     const { contentWindow: window } = frame
@@ -80,7 +80,7 @@ if (!inWorker) {
       event.preventDefault()
       log.push(event.message.replace(/.*: /, ''))
     }
-    addEventListener('error', note) // of the outer page
+    addEventListener('error', note) // for errors of the outer page
     window.onerror = message => {
       log.push(`within: ${message.replace(/.*: /, '')}`)
       return true

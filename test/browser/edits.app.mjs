@@ -7,7 +7,7 @@ function work() {
   return sum
 }
 
-/** Counts the events, and the answers to them. */
+/** Counts the events and the answers to these events. */
 window.inputs = 0
 addEventListener('input', () => { window.inputs++ }, true)
 

@@ -11,8 +11,8 @@ async function open({ browser, server }, query) {
 }
 
 /**
- * Acts on the plain and on the adopted page, and compares the states of the fields. Firefox delivers keys later than its
- * driver says: there the page has to have handled `least` events.
+ * Acts on the plain and on the adopted page, and compares the states of the fields. The driver of Firefox returns
+ * before the browser has delivered the keys, so there the test waits until the page has handled `least` events.
  */
 async function compare(context, least, act) {
   const states = []
@@ -38,7 +38,7 @@ async function type(browser, keys) {
   const pressed = []
   for (const key of keys) {
     pressed.push(browser.press(key))
-    if (browser.kind !== 'chromium') await pressed.at(-1) // other drivers take one key at a time
+    if (browser.kind !== 'chromium') await pressed.at(-1) // other drivers accept one key at a time
     await elapse(5)
   }
   await Promise.all(pressed)
@@ -97,7 +97,7 @@ export default {
   },
 
   async 'a composition keeps its text'(context) {
-    if (context.browser.compose === undefined) return // only Chromium composes by its protocol
+    if (context.browser.compose === undefined) return // only the protocol of Chromium supports composition
     const state = await compare(context, 5, async browser => {
       await browser.click('#text')
       await browser.compose(['n', 'ni', 'nih', 'niho'], 'niho')

@@ -6,14 +6,14 @@ const base = new URL('../fixtures/import/', import.meta.url).href
 const load = name => preemptify.import(name, { base })
 const address = name => new URL(name, base).href
 
-/** Runs a function as a job, and counts how often its budget of one point is used up. */
+/** Runs a function as a job with a budget of one point, and returns the number of yields. */
 async function asJob(fn, ...args) {
   const scheduler = new Scheduler({ budget: 1 })
   const result = await scheduler.spawn(fn, undefined, ...args)
   return { result, points: scheduler.stats().yields }
 }
 
-test('functions of a module have twins over its variables, those of what it imports too', async () => {
+test('twins use the variables of their module and call twins of imports', async () => {
   const { sum, called } = await load('./sums.mjs')
   equal(sum(10), 285)
   const { result, points } = await asJob(sum, 10)
@@ -22,7 +22,7 @@ test('functions of a module have twins over its variables, those of what it impo
   equal(called(), 2)
 })
 
-test('once for each address, beside the module as it is', async () => {
+test('a module is rewritten once for each address, apart from its original', async () => {
   const namespace = await load('./sums.mjs')
   equal(await load(address('sums.mjs')) === namespace, true)
   equal(await load(new URL(address('sums.mjs'))) === namespace, true)
@@ -33,12 +33,12 @@ test('once for each address, beside the module as it is', async () => {
   equal(one === other, true)
 })
 
-test('import.meta is what it was', async () => {
+test('import.meta has the values of the original module', async () => {
   const { meta } = await load('./sums.mjs')
   equal(meta, { url: address('sums.mjs'), square: address('square.mjs') })
 })
 
-test('what a module imports later is rewritten as well', async () => {
+test('modules that import() loads later are rewritten', async () => {
   const { load: loadFrom, loadData, square, square3 } = await load('./sums.mjs')
   equal(square3, 9)
   equal((await loadFrom('./square.mjs')).square === square, true)
@@ -46,12 +46,12 @@ test('what a module imports later is rewritten as well', async () => {
   equal((await rejection(loadFrom('nothing'))).name, 'TypeError')
 })
 
-test('rt.mjs is the one that runs', async () => {
+test('imports of rt.mjs give the running instance', async () => {
   equal((await load('./sums.mjs')).rt === rt, true)
   equal((await load('../../../rt.mjs')).rt === rt, true)
 })
 
-test('modules that import each other: order, live bindings, functions before their lines', async () => {
+test('modules that import each other behave like native modules', async () => {
   const native = await import(address('cycle/entry.mjs'))
   const rewritten = await load('./cycle/entry.mjs')
   equal(Object.keys(rewritten), Object.keys(native))
@@ -59,7 +59,7 @@ test('modules that import each other: order, live bindings, functions before the
   equal((await load('./cycle/second.mjs')).Thing === rewritten.first.passed.Thing, true)
 })
 
-/** Functions in a text of a given length. */
+/** Returns a text of functions with a given length. */
 function largeText(length) {
   let text = ''
   for (let i = 0; text.length < length; i++) {
@@ -68,7 +68,7 @@ function largeText(length) {
   return text
 }
 
-/** How often a timer of 4 ms fires until a module has been imported, or could not be. */
+/** Returns how often a timer of 4 ms fires until the import of a module settles. */
 async function firedWhile(text) {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
   await load('./square.mjs')
@@ -112,14 +112,14 @@ async function withFetch(replacement, run) {
   }
 }
 
-test('a module that could not be fetched is tried again', async () => {
+test('a module that could not be fetched is fetched again at the next import', async () => {
   const offline = () => Promise.reject(new TypeError('offline'))
   const failed = await withFetch(offline, () => rejection(load('./square.mjs?offline')))
   equal([failed.name, failed.cause.message], ['TypeError', 'offline'])
   equal((await load('./square.mjs?offline')).square(3), 9)
 })
 
-test('no blob is left', async () => {
+test('preemptify.import revokes all of its blobs', async () => {
   const { createObjectURL, revokeObjectURL } = URL
   const left = new Set()
   URL.createObjectURL = blob => {
@@ -139,7 +139,7 @@ test('no blob is left', async () => {
   }
 })
 
-test('errors name the module, and are tried again', async () => {
+test('errors name their module, and the next import tries again', async () => {
   const text = await rejection(load('../../browser/page.html'))
   equal(text.message.includes('page.html is no JavaScript but text/html'), true)
   const bare = await rejection(load('nothing'))
@@ -149,7 +149,7 @@ test('errors name the module, and are tried again', async () => {
   ok(!unlinked.message.includes('blob:'), unlinked.message)
   const thrown = await rejection(load('./throws.mjs'))
   equal(thrown.message, 'thrown by a module')
-  // WebKit forgets what a module threw, of plain imports too.
+  // WebKit does not keep the error of a module, not even for native imports.
   if (inWebKit) equal(Object.keys(await load('./throws.mjs')), ['fail'])
   else equal(await rejection(load('./throws.mjs')) === thrown, true)
   equal((await rejection(load('./broken.mjs'))).name, 'SyntaxError')

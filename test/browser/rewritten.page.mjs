@@ -1,5 +1,5 @@
-// Rewritten programs in a page: the same results as native, called plainly and as jobs, and preemption points
-// in each kind of call.
+// Rewritten programs in a page have their native results in plain calls and in jobs, and preemption points in
+// each kind of call.
 import { Scheduler, defaultHost } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 import { show } from '../../examples/preemptify/values.mjs'
@@ -10,7 +10,7 @@ export const scopes = ['window']
 
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 const scheduler = new URL('../../rt.mjs', import.meta.url).href
-/** A comment that leaves room for frames. Twins of a short text are mostly generators. */
+/** A comment that makes a text long enough for frames. Twins of a short text are mostly generators. */
 const PADDING = `\n/*${'.'.repeat(20_000)}*/`
 
 /** A function in which a job can be suspended, and that returns its argument. */

@@ -17,9 +17,9 @@ import { virtualPage } from '../../support/virtual-page.mjs'
 
 const { namespace: twins } = await rewritten(new URL('../../support/page-cases.mjs', import.meta.url))
 
-setMaxListeners(0) // of signals
+setMaxListeners(0) // for AbortSignals
 
-/** A page, and a scheduler that is suspended at every point unless the options say otherwise. */
+/** Makes a page and a scheduler that suspends at every point, except with another `budget`. */
 function pageOf(options = {}) {
   const host = virtualHost({ frame: 16.3 })
   const window = virtualPage(host)
@@ -34,7 +34,7 @@ const ways = {
   'suspended at every point': [twins, { budget: 1 }]
 }
 
-const cases = suite('what a page does, adopted or not')
+const cases = suite('effects of a page with and without adopt')
 
 for (const [way, [scripts, options]] of Object.entries(ways)) {
   for (const [title, { log: expected, errors = '', run }] of Object.entries({ ...scripts.pageCases, ...scripts.windowCases })) {
@@ -51,7 +51,7 @@ for (const [way, [scripts, options]] of Object.entries(ways)) {
   }
 }
 
-cases('of random programs, where all standings are equal', async () => {
+cases('random programs with equal ranks have the same effects when adopted', async () => {
   const { namespace } = await rewritten(new URL('../../support/page-program.mjs', import.meta.url))
   const equal = { deadline: Infinity }
   const rules = { timer: equal, frame: equal, event: equal }
@@ -75,11 +75,11 @@ cases('of random programs, where all standings are equal', async () => {
 
 cases.run()
 
-// ------------------------------------------------------------------------------------------- what it does about time
+// ------------------------------------------------------------------------------------------- jobs
 
 const jobs = suite('adopted callbacks as jobs')
 
-/** Callbacks that take some ms, with a point after each, of a module that nobody wrote for it. */
+/** Callbacks of an ordinary module that take some ms, with a preemption point after each ms. */
 const { working, lookTwice, preemptiveFalse, returning, withoutAnswer, stopping } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
   export const working = (host, log, name, ms) => function () {
     for (let i = 0; i < ms; i++) {
@@ -106,7 +106,7 @@ const { working, lookTwice, preemptiveFalse, returning, withoutAnswer, stopping 
   }
 `, { exclusive: false, runtime: new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href }))}`)
 
-/** An adopted page, and callbacks of some ms. */
+/** Makes an adopted page and callbacks that take some ms. */
 function adopted({ rules, budget = 'auto', warn = false, ...options } = {}) {
   const { host, window, scheduler, log } = pageOf({ budget, slice: 1, ...options })
   const body = window.element('body', null)
@@ -115,7 +115,7 @@ function adopted({ rules, budget = 'auto', warn = false, ...options } = {}) {
   return { host, window, scheduler, log, adoption, body, work, button: window.element('button', body) }
 }
 
-jobs('input goes before a timer that takes long, and the timer on after it', () => {
+jobs('input preempts a long timer callback, which resumes afterwards', () => {
   const { host, window, log, work, button } = adopted({ round: 1 })
   button.addEventListener('input', work('input', 2))
   window.setTimeout(work('timer', 5), 50)
@@ -124,7 +124,7 @@ jobs('input goes before a timer that takes long, and the timer on after it', () 
   assert.equal(log, ['50 timer', '51 timer', '52 timer', '53 timer', '54 input', '55 input', '56 timer'])
 })
 
-jobs('deadlines are 16 ms for input and frames, its delay for a timer, none for the rest; rules change them', () => {
+jobs('callbacks get default deadlines by kind, which rules override', () => {
   const deadlines = rules => {
     const { host, window, scheduler, adoption, button } = adopted({ rules })
     const { port1, port2 } = new window.MessageChannel()
@@ -150,7 +150,7 @@ jobs('deadlines are 16 ms for input and frames, its delay for a timer, none for 
   }), { input: 16, other: 9, message: 3, 'timer 5': 7, 'timer 50': 7, 'timer 32 bits': 7, frame: 16 })
 })
 
-jobs('one after the other, as the platform calls them; what waits counts as work', async () => {
+jobs('callbacks run one after the other, and idle() waits for waiting calls', async () => {
   const { host, window, scheduler, log, work } = adopted()
   let isIdle = false
   for (const name of ['a', 'b', 'c']) window.setTimeout(work(name, 3), 10)
@@ -164,7 +164,7 @@ jobs('one after the other, as the platform calls them; what waits counts as work
 })
 
 for (const cancelable of [false, true]) {
-  jobs(`latest: of what comes while one waits, the newest is called, ${cancelable ? 'also where the event can be cancelled' : 'where it cannot'}`, () => {
+  jobs(`latest runs only the newest waiting call, ${cancelable ? 'also where the event can be cancelled' : 'where it cannot'}`, () => {
     const { host, window, log, work, button } = adopted({ round: 1, rules: { event: { type: 'pointermove', latest: true } } })
     window.setTimeout(work('timer', 4), 0)
     button.addEventListener('pointermove', ({ detail }) => log.push(`${host.time} move${detail}`))
@@ -174,7 +174,7 @@ for (const cancelable of [false, true]) {
   })
 }
 
-jobs('an event that can be cancelled is handled in its task: those before it go on there, for a round at most', () => {
+jobs('a cancelable event is handled in its task, after one round of earlier calls', () => {
   const { host, window, log, work, button } = adopted({ round: 3 })
   button.addEventListener('input', work('input', 9))
   button.addEventListener('keydown', event => {
@@ -187,7 +187,7 @@ jobs('an event that can be cancelled is handled in its task: those before it go 
   assert.equal(log.slice(4), ['4 input', '5 input', '6 input', '7 keydown', '7 input', '8 input']) // after a round
 })
 
-jobs('input that is pending ends neither what must answer nor what makes way for an event', () => {
+jobs('pending input does not suspend calls that must finish inside an event', () => {
   const { host, window, log, work, button } = adopted({ round: 20 })
   host.hasInput = true
   button.addEventListener('submit', work('submit', 3))
@@ -202,7 +202,7 @@ jobs('input that is pending ends neither what must answer nor what makes way for
   assert.equal(log, ['0 submit', '1 submit', '2 submit', 'submitted', '3 input', '4 input', '5 input', '6 input', 'keydown'])
 })
 
-jobs('what must answer runs to its end: submit, and handlers that may return something', () => {
+jobs('listeners of submit and handlers with a return value run to completion', () => {
   const { host, window, log, work, button } = adopted()
   button.addEventListener('submit', work('submit', 3))
   button.onclick = preemptiveFalse(work('click', 2))
@@ -217,7 +217,7 @@ jobs('what must answer runs to its end: submit, and handlers that may return som
   assert.equal(log, ['0 input', '1 input', 'error', '2 submit', '3 submit', '4 submit', 'after', '5 click', '6 click', 'true'])
 })
 
-jobs('what a page may do there only runs to its end: before it is hidden, frozen or printed, and where an event can be extended', () => {
+jobs('listeners of the last events of a page and of install run to completion', () => {
   const { host, window, log, work, button } = adopted()
   for (const type of ['visibilitychange', 'freeze', 'beforeprint', 'install']) {
     button.addEventListener(type, work(type, 2))
@@ -229,7 +229,7 @@ jobs('what a page may do there only runs to its end: before it is hidden, frozen
   }
 })
 
-jobs('what looks at a state that goes on begins in its event', () => {
+jobs('a listener of readystatechange starts inside its event', () => {
   const { host, window, log, work, button } = adopted({ round: 1 })
   const request = window.element('request', null)
   button.addEventListener('input', work('input', 9))
@@ -245,7 +245,7 @@ jobs('what looks at a state that goes on begins in its event', () => {
   assert.is(log.at(-1), '8 input')
 })
 
-jobs('a listener begins in its event, whatever time passes before that', () => {
+jobs('a listener starts inside its event even if an observer takes time before', () => {
   const { host, window, scheduler, log, button, work } = adopted()
   scheduler.observe(({ type }) => { if (type === 'start') host.advance(5) })
   button.addEventListener('click', stopping(work('click', 2)))
@@ -255,7 +255,7 @@ jobs('a listener begins in its event, whatever time passes before that', () => {
   assert.equal(log, ['5 click', '6 click'])
 })
 
-jobs('a handler that returns nothing goes on as a job, also where the default could be prevented', () => {
+jobs('a handler without a return value continues as a job after a cancelable event', () => {
   const { host, window, log, work, button } = adopted()
   button.onclick = withoutAnswer(work('click', 2))
   window.fire(button, 'click', { cancelable: true })
@@ -264,7 +264,7 @@ jobs('a handler that returns nothing goes on as a job, also where the default co
   assert.equal(log, ['0 click', 'after', '1 click'])
 })
 
-jobs('a handler that is taken back, or whose observer is disconnected, while its call waits is not called', () => {
+jobs('removing a handler or disconnecting an observer drops its waiting calls', () => {
   const { host, window, log, work, button } = adopted({ round: 1 })
   button.addEventListener('input', work('first', 3))
   button.oninput = work('never')
@@ -279,7 +279,7 @@ jobs('a handler that is taken back, or whose observer is disconnected, while its
   assert.equal(log, ['0 first', '1 first', '2 first'])
 })
 
-jobs('what is taken back while the scheduler is paused, or nothing remains of its reservation, is not called', () => {
+jobs('removed callbacks of a paused scheduler or depleted reservation do not run', () => {
   const { host, window, scheduler, log, adoption, work, button } = adopted()
   const [removed, kept] = ['removed', 'kept'].map(name => work(name))
   for (const listener of [removed, kept]) button.addEventListener('input', listener)
@@ -303,7 +303,7 @@ jobs('what is taken back while the scheduler is paused, or nothing remains of it
   again.release()
 })
 
-jobs('a promise that a callback returns is for nobody: what comes next does not wait for it', async () => {
+jobs('a promise that a callback returns does not delay the next callback', async () => {
   const { host, window, log, work, button } = adopted({ round: 1 })
   const never = { then() { log.push('waited for') } }
   window.setTimeout(returning(work('timer', 3), never), 0)
@@ -314,7 +314,7 @@ jobs('a promise that a callback returns is for nobody: what comes next does not 
   assert.equal(log, ['0 timer', '1 timer', '2 timer', '3 input', '4 next'])
 })
 
-jobs('what a script waits for runs to its end: focus(), which the platform tells of, too', () => {
+jobs('a listener of focus runs to completion inside focus()', () => {
   const { host, window, log, work, button } = adopted()
   button.addEventListener('focus', work('focus', 3))
   window.setTimeout(() => {
@@ -326,7 +326,7 @@ jobs('what a script waits for runs to its end: focus(), which the platform tells
   assert.equal(log, ['0 focus', '1 focus', '2 focus', 'after'])
 })
 
-jobs('a timer that waits can be cleared, one that has begun goes on; an interval that is late is called once', () => {
+jobs('clearTimeout drops waiting calls only, and a late interval is called once', () => {
   const { host, window, log, work } = adopted({ round: 1 })
   const a = window.setTimeout(work('a', 3), 0)
   const b = window.setTimeout(work('b', 3), 0)
@@ -334,14 +334,14 @@ jobs('a timer that waits can be cleared, one that has begun goes on; an interval
   host.after(1, () => {
     window.clearTimeout(String(a))
     window.clearTimeout(b)
-    assert.throws(() => window.clearInterval(BigInt(ticks)), TypeError) // as browsers do
+    assert.throws(() => window.clearInterval(BigInt(ticks)), TypeError) // browsers throw as well
   })
   host.after(7, () => { window.clearInterval(ticks) })
   host.run()
   assert.equal(log, ['0 a', '1 a', '2 a', '3 tick', '4 tick', '6 tick'])
 })
 
-jobs('by reservation, which is that of the scheduler', () => {
+jobs('a rule with a reservation limits the time of timers', () => {
   const { host, window, scheduler } = pageOf({ budget: 'auto' })
   const reservation = new Reservation({ capacity: 1, period: 10, depleted: 'wait', scheduler })
   const log = []
@@ -352,9 +352,9 @@ jobs('by reservation, which is that of the scheduler', () => {
   adoption.release()
 })
 
-jobs('target, currentTarget and eventPhase are those of the listener, whenever it goes on, and of nobody else', () => {
+jobs('a listener reads its own target, currentTarget and eventPhase at any time', () => {
   const { host, window, log, body, button } = adopted({ budget: 2 })
-  button.isShadowed = true // as images are in Chromium
+  button.isShadowed = true // like images in Chromium
   const look = event => log.push(`${event.target?.localName} ${event.currentTarget?.localName} ${event.eventPhase}`)
   button.addEventListener('click', lookTwice(look))
   body.addEventListener('click', lookTwice(look))
@@ -367,7 +367,7 @@ jobs('target, currentTarget and eventPhase are those of the listener, whenever i
   assert.equal(log, ['button button 2', 'button button 2', 'button body 3', 'button body 3', 'undefined undefined 0'])
 })
 
-jobs('the report and a warning name what kept the thread, and where it was registered', () => {
+jobs('the report and a warning name the stalled callback and its registration', () => {
   const { host, window, scheduler } = pageOf({ budget: 'auto' })
   const warned = []
   window.console = { warn: text => warned.push(text) }
@@ -406,7 +406,7 @@ jobs('the console names a callback once, at its first stall of at least 50 ms', 
   assert.equal(adoption.report().map(({ stalls, longestStall }) => [stalls, longestStall]), [[6, 130], [1, 50]])
 })
 
-jobs('a warning says why the callback was not preempted, and what helps', () => {
+jobs('a warning names the reason why the callback was not preempted', () => {
   const warned = []
   const { host, window, scheduler } = pageOf({ budget: 'auto', slice: 3 })
   window.console = { warn: text => warned.push(`${/^\w+/.exec(text)}: ${/(?<=ms: )[^,;]*/.exec(text)}`) }
@@ -429,7 +429,7 @@ jobs('a warning says why the callback was not preempted, and what helps', () => 
   ])
 })
 
-jobs('what runs to its end is a stall where that takes longer than a slice, in whichever steps; so is what a script waits for', () => {
+jobs('a callback that runs to completion stalls if its steps exceed a slice', () => {
   const told = []
   const { window, host, adoption, button, work } = adopted({ slice: 3, onStall: ({ name }, ms) => told.push(`${name} ${ms}`) })
   const rest = () => host.advance(2)
@@ -441,7 +441,7 @@ jobs('what runs to its end is a stall where that takes longer than a slice, in w
   for (const type of ['submit', 'reset']) window.fire(button, type)
   host.run()
   assert.equal(told.splice(0), ['submit anonymous 4', 'reset anonymous 4'])
-  button.addEventListener('click', () => { window.queueMicrotask(() => button.focus()) }) // which is no part of the job
+  button.addEventListener('click', () => { window.queueMicrotask(() => button.focus()) }) // after the job
   window.fire(button, 'click')
   host.run()
   assert.equal(told, ['focus anonymous 5'])
@@ -449,7 +449,7 @@ jobs('what runs to its end is a stall where that takes longer than a slice, in w
     ['submit 1 4', 'focus 1 5', 'reset 1 4', 'reset 0 0', 'click 0 0'])
 })
 
-jobs('the report names scripts that made a frame long, but not ours, whose jobs are told of', () => {
+jobs('the report lists scripts of long frames, except files of the scheduler', () => {
   const { window, scheduler } = pageOf()
   let tell = list => list
   window.PerformanceObserver = class {
@@ -468,7 +468,7 @@ jobs('the report names scripts that made a frame long, but not ours, whose jobs 
   assert.equal(adoption.report(), [row])
 })
 
-jobs('release: functions, properties and listeners are what they were, what waits is called, what is registered is reached', () => {
+jobs('release restores functions, properties and listeners, and runs waiting calls', () => {
   const made = pageOf({ budget: 2 })
   const { host, log } = made
   const { EventTarget, HTMLElement, MessagePort, MutationObserver } = made.window
@@ -507,7 +507,7 @@ jobs('release: functions, properties and listeners are what they were, what wait
   assert.ok(look().length === before.length && look().every((part, index) => Object.is(part, before[index])))
 })
 
-jobs('listeners are not asked for what a page may have put there', () => {
+jobs('adopt calls no getters for the name or constructor of a listener', () => {
   const { host, window, log, button } = adopted()
   const get = () => { throw new Error('asked') }
   const [named, unnamed] = [() => log.push('named'), () => log.push('unnamed')]
@@ -522,14 +522,14 @@ jobs('listeners are not asked for what a page may have put there', () => {
   assert.equal(log.toSorted(), ['bare', 'named', 'object', 'unnamed', 'unnamed'])
 })
 
-jobs('it does not show', () => {
+jobs('adopt keeps the names, lengths, classes and errors of the globals it replaces', () => {
   const { host, window } = pageOf()
   const { setTimeout, MutationObserver } = window
   const adoption = adopt(window, { warn: false })
   window.addEventListener('click', {})
   window.fire(window, 'click')
   host.run()
-  assert.equal(window.errors.map(String), ['TypeError: callback.handleEvent is not a function']) // as the page's platform says it
+  assert.equal(window.errors.map(String), ['TypeError: callback.handleEvent is not a function']) // the message of the platform
   assert.is.not(window.setTimeout, setTimeout)
   assert.equal([window.setTimeout.name, window.setTimeout.length], [setTimeout.name, setTimeout.length])
   assert.match(Function.prototype.toString.call(window.setTimeout), 'native code')
@@ -541,7 +541,7 @@ jobs('it does not show', () => {
   adoption.release()
 })
 
-jobs('a page that replaces prototypes later does not break it', () => {
+jobs('adopted callbacks run after the page replaces methods of prototypes', () => {
   const { host, window, log, button, adoption } = adopted()
   const replaced = [[Map.prototype, 'get'], [WeakMap.prototype, 'get'], [Set.prototype, 'forEach'], [Function.prototype, 'call'], [Function.prototype, 'apply']]
     .map(([prototype, name]) => [prototype, name, prototype[name]])
@@ -560,7 +560,7 @@ jobs('a page that replaces prototypes later does not break it', () => {
   assert.equal(log.toSorted(), ['listener', 'timer'])
 })
 
-jobs('a signal that outlives its targets holds none of them', async () => {
+jobs('a signal that outlives its targets does not keep them alive', async () => {
   setFlagsFromString('--expose-gc')
   const { window, adoption } = adopted()
   const { signal } = new AbortController()
@@ -570,7 +570,7 @@ jobs('a signal that outlives its targets holds none of them', async () => {
     return new WeakRef(element)
   })
   for (let n = 0; n < 3; n++) {
-    await new Promise(resolve => { setTimeout(resolve) }) // until then a WeakRef holds what it is of
+    await new Promise(resolve => { setTimeout(resolve) }) // until then a WeakRef keeps its target alive
     runInNewContext('gc')()
   }
   assert.ok(elements.filter(element => element.deref() !== undefined).length < 2)
@@ -578,7 +578,7 @@ jobs('a signal that outlives its targets holds none of them', async () => {
   assert.not(signal.aborted)
 })
 
-jobs('what a page has frozen, or put in place of something else, is left as it is, and the rest adopted', () => {
+jobs('adopt leaves frozen and replaced properties unchanged and adopts the rest', () => {
   const frozen = { configurable: false, writable: false }
   const strange = {
     'a frozen function': window => { Object.defineProperty(window, 'clearTimeout', frozen) },
@@ -606,7 +606,7 @@ jobs('what a page has frozen, or put in place of something else, is left as it i
   }
 })
 
-jobs('what is wrong is refused by name, and nothing is adopted then', () => {
+jobs('adopt rejects invalid options by name and adopts nothing', () => {
   const { window } = pageOf()
   const { setTimeout } = window
   const refused = [
@@ -634,7 +634,7 @@ jobs('what is wrong is refused by name, and nothing is adopted then', () => {
   adopt(window, { warn: false }).release()
 })
 
-jobs('Node has timers', async () => {
+jobs('timers and immediates of Node run as jobs', async () => {
   const adoption = adopt(globalThis, { scheduler: new Scheduler(), warn: false })
   const log = []
   await new Promise(resolve => {
@@ -651,7 +651,7 @@ jobs('Node has timers', async () => {
   assert.equal(log.toSorted(), ['immediate', 'timer'])
 })
 
-jobs('what a port of Node tells its own kind of listeners is no event', async () => {
+jobs('listeners of a Node port by on() and once() get values instead of events', async () => {
   const adoption = adopt(globalThis, { scheduler: new Scheduler(), warn: false })
   const { port1, port2 } = new MessageChannel()
   const log = []
@@ -664,9 +664,9 @@ jobs('what a port of Node tells its own kind of listeners is no event', async ()
   assert.equal(log, [null, null, undefined, { x: 1 }])
 })
 
-jobs('a timer of Node that waits is cleared by itself or by its number', async () => {
+jobs('clearTimeout of Node accepts the object and the number of a waiting timer', async () => {
   const log = []
-  const later = setTimeout // no job
+  const later = setTimeout // the native function
   const adoption = adopt(globalThis, { scheduler: new Scheduler({ budget: 2 }), warn: false })
   const clock = { time: 0, advance() {} }
   await new Promise(resolve => {
@@ -676,17 +676,17 @@ jobs('a timer of Node that waits is cleared by itself or by its number', async (
       log.push('cleared')
       clearTimeout(a)
       clearTimeout(+b)
-      clearTimeout(Symbol('no timer')) // which Node passes over
+      clearTimeout(Symbol('no timer')) // Node ignores it
       setTimeout(resolve, 1)
     }, 1)
     const end = process.hrtime.bigint() + 3_000_000n
-    while (process.hrtime.bigint() < end); // so that all are due at once
+    while (process.hrtime.bigint() < end); // so that all timers are due together
   })
   adoption.release()
   assert.equal(log, ['0 first', 'cleared', '0 first', '0 first'])
 })
 
-jobs('a window of happy-dom', () => {
+jobs('listeners of a happy-dom window become jobs until the release', () => {
   const host = virtualHost()
   const window = /** @type {any} */ (new Window())
   const log = []

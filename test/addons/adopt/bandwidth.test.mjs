@@ -1,4 +1,5 @@
-// A long callback of an adopted page leaves time for others: its deadline is postponed as by a constant-bandwidth server.
+// A long callback of an adopted page leaves time for other callbacks: its deadline is postponed, as by a
+// constant-bandwidth server.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler } from '../../../rt.mjs'
@@ -21,7 +22,7 @@ function adopted({ rules, ...options } = {}) {
 
 const bandwidth = suite('bandwidth')
 
-/** The longest gap between frames of a page beside an input handler of 400 ms. */
+/** The longest gap between frames of a page while an input handler takes 400 ms. */
 function longestGap(options) {
   const { host, window } = adopted(options)
   const target = window.element('input', null)

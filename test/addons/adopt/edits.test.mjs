@@ -7,7 +7,7 @@ import { adopt } from '../../../addons/adopt.mjs'
 import { rewrittenModule } from '../../support/modules.mjs'
 import { editablePage } from '../../support/editable-page.mjs'
 
-/** Listeners as people write them; `host` is a virtual clock, which `work` advances. */
+/** Typical listeners; `host` is a virtual clock, which `work` advances. */
 const { listeners } = await rewrittenModule(`
 function work(host, ms) { for (let i = 0; i < ms; i++) host.advance(1) }
 function stop(event) { event.preventDefault(); event.stopPropagation() }
@@ -235,7 +235,7 @@ edits.run()
 
 const uses = suite('uses of events')
 
-/** The events are cancelable. Returns whether the default was prevented, and the log. */
+/** Dispatches a cancelable event; returns whether a listener prevented the default, and the log. */
 function dispatched(name, { type = 'keydown', rules } = {}) {
   const page = pageWith({ rules })
   const target = page.field('p')
@@ -266,7 +266,7 @@ uses('the rule interleave lets a listener that passes its event on leave it', ()
   assert.is(dispatched('prevent', { rules }), 'prevented,after,end')
 })
 
-/** How a listener uses its event: 0, 1 or 2 as of `extend.code.eventUseOf`, from the text of its twin. */
+/** Returns how a listener uses its event, from the text of its twin: 0, 1 or 2 (see `extend.code.eventUseOf`). */
 function useOf(text) {
   const rewritten = preemptify.source(`
 function go(n) { for (let i = 0; i < n; i++); }

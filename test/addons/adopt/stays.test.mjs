@@ -8,8 +8,8 @@ import { virtualHost } from '../../support/virtual-host.mjs'
 import { virtualPage } from '../../support/virtual-page.mjs'
 
 /**
- * Callbacks that add a number to a variable in two steps, with work in between. The analysis takes functions of
- * `performance` for quiet ones, so the work shares no state.
+ * Callbacks that add a number to a variable in two steps, with work in between. The analysis knows that functions of
+ * `performance` have no effects, so the work shares no state.
  */
 const { program } = await rewrittenModule(`
 let sum = 0
@@ -51,7 +51,7 @@ function adopted({ rules, warn = false, ...options } = {}) {
   return { host, window, scheduler, adoption, said, target: window.element('p', null) }
 }
 
-/** A callback of another variable, in a module of its own. */
+/** A callback that changes another variable, in a separate module. */
 const { addOther } = await rewrittenModule(`
 let other = 0
 export function addOther() {
@@ -61,7 +61,7 @@ export function addOther() {
 }
 `)
 
-/** The names of jobs in the order of their starts and ends. */
+/** Records the names of jobs in the order of their starts and ends. */
 function traceOf(scheduler) {
   const trace = []
   scheduler.observe(({ type, job }) => {

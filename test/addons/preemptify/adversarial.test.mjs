@@ -8,7 +8,7 @@ import { preemptify } from '../../../addons/preemptify.mjs'
 import { assertAlike, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { drive } from '../../support/drive.mjs'
 
-// Bodies of sloppy functions that get `log`, by what they may be mistaken for.
+// Bodies of sloppy functions with the parameter `log`, by the syntax that they resemble.
 const traps = {
   'a slash: division or regular expression': [
     'var a = 1, foo = 2, g = 3\n/foo/g\nreturn a',
@@ -280,7 +280,7 @@ const traps = {
   ]
 }
 
-const reading = suite('what may be mistaken')
+const reading = suite('ambiguous tokens')
 
 for (const [name, bodies] of Object.entries(traps)) {
   reading(name, () => {
@@ -296,7 +296,7 @@ for (const [name, bodies] of Object.entries(traps)) {
   })
 }
 
-/** Classes are read by another way, and they are strict. */
+/** The compiler reads classes by a separate path, and classes are strict. */
 function methodOf(body) {
   try {
     return sloppy(`class Trap { field = 1\n run(log) { ${body}\n}\n other() { ${body}\n} }`)
@@ -322,7 +322,7 @@ reading.run()
 
 const spacing = suite('white space, line ends, comments')
 
-// White space, comments and line ends may stand at each middle dot, and must at each bullet; a space is one.
+// A middle dot allows white space, comments and line ends; a bullet requires them; a space is a space.
 const dotted = [
   'function•name·(·log·,·{·a·=·1·,·...·b·}·=·{·c·:·2·}·,·...·[·d·]·)·{·for·(·let•i·=·0·;·i·<·3·;·++·i·)·' +
     'log·(·i·)·;·for·(·const•x•of·[·1·,·2·]·)·{·log·(·x·)·}·for·(·const•k•in·{·[·"k"·]·:·1·}·)·log·(·k·)·;·' +
@@ -338,7 +338,7 @@ const dotted = [
   'log=>·(·{·a·:·log·(·1·)·}·)'
 ]
 
-/** How white space may be written. @type {Record<string, string>} */
+/** The forms of white space. @type {Record<string, string>} */
 const spaces = {
   'nothing': '',
   'a space': ' ',
@@ -367,7 +367,7 @@ for (const [name, space] of Object.entries(spaces)) {
   })
 }
 
-spacing('names with letters of all alphabets, joiners and escapes', () => {
+spacing('names may have letters of all alphabets, joiners and escapes', () => {
   for (const name of ['é', 'ℵ', '変数', '\u{20BB7}', 'a\u200cb', 'a\u200db', '℮', 'ªb', '$', '_', 'a·']) {
     const loop = `for (${name} = 0; ${name} < 3; ${name}++) log(${name})`
     assertAlike(sloppy(`function (log, ${name}) { ${loop}; return { ${name} } }`))
@@ -376,7 +376,7 @@ spacing('names with letters of all alphabets, joiners and escapes', () => {
   assertAlike(sloppy(`function (log, \\u0061b) { ${loop}; return { \\u0061b } }`))
 })
 
-spacing('names of ours in the source: as variables, properties, strings, escapes and in eval', () => {
+spacing('the source may contain generated names as variables, strings and in eval', () => {
   for (const body of [
     'var $budget = 1, $left = 2, $goes = 3; for (let i = 0; i < 2; i++) $left++; return [$budget, $left]',
     'var $calls = 4, $result = 5; return f(1); function f(x) { return x ? f(x - 1) : $calls + $result }',
@@ -388,7 +388,7 @@ spacing('names of ours in the source: as variables, properties, strings, escapes
   ]) assertAlike(sloppy(`function (log) { ${body} }`))
 })
 
-spacing('names of globals that the rewritten text uses itself', () => {
+spacing('the source may declare names of globals that the rewritten text uses', () => {
   for (const name of ['undefined', 'Promise', 'eval', 'Symbol', 'Object', 'Reflect', 'globalThis']) {
     const body = `for (let i = 0; i < 3; i++) log(i); log(4); return typeof ${name}`
     assertAlike(sloppy(`function (log, ${name}) { ${body} }`))
@@ -399,7 +399,7 @@ spacing.run()
 
 const extent = suite('depth and size')
 
-/** The deepest nesting that the engine itself reads, up to 10,000, or half of it: our text needs room, too. */
+/** Returns 10,000, or half of the deepest nesting that the engine can parse: rewritten text nests deeper. */
 function deepest(make) {
   let low = 16
   let high = 10000
@@ -449,14 +449,14 @@ const nests = {
 }
 
 for (const [name, make] of Object.entries(nests)) {
-  extent(`${name}: as deep as the engine reads them, up to 10,000`, () => {
+  extent(`${name} may nest 10,000 deep, or half as deep as the engine can parse`, () => {
     const depth = deepest(make)
     assert.ok(depth > 100, `the engine reads ${depth} only`)
     assertAlike(sloppy(make(depth)))
   })
 }
 
-extent('10,000 nested brackets and templates, on a thread with the stack that the engine needs', async () => {
+extent('a thread with a large stack rewrites 10,000 nested brackets and templates', async () => {
   const worker = new Worker(new URL('../../fixtures/preemptify/deep.worker.mjs', import.meta.url), {
     resourceLimits: { stackSizeMb: 64 }
   })
@@ -464,12 +464,12 @@ extent('10,000 nested brackets and templates, on a thread with the stack that th
   assert.equal(results, [7, 'object', 30001, 7])
 })
 
-extent('a sum of 20,000 terms', () => {
+extent('a sum of 20,000 terms is rewritten', () => {
   assertAlike(sloppy(`function () { return ${repeat('1 + ', 20000)}1 }`))
   assertAlike(sloppy(`function (log) { let x = 1; return ${repeat('x + x * ', 10000)}x }`))
 })
 
-extent('20,000 statements, cases, arguments, elements and members of one', () => {
+extent('20,000 statements, cases, arguments, elements and members are rewritten', () => {
   const n = 20000
   assertAlike(sloppy(`function (log) { let x = 0; ${repeat('x++; ', n)} return x }`))
   assertAlike(sloppy(`function (log) { let x = 0; ${repeat('if (x < 9) x++\n', n)} return x }`))
@@ -481,7 +481,7 @@ extent('20,000 statements, cases, arguments, elements and members of one', () =>
   assertAlike(sloppy(`function (log) { const f = { get a() { return f } }; return f${chain} === f }`))
 })
 
-extent('1,500 names, each of which begins with the one before', () => {
+extent('1,500 names are distinct although each name starts with the previous name', () => {
   let sum = 0
   const names = Array.from({ length: 1500 }, (_, i) => `$${'_'.repeat(i)}`)
   const source = `function (log) { let ${names.map(name => `${name} = 1`)}; for (let i = 0; i < 2; i++) log(i); ` +
@@ -491,12 +491,12 @@ extent('1,500 names, each of which begins with the one before', () => {
   assert.is(sum, 1)
 })
 
-extent('1,000 delegated calls in one expression', () => {
+extent('an expression with 1,000 preemptible calls is rewritten', () => {
   const own = preemptify(sloppy(`function f(n) { return n ? ${repeat('f(n - 1) + ', 1000)}0 : 1 }`))
   for (const limit of [1, 7, 2 ** 30]) assert.is(drive(own(1), { limit }), 1000)
 })
 
-extent('what is kept of a function is its text and code, and not the tree that they were made of', () => {
+extent('preemptify keeps the text and code of a function, but not its syntax tree', () => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc')
   const used = () => {
@@ -513,7 +513,7 @@ extent('what is kept of a function is its text and code, and not the tree that t
   assert.ok(kept < 12, `${kept} bytes for each character of the text`)
 })
 
-extent('a function of 1 MB', () => {
+extent('a function of 1 MB is rewritten', () => {
   const part = i => `
   function part${i}(x) { return x ? { a: [/[)}]/g.source, \`\${x}\`] } : (y => y / 2)(x) }
   for (let i = 0; i < 2; i++) { total += i * ${i} } // a comment }

@@ -123,7 +123,7 @@ advice('a call whose arguments are calls is found before a block', async () => {
   assert.match(stalls[0], 'lookUp()')
 })
 
-advice('a pair whose object is none is an error that names the method', () => {
+advice('spawn throws for a method of undefined and names the method', () => {
   const scheduler = new Scheduler()
   assert.throws(() => scheduler.spawn([undefined, 'lookUp']), /work\[0\], whose method is lookUp, must be an object, got undefined/)
 })
@@ -172,7 +172,7 @@ evaluated('generator functions in scope are called, also beside evaluate', async
   assert.is((await pointsOf(fn, 3)).value, 6)
 })
 
-evaluated('direct eval, with and super stay as they are', async () => {
+evaluated('direct eval, with and super are unchanged', async () => {
   const inner = preemptify(function (x) { return eval('x + 1') }, { evaluate: text => eval(text) })
   assert.is((await pointsOf(inner, 3)).value, 4)
   const object = { f() { return this.y }, y: 5 }

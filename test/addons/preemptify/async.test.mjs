@@ -6,7 +6,7 @@ import { assertAlikeAsync, sloppy } from '../../fixtures/preemptify/both-ways.mj
 import { assertTrace, record } from '../../support/trace.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
-/** Tests of bodies of async functions, and of what they are given. */
+/** Tests bodies of async functions with the arguments of `given`. */
 function bodies(tests, table) {
   for (const [name, body] of Object.entries(table)) {
     const fn = sloppy(`async function (log, later, fail, iterable, thenable) { ${body}\n }`)
@@ -23,7 +23,7 @@ const later = x => new Promise(resolve => { setImmediate(resolve, x) })
 const fail = x => new Promise((_, reject) => { setImmediate(reject, new RangeError(x)) })
 
 /**
- * An async iterable that notes what is asked of it. A step that is an error rejects.
+ * An async iterable that logs the calls of its methods. A step that is an error rejects.
  *
  * @param {(value: any) => any} log @param {any[]} steps
  * @param {{ onReturn?: () => any, withoutReturn?: boolean }} [options]
@@ -154,7 +154,7 @@ bodies(rejections, {
     'try { await { get then() { throw new RangeError("then") } } } catch (error) { return error.message }'
 })
 
-rejections('errors of the parameters reject', async () => {
+rejections('errors of the parameters reject the promise', async () => {
   for (const source of [
     'async function (a = null.x) {}', 'async ({ x }) => {}', 'async function ({ x } = null) {}',
     'async (a = b, b) => {}',
@@ -179,7 +179,7 @@ bodies(results, {
   'a function with then': 'return Object.assign(() => {}, { then: f => f(5) })'
 })
 
-results('a promise that is returned is waited for by the function itself', () => {
+results('an async function awaits the promise that it returns', () => {
   const steps = preemptify(async () => Promise.resolve(1))()
   budget.left = 100
   const { done, value } = steps.next()
@@ -187,12 +187,12 @@ results('a promise that is returned is waited for by the function itself', () =>
   assert.instance(value, Promise)
 })
 
-results('errors of the parameters do not come when it is called, but when it runs', () => {
+results('errors of the parameters are thrown when the function runs, not at the call', () => {
   const steps = preemptify(async (a = null.x) => a)()
   assert.throws(() => steps.next(), error => error instanceof TypeError)
 })
 
-results('async arrow functions with an expression', async () => {
+results('async arrow functions return the value of their expression', async () => {
   await assertAlikeAsync(sloppy('async x => await x'), { args: () => [later(1)] })
   await assertAlikeAsync(sloppy('async x => ({ x: await x })'), { args: () => [later(1)] })
   await assertAlikeAsync(sloppy('async x => (await x, await 2)'), { args: () => [later(1)] })
@@ -319,7 +319,7 @@ bodies(loops, {
       '/* i */'
 })
 
-loops('cancelled while its body waits: the iterator is closed', async () => {
+loops('cancelling a job in the body of for await closes the iterator', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1 })
   const log = []
@@ -339,7 +339,7 @@ loops('cancelled while its body waits: the iterator is closed', async () => {
   assert.equal(log, ['begin', 'next', 'return'])
 })
 
-loops('cancelled while a step is pending: that is not waited for', async () => {
+loops('cancelling a job in for await does not wait for a pending step', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1 })
   let steps = 0
@@ -361,9 +361,9 @@ loops('cancelled while a step is pending: that is not waited for', async () => {
 
 loops.run()
 
-const scheduled = suite('through a scheduler')
+const scheduled = suite('async functions as jobs')
 
-scheduled('what is awaited blocks the job, and others run meanwhile', async () => {
+scheduled('an await blocks the job while other jobs run', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1, round: 2 })
   const trace = record(scheduler, { except: ['round'] })
@@ -388,7 +388,7 @@ scheduled('what is awaited blocks the job, and others run meanwhile', async () =
     10 finish computes`)
 })
 
-scheduled('rejections fail the job; what it returns is adopted', async () => {
+scheduled('a rejection fails the job, and a returned promise gives its value', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const failing = scheduler.spawn(preemptify(async () => { throw new RangeError('x') }))

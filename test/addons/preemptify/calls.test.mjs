@@ -9,7 +9,7 @@ import { virtualHost } from '../../support/virtual-host.mjs'
 
 const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
 
-/** Runs one job to its end through a scheduler on a virtual host. */
+/** Runs one job to completion on a virtual host. */
 async function run(work, args = [], options) {
   const host = virtualHost({ read: 0.001 })
   const scheduler = new Scheduler({ host, ...options })
@@ -51,14 +51,14 @@ self('the name of a function expression cannot be assigned to', () => {
   }
 })
 
-self('an assignment to the name of a function expression throws where its code is strict', () => {
+self('an assignment to the name of a function expression throws in strict code', () => {
   const strict = '"use strict"; '
   for (const [outer, inner] of [['', ''], [strict, ''], ['', strict], ["'x'; 'use strict'\n", '']]) {
     for (const assignment of ['f = 1', 'f += 1', '[f] = [1]', '({ f } = {})', 'for (f of [1]);']) {
       for (const body of [assignment, `(function () { ${inner}${assignment} })()`, `(() => { ${inner}${assignment} })()`,
         `class A { static a = () => { ${assignment} } } A.a()`]) {
         const source = `function f(log) { ${outer}try { ${body} } catch (error) { return '' + error } return typeof f }`
-        // Held by a variable of another name: it is an expression.
+        // The test calls the function by a variable of another name, so it is an expression.
         assertAlike(sloppy(source))
         assertAlike(sloppy(source), { options: { evaluate: s => (0, eval)(s) } })
         assertAlike(sloppy(source), { options: { strict: outer !== '' } })
@@ -67,7 +67,7 @@ self('an assignment to the name of a function expression throws where its code i
   }
 })
 
-self('a name declared anew is no recursion', () => {
+self('a call of a redeclared name is not recursion', () => {
   for (const body of [
     'var f = log; return f(1)',
     'let f = log; return f(1)',
@@ -94,7 +94,7 @@ self('a name declared anew is no recursion', () => {
   }
 })
 
-self('a declaration that evaluate sees may be replaced meanwhile', () => {
+self('recursion calls a declaration that was replaced in the scope of evaluate', () => {
   function countdown(n) { return n ? countdown(n - 1) : 'own' }
   const work = preemptify(countdown, { evaluate: s => eval(s) })
   assert.is(drive(work(3)), 'own')
@@ -102,12 +102,12 @@ self('a declaration that evaluate sees may be replaced meanwhile', () => {
   assert.is(drive(work(3)), 'another')
 })
 
-self('an arrow function that calls itself by its variable, by evaluate', () => {
+self('an arrow function calls itself by its variable with evaluate', () => {
   const factorial = n => n < 2 ? 1 : n * factorial(n - 1)
   assert.is(drive(preemptify(factorial, { evaluate: s => eval(s) })(6), { limit: 1 }), 720)
 })
 
-self('an arrow function that calls itself by its variable, by calls', () => {
+self('an arrow function calls itself by its variable with calls', () => {
   const factorial = n => n < 2 ? 1 : n * factorial(n - 1)
   const calls = {}
   calls.factorial = preemptify(factorial, { calls })
@@ -116,9 +116,9 @@ self('an arrow function that calls itself by its variable, by calls', () => {
 
 self.run()
 
-const guards = suite('what ends a call before it needs a generator')
+const guards = suite('calls that end without a generator')
 
-// The first statements are done by what begins the call; they must mean there what they mean in the function.
+// The entry of the twin runs the first statements. They must have the same effects as in the function.
 for (const body of [
   'if (n < 1) return 0; return f(log, n - 1) + 1',
   'if (n < 1) { return 0 } return f(log, n - 1) + 1',
@@ -167,7 +167,7 @@ for (const body of [
   'if (n) { if (n < 2) return 1 } return n ? f(log, n - 1) : 0',
   'if (n > 1) { f(log, n - 1); return n } return 1',
   'if (n < 1) if (n > 5) return 4; else return 5; return f(log, n - 1)',
-  // names that the body declares mean those, wherever they stand
+  // names that the body declares are variables of the body, at any position
   'if (n < 1) return g(); return f(log, n - 1); function g() { return 7 }',
   'if (n < 1) return typeof a; var a = 1; return f(log, n - 1)',
   'if (n < 1) return a; let a = 1; return f(log, n - 1)',
@@ -194,7 +194,7 @@ for (const body of [
   guards(body, () => assertAlike(sloppy(`function f(log, n) { ${body} }`), { args: log => [log, 4] }))
 }
 
-guards('of parameters with defaults, patterns and doubles', () => {
+guards('a guard may use parameters with defaults, patterns and duplicate names', () => {
   for (const source of [
     'function f(log, n = 4) { if (n < 1) return n; return f(log, n - 1) }',
     'function f(log, [n] = [4]) { if (n < 1) return n; return f(log, [n - 1]) }',
@@ -205,13 +205,13 @@ guards('of parameters with defaults, patterns and doubles', () => {
 })
 
 for (const body of ['if (a > 3) return a; return f(log, 1, 5)', 'return a > 3 ? log(a) : f(log, 1, 5)', 'return log(a)']) {
-  guards(`of two parameters of one name, the last counts: ${body}`, () => {
+  guards(`the last of two parameters with the same name counts: ${body}`, () => {
     const source = `function f(log, a, a) { ${body} }`
     assertAlike(sloppy(source), { args: log => [log, 9, 2] })
   })
 }
 
-guards('without any white space', () => {
+guards('a guard needs no white space', () => {
   for (const source of [
     'function f(log,n){if(n<1)return n;return f(log,n-1)}',
     'function f(log,n){if(n<1)return{n};return n<2?[n]:f(log,n-1)}',
@@ -220,7 +220,7 @@ guards('without any white space', () => {
   ]) assertAlike(sloppy(source), { args: log => [log, 4] })
 })
 
-guards('a call that ends at once is a point all the same', () => {
+guards('a call that ends immediately counts as a point', () => {
   const work = preemptify(function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) })
   const calls = n => n < 2 ? 1 : 1 + calls(n - 1) + calls(n - 2)
   for (const limit of budgets) {
@@ -278,7 +278,7 @@ for (const [when, link] of Object.entries({
   })
 }
 
-linked('one that never comes says so when it is called', () => {
+linked('calling a name that calls never defines throws a ReferenceError', () => {
   for (const calls of [{}, { odd: undefined }]) {
     const work = preemptify(even, { calls })
     assert.is(drive(work(0)), true)
@@ -288,7 +288,7 @@ linked('one that never comes says so when it is called', () => {
   }
 })
 
-linked('generator functions in scope are called as preemptible ones, in calls too', () => {
+linked('generator functions in scope and calls are called as preemptible functions', () => {
   function* step(x) {
     yield
     return x + 1
@@ -298,7 +298,7 @@ linked('generator functions in scope are called as preemptible ones, in calls to
   assert.is(drive(preemptify(fn, { calls: { step } })(1), { limit: 1 }), 6)
 })
 
-linked('a preemptible function in scope or calls is its original where it is no call', () => {
+linked('a preemptible function in calls is its original where it is not called', () => {
   const twice = function twice(x) { return x * 2 }
   const preemptible = preemptify(twice)
   const calls = { twice: preemptible }
@@ -307,7 +307,7 @@ linked('a preemptible function in scope or calls is its original where it is no 
   assert.instance(errorOf(() => preemptify(list => list.map(x => twice(x)), { calls })), SyntaxError)
 })
 
-linked('members: a preemptible function found there is called as one, any other as it is', async () => {
+linked('a member is called preemptibly only if it is preemptible', async () => {
   class Stack {
     items = []
     push(x) { this.items.push(x); return this }
@@ -325,7 +325,7 @@ linked('members: a preemptible function found there is called as one, any other 
   assert.match(errorOf(() => drive(work({}, 1))).message, /not a function/)
 })
 
-linked('members of an object in scope', () => {
+linked('members of an object in scope are called preemptibly', () => {
   const tools = { step: preemptify(function step(x) { return this.by + x }), by: 3 }
   const work = preemptify(x => tools.step(tools.step(x)), { scope: { tools } })
   assert.is(drive(work(1), { limit: 1 }), 7)
@@ -333,7 +333,7 @@ linked('members of an object in scope', () => {
 
 linked.run()
 
-/** Where an expression may stand, a delegated call may stand. `f` logs, and returns its argument. */
+/** Each position of an expression allows a preemptible call. `f` logs and returns its argument. */
 const positions = {
   'arguments': 'return [f(f(1), ...f([f(2), f(3)])), Math.max(f(1), f(2))]',
   'operands, left to right': 'return f(1) + f(2) * f(3) ** f(1) - -f(4)',
@@ -397,9 +397,9 @@ const positions = {
   'await as a name': 'var await = f(1); return await'
 }
 
-const places = suite('where a delegated call may stand')
+const places = suite('positions of preemptible calls')
 
-/** Where what happens is noted, and what happened in a run. */
+/** Logs an effect of the current run. */
 let log
 function outcome(run) {
   const effects = []
@@ -431,7 +431,7 @@ for (const [name, body] of Object.entries(positions)) {
   })
 }
 
-places('new f(x) makes an object, by the original', () => {
+places('new calls the original of a preemptible function', () => {
   function Point(x) { this.x = x }
   const fn = x => [new Point(x).x, new Point(x) instanceof Point]
   assert.equal(drive(preemptify(fn, { calls: { Point: preemptify(Point) } })(1)), [1, true])
@@ -446,7 +446,7 @@ for (const [zone, source] of [
   ['nested code', 'function fn() {\n  return class { g = f(1) }\n}'],
   ['nested code', 'function fn() {\n  return class { static { f(1) } }\n}']
 ]) {
-  places(`in ${zone} it is a SyntaxError that says where: ${source}`, () => {
+  places(`a call in ${zone} is a SyntaxError with its position: ${source}`, () => {
     const error = errorOf(() => preemptify(sloppy(source), { calls: { f: function* () {} } }))
     const before = source.slice(0, source.search(/\bf\(/)).split('\n')
     assert.instance(error, SyntaxError)
@@ -455,16 +455,16 @@ for (const [zone, source] of [
   })
 }
 
-places('nested generator functions may call it as they like', () => {
+places('nested generator functions may call a function in calls', () => {
   const fn = () => [...(function* () { yield* f(2) })()]
   assert.equal(drive(preemptify(fn, { calls: { f: function* (n) { yield n } } })()), [2])
 })
 
-places('self calls in nested functions are those of the original', () => {
+places('recursive calls in nested functions call the original', () => {
   assertAlike(sloppy('function f(log, n = 3) { return n ? [n].map(x => f(log, x - 1))[0] : log(n) }'))
 })
 
-places('a chain keeps this, and evaluates what is before the call once', () => {
+places('a chain keeps its this and evaluates its objects once', () => {
   const step = preemptify(function step(x) { return [this.n, x] })
   const o = n => ({ n, step, get next() { return o(n + 1) }, pass(x) { return this.next } })
   for (const [source, expected] of [
@@ -505,7 +505,7 @@ places('a chain keeps this, and evaluates what is before the call once', () => {
   }
 })
 
-places('a chain where the function is none throws, after its arguments', () => {
+places('a chain throws after its arguments if the member is not a function', () => {
   const step = preemptify(function step() {})
   const log = []
   const work = preemptify((o, log) => o.step(log.push(1)), { calls: { step } })
@@ -516,21 +516,21 @@ places('a chain where the function is none throws, after its arguments', () => {
 
 places.run()
 
-const depth = suite('depth')
+const depth = suite('depth of calls')
 
 const deep = preemptify(function deep(n) { return n === 0 ? 0 : 1 + deep(n - 1) })
 
-depth('100,000 levels through the scheduler', async () => {
+depth('a job can recurse 100,000 levels', async () => {
   const job = await run(deep, [100000])
   assert.is(await job, 100000)
 })
 
-depth('100,000 levels with a yield at every point', async () => {
+depth('a job can recurse 100,000 levels with a yield at every point', async () => {
   const job = await run(deep, [100000], { budget: 1, round: Infinity })
   assert.is(await job, 100000)
 })
 
-depth('at least as deep as the original, whatever stands on the stack', () => {
+depth('recursion is at least as deep as in the original', () => {
   const plain = n => n === 0 ? 0 : 1 + plain(n - 1)
   let most = 1000
   try {
@@ -539,7 +539,7 @@ depth('at least as deep as the original, whatever stands on the stack', () => {
   assert.is(drive(deep(most)), most)
 })
 
-depth('mutual recursion through members', async () => {
+depth('methods can call each other 50,000 levels deep', async () => {
   class Parity {
     even(n) { return n === 0 ? true : this.odd(n - 1) }
     odd(n) { return n === 0 ? false : this.even(n - 1) }
@@ -549,7 +549,7 @@ depth('mutual recursion through members', async () => {
   assert.is(await job, true)
 })
 
-depth('a yield at any depth resumes the callee alone', () => {
+depth('resuming after a yield runs only the innermost callee', () => {
   const resumed = []
   const leaf = preemptify(function leaf(n, note) {
     if (n > 0) return leaf(n - 1, note)
@@ -561,9 +561,9 @@ depth('a yield at any depth resumes the callee alone', () => {
 
 depth.run()
 
-const errors = suite('errors through delegated calls')
+const errors = suite('errors through preemptible calls')
 
-errors('try, catch and finally at every level, with a yield in each', () => {
+errors('try, catch and finally blocks at every level may yield', () => {
   const source = `function f(log, n = 5) {
     try {
       log(n)
@@ -581,7 +581,7 @@ errors('try, catch and finally at every level, with a yield in each', () => {
   assertAlike(sloppy(source))
 })
 
-errors('an error is thrown at the call, whether the callee has yielded or not', () => {
+errors('an error is thrown at the call, before and after a yield of the callee', () => {
   const fail = preemptify(function fail(n) {
     for (let i = 0; i < n; i++);
     throw new RangeError(`after ${n}`)
@@ -603,7 +603,7 @@ errors('an error is thrown at the call, whether the callee has yielded or not', 
   }
 })
 
-errors('finally overrides: return, break and continue take the place of an error', () => {
+errors('return, break and continue in finally replace an error', () => {
   for (const body of [
     'try { return f(0) } finally { return log(2) }',
     'for (;;) { try { f(0) } finally { break } } return log(3)',
@@ -618,7 +618,7 @@ errors('finally overrides: return, break and continue take the place of an error
   }
 })
 
-errors('a stack overflow of other code is an error like any other', () => {
+errors('a stack overflow in other code is thrown at the call', () => {
   const endless = () => endless()
   const work = preemptify(f => {
     try {
@@ -631,7 +631,7 @@ errors('a stack overflow of other code is an error like any other', () => {
   assert.is(drive(deep(3000)), 3000, 'and nothing is left of it')
 })
 
-errors('a call that has returned leaves nothing pending', () => {
+errors('a call that has returned has no pending state', () => {
   const f = preemptify(function f(n) { for (let i = 0; i < n; i++); return n })
   const work = preemptify(() => f(1) + f(2), { calls: { f } })
   budget.left = 1000
@@ -647,7 +647,7 @@ errors.run()
 
 const cancelling = suite('cancelling')
 
-cancelling('deep in delegated calls: finally blocks run innermost first, and may yield', async () => {
+cancelling('finally blocks of nested calls run innermost first and may yield', async () => {
   const log = []
   const work = preemptify(function f(n, log) {
     try {
@@ -670,7 +670,7 @@ cancelling('deep in delegated calls: finally blocks run innermost first, and may
   assert.equal(log, ['0.0', '0.1', '1.0', '1.1', '2.0', '2.1', '3.0', '3.1'])
 })
 
-cancelling('a job that catches it goes on', async () => {
+cancelling('a job that catches its cancellation continues', async () => {
   const work = preemptify(function (n) {
     try {
       for (;;) n++
@@ -687,7 +687,7 @@ cancelling('a job that catches it goes on', async () => {
   assert.is(await job, 'enough')
 })
 
-cancelling('while it awaits, deep in delegated calls', async () => {
+cancelling('cancelling a job that awaits in nested calls runs its finally blocks', async () => {
   const log = []
   const wait = preemptify(async function wait(n, log) {
     try {
@@ -719,7 +719,7 @@ const order = async run => {
   return log
 }
 
-beside('awaited or returned they are part of the caller; otherwise they run beside it', async () => {
+beside('an async call is part of its caller only if awaited or returned', async () => {
   async function child(log, n) {
     log.push(`begin ${n}`)
     await null
@@ -744,7 +744,7 @@ beside('awaited or returned they are part of the caller; otherwise they run besi
   }
 })
 
-beside('a rejection of one that runs beside is its promise\'s', async () => {
+beside('a concurrent async call rejects its promise only', async () => {
   async function child() { throw new RangeError('child') }
   async function parent(log) {
     const beside = child()
@@ -761,7 +761,7 @@ beside('a rejection of one that runs beside is its promise\'s', async () => {
   assert.equal(log, ['goes on'])
 })
 
-beside('returned inside of a try: it is not awaited there, so its error is not caught there', async () => {
+beside('a try block does not catch the rejection of a promise that it returns', async () => {
   async function child() { throw new RangeError('child') }
   async function parent() {
     try {
@@ -775,7 +775,7 @@ beside('returned inside of a try: it is not awaited there, so its error is not c
   assert.instance(error, RangeError)
 })
 
-beside('self recursion of an async function', async () => {
+beside('an async function can call itself with and without await', async () => {
   async function sum(n) {
     if (n === 0) return 0
     const rest = sum(n - 1)
@@ -784,7 +784,7 @@ beside('self recursion of an async function', async () => {
   assert.is(await driveAsync(preemptify(sum)(10), { limit: 1 }), 55)
 })
 
-beside('deep: 20,000 awaited calls', async () => {
+beside('awaited calls can nest 20,000 levels deep', async () => {
   async function deep(n) { return n === 0 ? 0 : 1 + await deep(n - 1) }
   const job = await run(preemptify(deep), [20000])
   assert.is(await job, 20000)
@@ -792,9 +792,9 @@ beside('deep: 20,000 awaited calls', async () => {
 
 beside.run()
 
-const scheduled = suite('through a scheduler')
+const scheduled = suite('preemptible calls in jobs')
 
-scheduled('edf: a more urgent arrival preempts a preemptified function at its next point', () => {
+scheduled('a more urgent arrival preempts a preemptible function at its next point', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1 })
   const trace = record(scheduler)
@@ -812,7 +812,7 @@ scheduled('edf: a more urgent arrival preempts a preemptified function at its ne
     7 finish long, round start=5`)
 })
 
-scheduled('a delegated call, a member and a loop in it are preempted alike; the leaf is what resumes', () => {
+scheduled('a callee, a method and a loop in it can be preempted and resume directly', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1, slice: 2, round: Infinity })
   const trace = record(scheduler)
@@ -834,7 +834,7 @@ scheduled('a delegated call, a member and a loop in it are preempted alike; the 
     8 finish b, round start=0`)
 })
 
-scheduled('a delegated call that spawns a more urgent job is preempted at its next point', () => {
+scheduled('a callee that spawns a more urgent job is preempted at its next point', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1000, round: Infinity })
   const log = []
@@ -851,7 +851,7 @@ scheduled('a delegated call that spawns a more urgent job is preempted at its ne
   assert.equal(log, [0, 1, 'urgent', 2, 3])
 })
 
-/** What runs code of others without a call: `o` spawns as it is read, written, converted or iterated. */
+/** An object that spawns when it is read, written, converted or iterated. */
 const eager = spawn => Object.defineProperties([], {
   now: { get: spawn, set: spawn },
   valueOf: { value: spawn },
@@ -859,7 +859,7 @@ const eager = spawn => Object.defineProperties([], {
   [Symbol.iterator]: { value: () => [spawn()].values() }
 })
 
-/** Functions that spawn between two points, and what they leave behind until the urgent job runs. */
+/** Functions that spawn between two points, and their log until the urgent job runs. */
 const between = {
   'a call in a leaf, before a call statement': ['note(1); x = spawn(); note(2)', '1 spawn urgent 2'],
   'the argument of a call statement': ['note(spawn()); note(2)', 'spawn 0 urgent 2'],
@@ -889,7 +889,7 @@ const between = {
 }
 
 for (const [name, [body, expected]] of Object.entries(between)) {
-  scheduled(`a more urgent job takes over at the very next point: ${name}`, () => {
+  scheduled(`a more urgent job runs at the next point after ${name}`, () => {
     for (const limit of [50, 2 ** 30]) {
       const host = virtualHost()
       const scheduler = new Scheduler({ host, budget: limit, round: Infinity, slice: Infinity })
@@ -913,13 +913,13 @@ for (const [name, [body, expected]] of Object.entries(between)) {
 
 scheduled.run()
 
-const kinds = suite('delegated calls and generators')
+const kinds = suite('preemptible calls and generators')
 
-kinds('what is handed in as calls must be preemptible', () => {
+kinds('calls accepts a generator function', () => {
   assert.instance(preemptify(() => {}, { calls: { f: function* () {} } }), GeneratorFunction)
 })
 
-kinds('inside of a generator, yield* f() and yield f() take the generator', () => {
+kinds('yield* f() and yield f() in a generator run the generator of f', () => {
   function* walk(n) {
     if (n === 0) return 'end'
     yield n
@@ -932,7 +932,7 @@ kinds('inside of a generator, yield* f() and yield f() take the generator', () =
   assert.equal(log, ['end'])
 })
 
-kinds('the budget is a result like others', async () => {
+kinds('a preemptible function may return the budget object', async () => {
   const own = preemptify(() => budget, { scope: { budget } })
   for (const left of [1, 2]) {
     const caller = preemptify(function (limit) {
@@ -944,7 +944,7 @@ kinds('the budget is a result like others', async () => {
   }
 })
 
-kinds('inside of a generator, a call of itself makes an iterator', () => {
+kinds('a generator that calls itself gets an iterator', () => {
   function* leaves(tree) {
     for (const branch of tree) {
       if (typeof branch === 'number') yield branch

@@ -25,7 +25,7 @@ async function settled(jobs, { host }) {
   return (await results).map(({ value, reason }) => reason === undefined ? value : `${reason.name}: ${reason.message}`)
 }
 
-/** A parser with a current token, as people write it. */
+/** A typical parser with a current token. */
 const PARSER = `
 let at = 0, text = ''
 const peek = () => text[at]
@@ -39,7 +39,7 @@ const parser = await rewrittenModule(PARSER)
 
 const stays = suite('stays')
 
-stays('two jobs of a parser with state give the results of calls one after the other', async () => {
+stays('two jobs of a parser with state give the results of successive calls', async () => {
   const own = scheduler()
   const jobs = ['1+2+3', '4+5', '6+7+8+9'].map(text => own.spawn(parser.parse, {}, text))
   assert.equal(await settled(jobs, own), [6, 9, 30])
@@ -80,7 +80,7 @@ for (const [name, call] of Object.entries(calls)) {
   })
 }
 
-stays('a wait of hand-written code ends a stay', async () => {
+stays('a job that waits in hand-written code ends its stay', async () => {
   const own = scheduler()
   const job = own.spawn(function* () {
     parser.parse('1+2')
@@ -183,7 +183,7 @@ claims('a critical section does not wait: it finishes the holder', async () => {
   assert.equal(await settled([low, high], own), [6, 9])
 })
 
-claims('two readers that become writers: the last claim succeeds, and the console says so', async () => {
+claims('the second of two readers that become writers succeeds with a warning', async () => {
   const { update, total } = await rewrittenModule(`
     let value = 1
     function later() { for (let i = 0; i < 3; i++); }
@@ -218,7 +218,7 @@ claims('a job with a mutex that waits for a claim does not deadlock with the hol
   assert.equal(await settled([one, two], own), [6, 11])
 })
 
-/** Two modules: one has an object, the other one changes it in a loop. */
+/** Two modules: the first has an object, and the second changes the object in a loop. */
 const OBJECT = `
   export const counter = { value: 0 }
   export function add() { const before = counter.value; for (let i = 0; i < 4; i++); return counter.value = before + 1 }
@@ -298,7 +298,7 @@ claims('a job that finishes a holder in a plain call stops it at the end of its 
   }
 })
 
-claims('a text that is too long for messages still hands in claims and changed arguments', async () => {
+claims('a text that is too long for messages still claims changed arguments', async () => {
   const dense = Array.from({ length: 60 }, (_, i) => `const f${i}=(a,b)=>a(b(a(b(b))));`).join('')
   const { add, update } = await rewrittenModule(`${dense}
     let total = 0
@@ -315,7 +315,7 @@ claims('a text that is too long for messages still hands in claims and changed a
   assert.is(records.at(-1).location, 'total')
 })
 
-claims('a script that ran before the run-time support hands in the names of its claims', async () => {
+claims('a script before the run-time support registers the names of its claims', async () => {
   const { runtime: standIn } = runInNewContext(standInOf('globalThis'))
   standIn.sites('first\none')
   const site = standIn.sites('second\ntwo')
@@ -336,7 +336,7 @@ claims.run()
 
 const cancellation = suite('cancellation')
 
-cancellation('an endless loop that writes a variable ends 100 ms after the request', async () => {
+cancellation('an infinite loop that writes a variable ends 100 ms after the request', async () => {
   const { spin, pure } = await rewrittenModule(`
     let rounds = 0
     export function spin() { for (;;) rounds = (rounds * 2 + 1) % 7 }
@@ -547,7 +547,7 @@ identity('a generator that is a job claims its arguments again at each step', as
 
 identity.run()
 
-const apart = suite('texts that are analysed apart')
+const apart = suite('texts that are analysed separately')
 
 /** A module whose table other texts can import, with a reader and points between its reads. */
 const TABLE = `
@@ -570,7 +570,7 @@ const COUNTER = `
 `
 let places = 0
 
-/** Resolves to two modules at their places, of which the second one imports the first one. */
+/** Resolves to two modules at their addresses. The second module imports the first one. */
 async function twoModules([place, importer, specifier], first, second) {
   const base = `file:///apart-${places++}/`
   const textOf = (text, place) => preemptify.source(text, { runtime, url: base + place })

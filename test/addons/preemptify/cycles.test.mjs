@@ -1,4 +1,4 @@
-// What modules export that import each other, by preemptify.import as it is in pages, beside the engine's own linking.
+// Exports of modules that import each other: preemptify.import without Node's hooks equals native linking.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 let count = 0
 
-/** preemptify.import without Node's hooks; files are what blobs are in pages. */
+/** Imports by preemptify.import without Node's hooks, as in pages. Files take the place of blobs. */
 async function importAsPage(url) {
   const { fetch, Blob } = globalThis
   const { getBuiltinModule } = process
@@ -38,7 +38,7 @@ async function importAsPage(url) {
   }
 }
 
-/** @param {string[]} texts of modules @returns the address of the first */
+/** @param {string[]} texts the texts of modules @returns the address of the first module */
 function write(texts) {
   const place = join(folder, `modules-${count++}`)
   mkdirSync(place)
@@ -46,14 +46,18 @@ function write(texts) {
   return pathToFileURL(join(place, '0.mjs')).href
 }
 
-/** Imports the first of some modules. @param {string[]} texts @returns the namespace by either way, or the error */
+/**
+ * Imports the first module natively and by preemptify.import.
+ *
+ * @param {string[]} texts @returns two namespaces or errors
+ */
 async function both(texts) {
   const url = write(texts)
   const failed = error => error
   return [await import(url).catch(failed), await importAsPage(url).catch(failed)]
 }
 
-/** What a namespace holds, as text. */
+/** Returns the contents of a namespace as text. */
 function shown(value, depth = 3) {
   if (value instanceof Error) return value.name
   if (typeof value === 'function') return shown(value(), depth)
@@ -61,7 +65,7 @@ function shown(value, depth = 3) {
   return depth ? `{${Object.keys(value).map(name => `${name}: ${shown(value[name], depth - 1)}`)}}` : '{}'
 }
 
-/** Random modules of few names, most of which come from others. */
+/** Makes random modules with few names, most of which are exports of other modules. */
 function randomExports(random) {
   const size = random.integer(2, 5)
   return Array.from({ length: size }, (_, i) => {
@@ -74,7 +78,8 @@ function randomExports(random) {
       switch (random.pick(['star', 'star', 'star', 'own', 'own', 'own', 'passed', 'namespace', 'imported', 'seen'])) {
         case 'own': lines.push(`const own${n} = '${name.replaceAll('"', '')} of ${i}'; export { own${n} as ${name} }`); break
         case 'passed': lines.push(`export { ${other} as ${name} } ${from()}`); break
-        // Of its own module each: the same namespace by two ways is one export (ECMA-262, ResolveExport), which V8 takes for two.
+        // Each namespace has a separate module: V8 rejects one namespace by two paths as ambiguous, contrary to
+        // ECMA-262 (ResolveExport).
         case 'namespace': lines.push(`export * as ${name} from './${(i + 1) % size}.mjs'`); break
         case 'imported': lines.push(`import { ${other} as imported${n} } ${from()}`, `export { imported${n} as ${name} }`); break
         case 'seen': lines.push(`import * as space${n} ${from()}`, `const see${n} = () => Object.keys(space${n}).join()`, `export { see${n} as ${name} }`); break
@@ -87,7 +92,7 @@ function randomExports(random) {
 
 const cycles = suite('modules that import each other')
 
-cycles('stars that lead back to their module', async () => {
+cycles('export * in a cycle of modules exports the names of all modules', async () => {
   const [native, rewritten] = await both([
     "export * from './1.mjs'; export const a = 1", "export * from './2.mjs'; export const b = 2", "export * from './0.mjs'; export const c = 3"
   ])
@@ -95,13 +100,13 @@ cycles('stars that lead back to their module', async () => {
   assert.is(shown(rewritten), shown(native))
 })
 
-cycles('random exports lead to where the engine finds them, or are refused as it does', () => forSeeds(150, async random => {
+cycles('random exports are linked or rejected as by the engine', () => forSeeds(150, async random => {
   const texts = randomExports(random)
   const [native, rewritten] = await both(texts)
   if (shown(native) !== shown(rewritten)) throw new Error(`${shown(rewritten)}\n${shown(native)}\n${rewritten.stack}\n${texts.join('\n//--\n')}`)
 }))
 
-cycles('defaults of every kind are there when they are for the engine, and have the names that it gives', async () => {
+cycles('defaults of all kinds have their native names and initialization times', async () => {
   const user = name => `import made from './0.mjs'; let early = 'none'; try { early = ${name} } catch {} export { early }`
   for (const [text, name] of [
     ['function () { return 1 }', 'made()'], ['async function () { for (;;) await 1 }', 'typeof made'], ['function* () { yield* [1] }', '[...made()][0]'],
@@ -116,7 +121,7 @@ cycles('defaults of every kind are there when they are for the engine, and have 
   }
 })
 
-cycles('a name that is imported and declared is refused', async () => {
+cycles('a module that imports and declares the same name is a SyntaxError', async () => {
   for (const text of [
     "import { a } from './0.mjs'; export const a = 1", "import { b } from './1.mjs'; { var b } export let a", "import b, { b } from './1.mjs'; export let a"
   ]) {
@@ -125,7 +130,7 @@ cycles('a name that is imported and declared is refused', async () => {
   }
 })
 
-cycles('namespaces that modules have of each other cannot be changed', async () => {
+cycles('namespaces in a cycle of modules cannot be changed', async () => {
   const change = text => `import * as other from './1.mjs'; let failed = 0; for (const change of [${text}]) try { change() } catch { failed++ } export { failed }`
   const [native, rewritten] = await both([
     change('() => { other.a = 1 }, () => { other.b = 1 }, () => { delete other.a }, () => { other = {} }'), "import './0.mjs'; export let a = 0"
@@ -134,7 +139,7 @@ cycles('namespaces that modules have of each other cannot be changed', async () 
   assert.is(rewritten.failed, 4)
 })
 
-cycles('a chain of imports may be as deep as the engine can link', async () => {
+cycles('a chain of imports can be as deep as in the engine', async () => {
   const chain = size => Array.from({ length: size }, (_, i) => i < size - 1 ? `export { a } from './${i + 1}.mjs'` : 'export const a = 1')
   let size = 3000
   while (await import(write(chain(size))).catch(() => null) === null) size >>= 1

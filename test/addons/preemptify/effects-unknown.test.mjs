@@ -17,7 +17,7 @@ unknown('a closure that only calls its captured parameter claims nothing', () =>
   claims('export function make(f) { return function g(x) { return f(x) } }', { make: '', g: '' })
 })
 
-unknown('a closure that passes its captured parameter on claims its activation', () => {
+unknown('a closure that passes its captured parameter on claims the activation', () => {
   claims('export function make(o) { return function g(f) { return f(o) } }', { make: '', g: 'o.*@make!' })
 })
 
@@ -34,7 +34,7 @@ unknown('a closure that writes its captured parameter excludes other readers', (
   assert.match(found.r, /o\.\*(?: |$)/)
 })
 
-unknown('a closure that only reads what no closure writes claims nothing', () => {
+unknown('a closure that only reads state that no closure writes claims nothing', () => {
   claims('export function make(o) { return function g() { return o.x + 1 } }', { g: '' })
 })
 
@@ -52,12 +52,12 @@ unknown('a caller claims exclusively if a built-in function is the callback', ()
     export function g() { each(t, Object.freeze) }`, { g: 't!' })
 })
 
-unknown('a write of an object inside of a parameter does not write the parameter', () => {
+unknown('a write of an object inside a parameter does not write the parameter', () => {
   claims(`const inner = { x: 1 }, t = { inner }; function put(p) { p.inner.x = 2 }
     export function f() { put(t) } export function g() { return inner.x + 1 }`, { f: 'inner!', g: 'inner' })
 })
 
-unknown('a function that no text writes claims nothing where it is passed', () => {
+unknown('passing a function without written properties claims nothing', () => {
   claims(`function state() { return 1 } function plain() { return 2 }
     function put(p) { p.n = 1 } export function f() { put(state) } export function g() { return state.n + 1 }
     export function h(c) { c(plain) }`, { f: 'state!', g: 'state', h: '' })
@@ -80,7 +80,7 @@ unknown('a TextEncoder in a variable only reads', () => {
   claims('const e = new TextEncoder(); export const f = s => e.encode(s).length', { f: '' })
 })
 
-unknown('a function without a twin does not claim the activation that it begins', () => {
+unknown('a function without a twin does not claim its new activation', () => {
   const { f } = claimsIn(`const l = [1]; function each(list, f) { for (const x of list) f(x) }
     export function f(q) { q = q || { x: 1 }; each(l, () => { eval('1'); q.x = 1 }); l.push(1) }`)
   assert.match(f, /all!/)

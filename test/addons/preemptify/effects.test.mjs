@@ -87,7 +87,7 @@ effects('closures that are called in place belong to the function around them', 
     { g: 't!', h: 't' })
 })
 
-effects('closures that leave claim the variables and objects of the activation', () => {
+effects('closures that outlive a call claim the variables of its activation', () => {
   claims('export function f() { let n = 0; return { inc() { n++ }, get() { return n } } }', { f: '', inc: 'n@f!', get: 'n@f' })
   claims('export function f() { const l = []; return { add() { l.push(1) }, size() { return l.length } } }', { add: 'l@f!', size: 'l@f' })
   claims('export function f(x) { const y = x + 1; return () => y }', { ArrowFunctionExpression: '' })
@@ -131,7 +131,7 @@ effects('eval, with and Proxy claim everything; eval makes variables in reach co
   assert.match(claimsIn('function f(o) { with (o) return x }', 'script').f, /^all!/)
 })
 
-effects('an object that leaves counts as written', () => {
+effects('an object that unknown code can reach counts as written', () => {
   const leaving = { argument: 'c(t)', result: 'return t', thrown: 'throw t', stored: 'c.x = t', receiver: 't.m()', element: 'c([t])', yielded: 'c({ x: { t } })' }
   for (const statement of Object.values(leaving)) {
     const found = claimsIn(`const t = { a: 1 }; export function f(c) { ${statement} } export function g() { return t.a }`)
@@ -140,7 +140,7 @@ effects('an object that leaves counts as written', () => {
   }
 })
 
-effects('an object that left while its module loaded is contested', () => {
+effects('an object that unknown code reaches during loading is contested', () => {
   assert.match(claimsIn('const t = { a: 1 }; register(t); export function g() { return t.a + 1 }').g, /^t/)
   claims('const t = { a: 1 }; read(t); function read(p) { return p.a } export function g() { return t.a + 1 }', { g: '' })
 })
@@ -241,7 +241,7 @@ effects('a caller includes the claims of a short function that it calls by name'
   claims('let n = 0; function set(x) { n = x } export function f(l) { for (const x of l) set(x) }', { set: 'n!', f: 'n!' })
 })
 
-effects('a reader whose callee writes later claims exclusively at once', () => {
+effects('a reader whose callee writes later claims exclusively from the start', () => {
   claims('let n = 0; function set(l) { for (const x of l) n = 1 } export function f(l) { if (n) set(l) } export const g = () => n',
     { set: 'n!', f: 'n!', g: 'n' })
 })
@@ -255,7 +255,7 @@ effects('an imported variable is the variable of its module', () => {
   assert.equal(all, { Program: '', set: 'state!', get: 'state', inc: 'state!', put: 'state!' })
 })
 
-effects('a namespace needs no claim; its members claim what they use', () => {
+effects('a namespace needs no claim, and its members claim their variables', () => {
   const index = "export { default as sum } from './sum.js'; export * from './table.js'; export * as inner from './table.js'"
   const graph = use => claimsInGraph({
     './use.js': `import * as all from './index.js'; ${use}`,
@@ -298,7 +298,7 @@ effects('a default export of an imported name is the import', () => {
   assert.is(found.get, 't')
 })
 
-effects('a cache that a module exports as its default is no cache of its own', () => {
+effects('an exported default cache is claimed, because other modules can use it', () => {
   const found = claimsInGraph({
     './use.js': "import cache from './cache.js'; export function clear(k) { delete cache[k] } export { of } from './cache.js'",
     './cache.js': 'const cache = {}; export default cache; function make(k) { return k.trim() } export function of(k) { return cache[k] ??= make(k) }'

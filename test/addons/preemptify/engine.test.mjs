@@ -1,5 +1,5 @@
-// Functions of the engine that call back: with a callback that has a twin they are to do what the engine's own do, operation by
-// operation, whoever watches.
+// Built-in functions with callbacks: if the callback has a twin, each operation has the same effects as in the native
+// function, even if proxies observe the operations.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { inspect } from 'node:util'
@@ -13,10 +13,10 @@ import { differentSorts } from '../../support/sorting.mjs'
 
 const { apply, enter, suspended, twin } = runtime
 
-/** A yield at every point, at every other, now and then, never. */
+/** Budgets that yield at every point, at every second point, sometimes, and never. */
 const budgets = [1, 2, 7, 2 ** 30]
 
-/** A function, and a twin that does the same and yields before and after. */
+/** Gives a function a twin with the same result that yields before and after. */
 function both(fn) {
   return twin(fn, function* (...args) {
     if (--budget.left <= 0) yield
@@ -26,7 +26,7 @@ function both(fn) {
   })
 }
 
-/** What happened to an object and what was asked of it, in order. */
+/** Logs the operations on objects in their order. */
 class Watch {
   log = []
   names = new Map()
@@ -42,7 +42,7 @@ class Watch {
     this.log.push(parts.map(part => typeof part === 'string' ? part : this.show(part)).join(' '))
   }
 
-  /** A proxy that notes every operation. @template {object} T @param {string} name @param {T} target @returns {T} */
+  /** Returns a proxy that logs every operation. @template {object} T @param {string} name @param {T} target @returns {T} */
   watched(name, target) {
     const handler = new Proxy({}, {
       get: (_, trap) => (object, key, ...rest) => {
@@ -59,10 +59,10 @@ class Watch {
 }
 
 /**
- * What a call leaves behind.
+ * Calls a function and returns the log, the result or error, and the receiver.
  *
  * @param {(watch: Watch, isTwin: boolean) => { fn: any, self: any, args: any[] }} make
- * @param {number} [limit] of the budget of a twin
+ * @param {number} [limit] the budget of the twin; without it the call is native
  */
 function outcome(make, limit) {
   const watch = new Watch()
@@ -90,7 +90,7 @@ function outcome(make, limit) {
   return [...watch.log, end, `self ${inspect(self, { depth: 3 })}`]
 }
 
-/** That it is the same with twins as without. */
+/** Asserts that a call has the same outcome with and without twins. */
 function assertAlike(make, title) {
   const expected = outcome(make)
   for (const limit of budgets) {
@@ -110,7 +110,7 @@ const folds = ['reduce', 'reduceRight']
 const sorts = ['sort', 'toSorted'].filter(name => name in Array.prototype)
 const values = [0, 1, 2, 3, -1, NaN, 'a', '', null, undefined, true, {}, [], [1, 2], [[3], 4], 7n]
 
-/** Something like an array, from a seed. */
+/** Makes an array or an array-like object from a seed. */
 function anyReceiver(random, watch) {
   const size = random.integer(0, 6)
   const list = Array.from({ length: size }, () => random.pick(values))
@@ -136,7 +136,7 @@ function anyReceiver(random, watch) {
   }
 }
 
-/** A callback that answers anything, and now and then changes what it is given, or throws. */
+/** A callback that returns random values, and sometimes changes its arguments or throws. */
 function anyCallback(random, watch, receiver) {
   const throwing = random.chance(0.15)
   const changing = random.chance(0.3)
@@ -156,12 +156,12 @@ function anyCallback(random, watch, receiver) {
   }
 }
 
-/** A comparator that answers by a key, in all the ways in which one may answer. */
+/** A comparator by key that returns all kinds of results. */
 function anyComparator(random, watch) {
   const key = value => typeof value === 'number' ? value || 0 : inspect(value).length
   const sign = random.pick([1, -1])
   const as = random.pick([Number, String, n => ({ valueOf: () => n }), n => n || NaN, BigInt])
-  // How often it is called is left to the engine.
+  // The engine decides how often the comparator is called.
   const throws = random.chance(0.2)
   return function compare(a, b) {
     if (this !== undefined || arguments.length !== 2) watch.note('called otherwise', this, arguments.length)
@@ -173,7 +173,7 @@ function anyComparator(random, watch) {
 
 const random = suite('random cases')
 
-random('arrays and what is like them', () => forSeeds(1500, ({ seed }) => {
+random('methods of arrays have the same effects with twins as callbacks', () => forSeeds(1500, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const name = random.pick([...visits, ...folds, 'flatMap'])
@@ -185,7 +185,7 @@ random('arrays and what is like them', () => forSeeds(1500, ({ seed }) => {
   }, 'arrays')
 }))
 
-random('sorts', () => forSeeds(1000, ({ seed }) => {
+random('sorts have the same effects with twins as comparators', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const name = random.pick(sorts)
@@ -199,7 +199,7 @@ random('sorts', () => forSeeds(1000, ({ seed }) => {
 
 const kinds = ['Int8Array', 'Uint8ClampedArray', 'Uint16Array', 'Int32Array', 'Float32Array', 'Float64Array', 'BigInt64Array']
 
-random('typed arrays', () => forSeeds(1000, ({ seed }) => {
+random('methods of typed arrays have the same effects with twins as callbacks', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const name = random.pick([...visits, ...folds, ...sorts])
@@ -219,7 +219,7 @@ random('typed arrays', () => forSeeds(1000, ({ seed }) => {
         return species
       }
     }
-    // V8 does not refuse a species of other contents, as the specification has it.
+    // V8 accepts a species of another content type; the specification demands an error.
     const species = random.pick([undefined, Kind, List, isBig ? BigUint64Array : Int16Array, Array, class extends Kind { constructor() { super(20) } },
       class extends Kind { constructor() { super(1) } }])
     const list = new (random.pick([Kind, List]))(...random.chance(0.5) ? [buffer] : [size])
@@ -239,7 +239,7 @@ random('typed arrays', () => forSeeds(1000, ({ seed }) => {
   }, 'typed arrays')
 }))
 
-random('Array.from', () => forSeeds(1000, ({ seed }) => {
+random('Array.from has the same effects with twins as callbacks', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const items = random.pick([
@@ -269,7 +269,7 @@ random('Array.from', () => forSeeds(1000, ({ seed }) => {
   }, 'Array.from')
 }))
 
-random('maps and sets', () => forSeeds(600, ({ seed }) => {
+random('forEach of maps and sets has the same effects with twins as callbacks', () => forSeeds(600, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const Kind = random.pick([Map, Set])
@@ -289,7 +289,7 @@ random('maps and sets', () => forSeeds(600, ({ seed }) => {
   }, 'maps and sets')
 }))
 
-random('replace and replaceAll', () => forSeeds(1000, ({ seed }) => {
+random('replace and replaceAll have the same effects with twins as callbacks', () => forSeeds(1000, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
     const self = random.pick([
@@ -333,11 +333,11 @@ random('replace and replaceAll', () => forSeeds(1000, ({ seed }) => {
 
 random.run()
 
-// ------------------------------------------------------------------------------------------- where they are used
+// ------------------------------------------------------------------------------------------- use
 
-const use = suite('used')
+const use = suite('callbacks with and without twins')
 
-/** How often a call yields under a budget of 1, and what it returns. */
+/** Returns how often a call yields with a budget of 1, and its result. */
 function yields(fn, self, ...args) {
   let points = -1
   budget.left = 1
@@ -358,7 +358,7 @@ const triple = twin(x => 3 * x, function* (x) {
   return 3 * x
 })
 
-use('where the callback has a twin, which can yield, as can each step', () => {
+use('a callback with a twin can yield, and so can each step of the function', () => {
   const list = [1, 2, 3]
   assert.equal(yields(list.map, list, triple), [9, [3, 6, 9]])
   assert.equal(yields(list.forEach, list, busy), [9, undefined])
@@ -371,7 +371,7 @@ use('where the callback has a twin, which can yield, as can each step', () => {
   assert.ok(yields(Map.prototype.forEach, new Map([[1, 2]]), busy)[0] >= 3)
 })
 
-use('not where it has none: then the engine is called', () => {
+use('a callback without a twin is called by the native function', () => {
   const list = [3, 1, 2]
   for (const [name, callback] of [['map', x => x], ['sort', (a, b) => a - b], ['reduce', (a, b) => a + b], ['flatMap', x => x]]) {
     const expected = list[name](callback)
@@ -384,7 +384,7 @@ use('not where it has none: then the engine is called', () => {
   assert.equal(yields(Array.from, Array, 'abc'), [0, ['a', 'b', 'c']])
 })
 
-use('and where the list is long, whatever is called back', () => {
+use('functions with long lists yield even if the callback has no twin', () => {
   const list = Array.from({ length: 6000 }, (_, i) => i)
   for (const [fn, self, ...args] of [
     [list.map, list, x => x], [list.forEach, { ...list, length: 6000 }, () => {}], [list.sort, list.slice(), (a, b) => b - a],
@@ -400,7 +400,7 @@ use('and where the list is long, whatever is called back', () => {
   for (const args of [[], [undefined], [5], [{}]]) assert.throws(() => yields(list.map, list, ...args), TypeError)
 })
 
-use('what begins a call of theirs cannot be had from them', () => {
+use('built-in functions do not expose their entries', () => {
   for (const fn of [Array.prototype.map, Function.prototype.call, Array.from]) {
     assert.is(Reflect.ownKeys(fn).join(), 'length,name')
     assert.is(runtime.get(fn).generator, null)
@@ -408,7 +408,7 @@ use('what begins a call of theirs cannot be had from them', () => {
   }
 })
 
-use('an index that a prototype has is defined all the same', () => {
+use('map defines an index for which the prototype has a setter', () => {
   const log = []
   Object.defineProperty(Array.prototype, 50, { set: value => { log.push(value) }, configurable: true })
   let result
@@ -424,7 +424,7 @@ use('an index that a prototype has is defined all the same', () => {
 const sorting = suite('sorts of jobs')
 
 for (const limit of [1, 2 ** 30]) {
-  sorting(`a sort of a job makes the comparisons of the engine, budget ${limit}`, () => {
+  sorting(`a sort of a job makes the native comparisons, budget ${limit}`, () => {
     assert.equal(differentSorts((sort, list, compare) => {
       budget.left = limit
       return drive(function* () {
@@ -473,7 +473,7 @@ for (const [name, sort] of Object.entries(adaptive)) {
 
 sorting.run()
 
-use('a sort is stable, and has as many comparisons as it takes', () => {
+use('a sort is stable and makes at most 10 comparisons for each of 1,000 items', () => {
   const items = Array.from({ length: 1000 }, (_, id) => ({ id, key: id * 7919 % 10 }))
   let calls = 0
   const compare = both((a, b) => (calls++, a.key - b.key))
@@ -486,7 +486,7 @@ use.run()
 
 // ---------------------------------------------------------------------------------- calls of functions by others
 
-const calls = suite('call, apply, bind, Reflect.apply and Reflect.construct')
+const calls = suite('functions that call functions')
 
 const whole = twin(function whole(...args) { return [this, 'plain', ...args] }, function* (...args) {
   yield
@@ -503,7 +503,7 @@ for (const limit of budgets) {
   }
   const { apply: applied, bind, call } = Function.prototype
 
-  calls(`call and apply begin the twin, budget ${limit}`, () => {
+  calls(`call and apply run the twin, budget ${limit}`, () => {
     assert.equal(run(call, whole, 1, 2, 3), [1, 'twin', 2, 3])
     assert.equal(run(call, whole), [undefined, 'twin'])
     assert.equal(run(applied, whole, 1, [2, 3]), [1, 'twin', 2, 3])
@@ -518,7 +518,7 @@ for (const limit of budgets) {
     }
   })
 
-  calls(`what is bound has a twin if the function has, budget ${limit}`, () => {
+  calls(`a bound function has a twin if its function has one, budget ${limit}`, () => {
     const bound = run(bind, whole, 1, 2)
     assert.equal(bound(3), [1, 'plain', 2, 3])
     assert.is(bound.name, 'bound whole')
@@ -528,7 +528,7 @@ for (const limit of budgets) {
     const plain = run(bind, Math.max, null, 5)
     assert.is(enter(plain), plain)
     assert.is(run(plain, 0, 7), 7)
-    // The idiom by which libraries keep methods.
+    // Libraries keep built-in methods by this idiom.
     const uncurried = run(bind, call, whole)
     assert.equal(run(uncurried, 0, 1, 2), [1, 'twin', 2])
     const map = run(bind, call, Array.prototype.map)
@@ -546,7 +546,7 @@ for (const limit of budgets) {
     assert.equal(result === budget ? drive(suspended(), { limit }) : result, ['twin', 1])
   })
 
-  calls(`Reflect.construct, and new of what is bound, budget ${limit}`, () => {
+  calls(`Reflect.construct and new of a bound function run the twin, budget ${limit}`, () => {
     function Pair(a, b) { return this.values = ['plain', a, b], undefined }
     twin(Pair, function* (a, b) {
       yield
@@ -572,7 +572,7 @@ for (const limit of budgets) {
   })
 }
 
-calls('after a long text the clock is read before anything else', async () => {
+calls('JSON of a long text ends the budget, so that the clock is read', async () => {
   for (const [fn, make] of [[JSON.stringify, Array], [JSON.parse, n => `[${' '.repeat(n)}]`]]) {
     for (const [size, left] of [[10, 1000], [200_000, 0]]) {
       assert.is(await new Scheduler({ budget: 1000 }).spawn(function* () {
@@ -583,7 +583,7 @@ calls('after a long text the clock is read before anything else', async () => {
   }
 })
 
-calls('a list that is left to the engine counts as so many points', async () => {
+calls('a list in a native function counts as one point for each element', async () => {
   const list = Array(100).fill(1)
   for (const [fn, self, ...args] of [[list.map, list, x => x], [list.reduce, list, x => x], [Array.from, Array, list, x => x]]) {
     assert.is(await new Scheduler({ budget: 1000 }).spawn(function* () {

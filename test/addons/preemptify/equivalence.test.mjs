@@ -266,7 +266,7 @@ patterns.run()
 
 const supers = suite('super')
 
-supers('a method finds the members of the prototype that its class has now', () => module(`
+supers('super in a method finds the members of the current prototype', () => module(`
   class A { m() { return 'A' } static s() { return 'static A' } }
   class B { m() { return 'B' } static s() { return 'static B' } }
   class C extends B {
@@ -293,7 +293,7 @@ supers('a method finds the members of the prototype that its class has now', () 
     return [before, await all(c)]
   }`))
 
-supers('a constructor finds the members of the prototype that its class has now', () => module(`
+supers('super in a constructor finds the members of the current prototype', () => module(`
   class A { constructor(n) { this.all = []; for (let i = 0; i < n; i++) this.all.push(step(super.m?.())) } }
   export function main() {
     const before = new A(2)

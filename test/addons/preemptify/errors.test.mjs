@@ -4,7 +4,7 @@ import { preemptify } from '../../../addons/preemptify.mjs'
 import { errorOf, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
 
-/** That a call throws an error of a class, whose message has all the parts. */
+/** Asserts that a call throws an error of a class, and that the message contains all parts. */
 function assertThrows(fn, type, ...parts) {
   const error = errorOf(fn)
   assert.is(error.constructor, type, `${error}`)
@@ -15,7 +15,7 @@ function assertThrows(fn, type, ...parts) {
   return error
 }
 
-const refusals = suite('what cannot be rewritten')
+const refusals = suite('functions that cannot be rewritten')
 
 function named() {}
 
@@ -41,18 +41,18 @@ for (const [name, fn, ...parts] of [
   ['async generator methods', { async *walk() {} }.walk, 'async generator'],
   ['async generator methods with computed names', { async *['walk']() {} }.walk, 'async generator']
 ]) {
-  refusals(`${name}: a TypeError with the reason`, () => {
+  refusals(`preemptify throws a TypeError with the reason for ${name}`, () => {
     assertThrows(() => preemptify(fn), TypeError, ...parts)
   })
 }
 
-refusals('a function whose last comment looks native is none', () => {
+refusals('a function with a comment like the text of a native function is rewritten', () => {
   assert.is(drive(preemptify(sloppy('function () { return 1 /* { [native code] } */ }'))()), 1)
   assert.is(drive(preemptify(sloppy('function () { return "{ [native code] }" }'))()), '{ [native code] }')
   assert.is(drive(preemptify(sloppy('() => 1 // { [native code] }'))()), 1)
 })
 
-refusals('methods and functions called like what is refused are none', () => {
+refusals('methods called class, constructor, get, set and async are rewritten', () => {
   const object = {
     class() { return 1 },
     constructor() { return 2 },
@@ -70,31 +70,31 @@ for (const [name, make] of Object.entries({
   'arguments': () => sloppy('(function () { return () => arguments })()'),
   'new.target': () => sloppy('(function () { return () => new.target })()')
 })) {
-  refusals(`an arrow function with ${name} that is not handed in`, () => {
+  refusals(`an arrow function with ${name} needs the option this or evaluate`, () => {
     const parts = ['arrow function', '{ this: value }', '{ evaluate: s => eval(s) }']
     assertThrows(() => preemptify(make()), TypeError, ...parts)
   })
 }
 
-refusals('this: value does not bring arguments', () => {
+refusals('the option this does not replace the arguments of an arrow function', () => {
   const fn = sloppy('(function () { return () => arguments })()')
   assertThrows(() => preemptify(fn, { this: {} }), TypeError, 'arguments')
 })
 
-refusals('a method with super needs its home, or the whole class', () => {
+refusals('a method with super needs the option home or the class', () => {
   class A { run() { return super.toString() } }
   const parts = ['preemptify(run)', 'super', '{ home }', '{ methods: [...] }']
   assertThrows(() => preemptify(A.prototype.run), TypeError, ...parts)
 })
 
-refusals('a method with private names needs the whole class, or evaluate', () => {
+refusals('a method with private names needs the class or the option evaluate', () => {
   class A { #x = 1; run() { return this.#x } }
   const parts = ['preemptify(run)', 'private names', '{ methods: [...] }', 'evaluate']
   assertThrows(() => preemptify(A.prototype.run), SyntaxError, ...parts)
 })
 
 for (const methods of [['x'], ['constructor'], ['go']]) {
-  refusals(`{ methods: ['${methods}'] } of a class where that is none that can be rewritten`, () => {
+  refusals(`preemptify throws for { methods: ['${methods}'] } if it is not a method`, () => {
     class A { constructor() {} get x() { return 1 } async *go() {} }
     assertThrows(() => preemptify(A, { methods }), TypeError, 'A')
   })
@@ -116,7 +116,7 @@ const wrong = {
 }
 
 for (const [option, values] of Object.entries(wrong)) {
-  options(`${option}: a TypeError names it and the value`, () => {
+  options(`an invalid value of ${option} is a TypeError with the value`, () => {
     for (const value of values) {
       const given = option === 'fn' ? [value] : [() => {}, option === 'options' ? value : { [option]: value }]
       const shown = typeof value === 'function' ? 'function'
@@ -126,7 +126,7 @@ for (const [option, values] of Object.entries(wrong)) {
   })
 }
 
-options('scope and calls: keys that are no names are named', () => {
+options('keys of scope and calls that are not identifiers are a TypeError', () => {
   for (const key of ['a b', '', '1', 'a-b', 'a\n', ' a', 'a/* */', '#x', 'a.b', '"', "'", '`', '/*', '/']) {
     assertThrows(() => preemptify(() => {}, { scope: { [key]: 1 } }), TypeError, 'scope')
     assertThrows(() => preemptify(() => {}, { calls: { [key]: function* () {} } }), TypeError, 'calls')
@@ -136,13 +136,13 @@ options('scope and calls: keys that are no names are named', () => {
   }
 })
 
-options('calls: what is not preemptible is named', () => {
+options('calls with a function that is not preemptible is a TypeError', () => {
   for (const value of [1, 'f', () => {}, function f() {}, {}, null, Math.max, async () => {}]) {
     assertThrows(() => preemptify(() => {}, { calls: { encrypt: value } }), TypeError, 'calls.encrypt')
   }
 })
 
-options('calls: one added later that is not preemptible is a TypeError where it is called', () => {
+options('a plain function that is added to calls later throws when it is called', () => {
   const calls = {}
   const work = preemptify(sloppy('n => encrypt(n)'), { calls })
   calls.encrypt = x => x
@@ -151,7 +151,7 @@ options('calls: one added later that is not preemptible is a TypeError where it 
   assert.is(drive(work(1)), 2)
 })
 
-options('scope and calls: what is no arrow function of a variable is named', () => {
+options('lists in scope and calls accept only arrow functions of variables', () => {
   const a = { b: 1 }
   for (const value of [1, null, 'a', {}, function () { return a }, () => a.b, () => a(), () => [a], () => { return a },
     b => b, () => !a, Math.max]) {
@@ -161,12 +161,12 @@ options('scope and calls: what is no arrow function of a variable is named', () 
   }
 })
 
-options('calls: a variable that holds nothing preemptible is named', () => {
+options('a variable in calls without a preemptible function is a TypeError', () => {
   const encrypt = x => x
   assertThrows(() => preemptify(() => {}, { calls: [() => encrypt] }), TypeError, 'calls.encrypt')
 })
 
-options('scope: a variable given by an arrow function cannot be assigned to', () => {
+options('a variable in scope by an arrow function cannot be assigned', () => {
   const a = 1
   for (const body of ['a = 1', 'a++', 'for (a of []);', '() => { a += 1 }']) {
     assertThrows(() => preemptify(sloppy(`function () { ${body} }`), { scope: [() => a] }), TypeError,
@@ -176,12 +176,12 @@ options('scope: a variable given by an arrow function cannot be assigned to', ()
     'a cannot be assigned to')
 })
 
-options('scope is not asked for what is inherited', () => {
+options('inherited properties of scope are ignored', () => {
   const scope = Object.create({ inherited: 1 })
   assert.is(drive(preemptify(sloppy('() => typeof inherited'), { scope })()), 'undefined')
 })
 
-options('nothing is half done: after an error all is as before', () => {
+options('after an error of preemptify the function and object are unchanged', () => {
   const fn = sloppy('function f() { return [1].map(x => g(x)) }')
   assert.instance(errorOf(() => preemptify(fn, { calls: { g: function* () {} } })), SyntaxError)
   assert.equal(drive(preemptify(fn, { scope: { g: x => x } })()), [1])
@@ -191,18 +191,18 @@ options('nothing is half done: after an error all is as before', () => {
   assert.equal(Object.getOwnPropertyDescriptors(object), before)
 })
 
-options('a getter of the options is asked, and its error passed on', () => {
+options('an error of a getter of the options is thrown', () => {
   const error = new RangeError('getter')
   assert.is(errorOf(() => preemptify(() => {}, { get scope() { throw error } })), error)
 })
 
 options.run()
 
-const lost = suite('variables of the code around')
+const lost = suite('variables outside the function')
 
 const outer = 1
 
-lost('a lost one is a ReferenceError that says how to hand it in', () => {
+lost('a missing variable is a ReferenceError with the options that pass it', () => {
   const work = preemptify(function twice(n) { return n * outer })
   const error = assertThrows(() => drive(work(1)), ReferenceError,
     'outer is not defined', 'preemptify(twice)', 'evaluates the source anew', '{ evaluate: s => eval(s) }',
@@ -210,23 +210,23 @@ lost('a lost one is a ReferenceError that says how to hand it in', () => {
   assert.instance(error.cause, ReferenceError)
 })
 
-lost('one that is read behind a yield or an await, too', async () => {
+lost('a missing variable after a yield or an await is a ReferenceError', async () => {
   const work = preemptify(n => { for (let i = 0; i < n; i++); return outer })
   assertThrows(() => drive(work(9), { limit: 1 }), ReferenceError, '{ scope: { outer } }')
   const error = await driveAsync(preemptify(async () => { await 1; return outer })()).catch(error => error)
   assert.match(error.message, '{ scope: { outer } }')
 })
 
-lost('one that is assigned to', () => {
+lost('an assignment to a missing variable is a ReferenceError', () => {
   const work = preemptify(sloppy('function () { "use strict"; around = 1 }'))
   assertThrows(() => drive(work()), ReferenceError, '{ scope: { around } }')
 })
 
-lost('typeof of one is no error', () => {
+lost('typeof of a missing variable is undefined', () => {
   assert.is(drive(preemptify(() => typeof outer)()), 'undefined')
 })
 
-lost('other ReferenceErrors stay as they are', () => {
+lost('other ReferenceErrors keep their messages', () => {
   for (const source of [
     'function () { x; let x }', 'function () { throw new ReferenceError("mine") }', 'function (a = b, b) {}',
     'function () { if (0) around; x; const x = 1 }', 'function () { if (0) x; { x; let x } }',
@@ -237,7 +237,7 @@ lost('other ReferenceErrors stay as they are', () => {
   }
 })
 
-lost('the global ones are there', () => {
+lost('global variables need no options', () => {
   globalThis.around = 5
   try {
     const work = preemptify(sloppy('() => [around, Math.max(1, 2), typeof undefined]'))
@@ -247,12 +247,12 @@ lost('the global ones are there', () => {
   }
 })
 
-lost('one that is caught by the function is its own', () => {
+lost('a function can catch the ReferenceError of a missing variable', () => {
   const work = preemptify(() => { try { return outer } catch (error) { return error.constructor } })
   assert.is(drive(work()), ReferenceError)
 })
 
-lost('evaluate whose parameter hides a variable is a TypeError, before anything runs', () => {
+lost('evaluate with a parameter that hides a variable is a TypeError', () => {
   const s = 1
   const fn = () => s
   const parts = ['a variable s', 'hidden by the parameter of evaluate']
@@ -264,36 +264,36 @@ lost('evaluate whose parameter hides a variable is a TypeError, before anything 
   assert.is(drive(preemptify(own, { evaluate: s => eval(s) })(2)), 2, 'its own s is not hidden')
 })
 
-lost('evaluate that gives no function', () => {
+lost('evaluate that does not return the value of eval is a TypeError', () => {
   for (const evaluate of [() => {}, s => { eval(s) }, s => s]) {
     assertThrows(() => preemptify(() => 1, { evaluate }), TypeError, 'evaluate', 's => eval(s)')
   }
 })
 
-lost('evaluate that throws: its error is passed on', () => {
+lost('an error of evaluate is thrown unchanged', () => {
   const error = new RangeError('evaluate')
   assert.is(errorOf(() => preemptify(() => 1, { evaluate() { throw error } })), error)
 })
 
 lost.run()
 
-const forbidden = suite('where evaluation is forbidden')
+const forbidden = suite('pages that forbid evaluation')
 
 const csp = () => { throw new EvalError('Refused to evaluate a string as JavaScript') }
 
-forbidden('an EvalError names the function, the directives and what to do', () => {
+forbidden('an EvalError names the function, the directives and the remedy', () => {
   const error = assertThrows(() => preemptify(function encrypt() { return 1 }, { evaluate: csp }), EvalError,
     'preemptify(encrypt)', 'Content-Security-Policy', 'script-src', "'unsafe-eval'",
     'require-trusted-types-for', 'generator with a yield')
   assert.instance(error.cause, EvalError)
 })
 
-forbidden('for classes as well', () => {
+forbidden('an EvalError names the class', () => {
   const rewrite = () => preemptify(class A { run() {} }, { methods: ['run'], evaluate: csp })
   assertThrows(rewrite, EvalError, 'preemptify(A)', 'script-src')
 })
 
-forbidden('it may work later: nothing is remembered', () => {
+forbidden('preemptify works after an EvalError if evaluation is allowed again', () => {
   const fn = function () { return 7 }
   const original = globalThis.eval
   try {

@@ -1,4 +1,4 @@
-// The steps of generators in rewritten modules: they yield to the job whose twin asks for them, and are what they were to all others.
+// Steps of generators in rewritten modules yield to the job that requests the step. For other code they are unchanged.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler } from '../../../rt.mjs'
@@ -11,7 +11,7 @@ const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.ur
 const load = source => import(`data:text/javascript,${encodeURIComponent(source)}`)
 const rewritten = source => load(preemptify.source(source, { runtime }))
 
-/** How many points a function passes as a job, and its result. */
+/** Returns the number of points of a job, and its result. */
 function pointsOf(fn, ...args) {
   let points = -1
   const result = drive(preemptify(fn)(...args), { limit: 1, onPoint: () => points++ })
@@ -34,7 +34,7 @@ const consumers = {
   'a method': 'let sum = 0; for (const x of new Tree().items()) sum += x; return sum'
 }
 for (const [name, body] of Object.entries(consumers)) {
-  steps(`have points: ${name}`, async () => {
+  steps(`steps have points: ${name}`, async () => {
     const source = `
       function* work(n) { for (let i = 0; i < n; i++) { let sum = 0; for (let k = 0; k < 50; k++) sum += k * i; yield sum } }
       function* pairs() { for (const x of work(3)) yield [x, x] }
@@ -77,7 +77,7 @@ steps.run()
 
 const semantics = suite('semantics')
 
-// Each scenario logs what it sees; `spin` makes each step long.
+// Each scenario logs its effects; `spin` makes each step long.
 const scenarios = `
 const log = []
 function spin(n = 3) { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum }
@@ -198,7 +198,7 @@ export function run(name) { log.length = 0; const result = scenarios[name](); re
 const names = [...scenarios.matchAll(/^ {2}(\w+)(?=\(\) \{|: \()/gm)].map(match => match[1])
 
 for (const name of names) {
-  semantics(`as the original, plainly and as a job: ${name}`, async () => {
+  semantics(`plain calls and jobs have the native effects: ${name}`, async () => {
     const original = (await load(scenarios)).run(name)
     const { run } = await rewritten(scenarios)
     assert.is(run(name), original, 'plainly')
@@ -207,7 +207,7 @@ for (const name of names) {
   })
 }
 
-semantics('a generator that a job made goes on plainly, and the other way round', async () => {
+semantics('a generator can be resumed by plain code and by jobs in turn', async () => {
   const { make, take } = await rewritten(`
     export function* numbers(n) { for (let i = 0; i < n; i++) { for (let k = 0; k < 9; k++); yield* [i] } }
     export function make() { for (;;) return numbers(9) }
@@ -219,7 +219,7 @@ semantics('a generator that a job made goes on plainly, and the other way round'
   }
 })
 
-semantics('while a step is held up nobody else has it go on', async () => {
+semantics('other code cannot resume a generator while its step is suspended', async () => {
   const { make, take } = await rewritten(`
     export function* numbers() { for (;;) { for (let k = 0; k < 9; k++); yield 1 } }
     export function make() { for (;;) return numbers() }
@@ -264,7 +264,7 @@ semantics('a rewritten generator function is a job, whose steps yield', async ()
   assert.ok(points > 18)
 })
 
-semantics('a job that is cancelled within a step, or a constructor, is told there, and that cleans up', async () => {
+semantics('cancelling a job in a step or a constructor runs their finally blocks', async () => {
   const { main, make } = await rewritten(`
     function* inner(tick, log) { try { for (;;) tick() } catch (error) { log.push(error.name); throw error } finally { for (let i = 0; i < 9; i++); log.push('inner') } }
     function* outer(tick, log) { try { yield 1; yield* inner(tick, log) } finally { log.push('outer') } }
@@ -283,7 +283,7 @@ semantics('a job that is cancelled within a step, or a constructor, is told ther
   }
 })
 
-semantics('methods that a page has replaced are called', async () => {
+semantics('a replaced next method of generators is called for each step', async () => {
   const source = `
     export function* numbers() { for (let i = 0; i < 2; i++) { for (let k = 0; k < 9; k++); yield i } }
     export function main() { const all = []; for (const x of numbers()) all.push(x); return [...all, ...numbers()] }`
@@ -305,7 +305,7 @@ semantics('methods that a page has replaced are called', async () => {
   assert.ok(asked >= 6, `${asked} steps`)
 })
 
-semantics('delegating is as deep as the engine has it', async () => {
+semantics('yield* can nest 3,000 levels deep', async () => {
   const { main } = await rewritten(`
     function* down(n) { for (; n > 0;) return yield* down(n - 1); yield 'here' }
     export function main(n) { let last; for (const x of down(n)) last = x; return last }`)

@@ -54,7 +54,7 @@ for (const form of ['let', 'function', 'class']) {
   }
 }
 
-globals('a script may declare built-in objects before rt.mjs is there', () => {
+globals('a script may declare built-in objects before rt.mjs is loaded', () => {
   const context = createContext({})
   runInContext('const Symbol = 1, Reflect = 2; let Function', context)
   runInContext(preemptify.source(`function main() { ${LOOP} return Symbol + Reflect }`, { type: 'script' }), context)

@@ -22,7 +22,7 @@ async function rejection(promise) {
   throw new Error('it was not rejected')
 }
 
-/** How many points a function passes in its twin, which closes over its module. */
+/** Returns the number of points of a twin, and its result. */
 function pointsOf(fn, ...args) {
   let points = 0
   const result = drive(preemptify(fn)(...args), { limit: 1, onPoint: () => { points++ } })
@@ -31,7 +31,7 @@ function pointsOf(fn, ...args) {
 
 const modules = suite('preemptify.import')
 
-modules('functions of a module have twins over its variables, those of what it imports too', async () => {
+modules('twins use the variables of their module and call twins of imports', async () => {
   const { sum, called, square } = await load('./sums.mjs')
   assert.is(sum(10), 285)
   const { points, result } = pointsOf(sum, 10)
@@ -41,7 +41,7 @@ modules('functions of a module have twins over its variables, those of what it i
   assert.ok(pointsOf(square, 5).points > 4)
 })
 
-modules('once for each address, beside the module as it is', async () => {
+modules('a module is rewritten once for each address, apart from its original', async () => {
   const namespace = await load('./sums.mjs')
   assert.is(await load(new URL('sums.mjs', base)), namespace)
   assert.is(await preemptify.import(new URL('sums.mjs', base).href), namespace)
@@ -51,43 +51,43 @@ modules('once for each address, beside the module as it is', async () => {
   assert.is.not(await import(new URL('sums.mjs', base)), namespace)
 })
 
-modules('import.meta is what it was', async () => {
+modules('import.meta has the values of the original module', async () => {
   const { meta } = await load('./sums.mjs')
   assert.equal(meta, { url: new URL('sums.mjs', base).href, square: new URL('square.mjs', base).href })
 })
 
-modules('what a module imports later is rewritten as well', async () => {
+modules('modules that import() loads later are rewritten', async () => {
   const { load: loadFrom, loadData, square, square3 } = await load('./sums.mjs')
   assert.is(square3, 9)
   assert.is((await loadFrom('./square.mjs')).square, square)
   assert.equal((await loadData()).default, { start: 0 })
 })
 
-modules('rt.mjs is the one that runs', async () => {
+modules('imports of rt.mjs give the running instance', async () => {
   const namespace = await load('./sums.mjs')
   assert.is(namespace.rt, rt)
   assert.is((await load('../../../rt.mjs')).rt, rt)
   assert.is(await load('../../../alarms.mjs'), await import('../../../alarms.mjs'))
 })
 
-modules('modules that import each other: order, live bindings, functions before their lines', async () => {
+modules('modules that import each other behave like native modules', async () => {
   const native = await import(new URL('cycle/entry.mjs', base))
   const rewritten = await load('./cycle/entry.mjs')
   assert.equal(Object.keys(rewritten), Object.keys(native))
   assert.is(rewritten.observed(), native.observed())
 })
 
-modules('packages, and what Node brings', async () => {
+modules('packages are rewritten, built-in modules and CommonJS files are not', async () => {
   const { Bench, existsSync: exists, common, marked } = await load('./package.mjs')
   assert.is(exists, existsSync)
   assert.type(Bench, 'function')
   assert.is((await preemptify.import('tinybench')).Bench, Bench)
-  // What is no module stays what it is.
+  // CommonJS files are not rewritten.
   assert.is(common, createRequire(import.meta.url)('../../fixtures/import/common.cjs'))
   assert.is(marked, common.marked)
 })
 
-modules('relative to the present directory, also where tests have a document', async () => {
+modules('a path is relative to the current directory, even with a document', async () => {
   assert.is((await preemptify.import('./test/fixtures/import/square.mjs')).square(2), 4)
   globalThis.document = { baseURI: 'http://localhost/' }
   try {
@@ -98,12 +98,12 @@ modules('relative to the present directory, also where tests have a document', a
   }
 })
 
-modules('addresses of data', async () => {
+modules('data: addresses are rewritten', async () => {
   const { f } = await preemptify.import('data:text/javascript,export function f(n) { for (let i = 0; i < n; i++); return n }')
   assert.equal(pointsOf(f, 3).result, 3)
 })
 
-modules('what cannot be loaded is rejected as by import()', async () => {
+modules('missing modules and exports reject like import()', async () => {
   const missing = await rejection(load('./nothing.mjs'))
   assert.is(missing.code, 'ERR_MODULE_NOT_FOUND')
   assert.ok(missing.message.includes(fileURLToPath(new URL('nothing.mjs', base))))
@@ -114,13 +114,13 @@ modules('what cannot be loaded is rejected as by import()', async () => {
   assert.is(await rejection(load('./throws.mjs')), thrown)
 })
 
-modules('what cannot be read says where', async () => {
+modules('a module with a syntax error rejects with its address', async () => {
   const error = await rejection(load('./broken.mjs'))
   assert.instance(error, SyntaxError)
   assert.match(error.message + error.stack, 'broken.mjs')
 })
 
-modules('the hook of the examples rewrites what matches, as Node loads it', async () => {
+modules('the hook of the examples rewrites matching files when Node loads them', async () => {
   const program = `
     import { runtime } from './addons/preemptify/runtime.mjs'
     import { square } from './test/fixtures/import/square.mjs'
@@ -134,7 +134,7 @@ modules('the hook of the examples rewrites what matches, as Node loads it', asyn
   assert.equal(JSON.parse(stdout), [9, true, true, false])
 })
 
-modules('twins need no place in the global object, which may have been sealed', async () => {
+modules('rewritten modules run if the global object cannot be extended', async () => {
   const program = `
     import { rt } from './rt.mjs'
     import { preemptify } from './addons/preemptify.mjs'
@@ -146,7 +146,7 @@ modules('twins need no place in the global object, which may have been sealed', 
   assert.is(stdout, '285\n')
 })
 
-modules('in a bundle of Node it is refused, since hooks would run that again', async () => {
+modules('preemptify.import in a bundle rejects in Node', async () => {
   const text = `export const { preemptify } = ${bundled(['addons/preemptify.mjs'], ['preemptify'])}`
   for (const url of ['https://example.com/bundle.mjs', undefined]) {
     const bundle = text.replace(/\(\{ url: '[^']*' \}\)/g, `({ url: ${url && `'${url}'`} })`)
@@ -156,7 +156,7 @@ modules('in a bundle of Node it is refused, since hooks would run that again', a
   }
 })
 
-modules('misuse', async () => {
+modules('invalid arguments reject with a TypeError', async () => {
   const said = async (...args) => {
     const { name, message } = await rejection(preemptify.import(...args))
     return `${name}: ${message}`

@@ -1,4 +1,4 @@
-// The running function is the function that the program knows: in `arguments`, in stack traces and in messages.
+// `arguments`, stack traces and messages show the original function, not its twin.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../../../addons/preemptify.mjs'
@@ -202,7 +202,7 @@ captured.run()
 
 const messages = suite('messages')
 
-/** Calls of values that are no functions, in a function of `a` and of `list`. */
+/** Calls of values that are not functions, in a function with the parameters `a` and `list`. */
 const wrong = {
   'a name': 'a(1)',
   'a global name': 'missing(1)',
@@ -258,7 +258,7 @@ messages('an error of a call comes after its arguments have been evaluated', () 
   function test(a) { ${LOOP} return a.foo(long(1), long(2)) }
   export function main() { log = []; try { test({}) } catch (error) { return [log, error.message] } }`))
 
-messages('the stack trace of such an error begins with the function that calls', async () => {
+messages('the stack trace of an error of a call starts with the calling function', async () => {
   for (const code of ['a(1)', 'a.foo(1)', 'new a.B(1)', 'for (const x of a) g(x)']) {
     await assertSame(`${NAMES}
       const g = x => { ${LOOP} return x }

@@ -6,7 +6,7 @@ import { assertAlike, assertAlikeAsync, errorOf, sloppy } from '../../fixtures/p
 import { drive, driveAsync } from '../../support/drive.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
-/** Calls the rewritten function, and drives it with a yield at every point. */
+/** Calls the rewritten function with a yield at every point. */
 const call = (work, ...args) => callOn(undefined, work, ...args)
 const callOn = (receiver, work, ...args) => drive(Reflect.apply(work, receiver, args), { limit: 1 })
 
@@ -14,7 +14,7 @@ const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
 
 const functions = suite('functions')
 
-functions('declarations, expressions, arrow functions, generators become generator functions', () => {
+functions('functions of all kinds become generator functions', () => {
   function declared(n) { return n + 1 }
   for (const fn of [declared, function (n) { return n + 1 }, n => n + 1, function* (n) { return n + 1 }]) {
     const work = preemptify(fn)
@@ -23,7 +23,7 @@ functions('declarations, expressions, arrow functions, generators become generat
   }
 })
 
-functions('name and length are those of the function', () => {
+functions('the result has the name and the length of the function', () => {
   const symbol = Symbol('of a symbol')
   for (const fn of [
     function add(a, b) {}, (a, b = 1, c) => {}, function (...rest) {}, async function wait(a) {},
@@ -35,7 +35,7 @@ functions('name and length are those of the function', () => {
   }
 })
 
-functions('a name that is no identifier, a keyword or empty does no harm', () => {
+functions('a function may have any name, for example a keyword or an empty text', () => {
   const names = [
     '', 'class', 'a b', '"', '\\', '\n', '*/', '${}', '\u2028', '#x', '0', 'eval', 'yield', '__proto__'
   ]
@@ -46,12 +46,12 @@ functions('a name that is no identifier, a keyword or empty does no harm', () =>
   }
 })
 
-functions('source shows the text, which is a generator function itself', () => {
+functions('source is the text of a generator function', () => {
   const work = preemptify(function twice(n) { return n * 2 })
   assert.match(work.source, /^function\* \(n\) \{.*return n \* 2 \}$/)
 })
 
-functions('twice gives the same, and costs no second rewriting', () => {
+functions('preemptify rewrites a function once', () => {
   const fn = function (n) { while (n > 0) n-- }
   const original = globalThis.eval
   const work = preemptify(fn)
@@ -64,7 +64,7 @@ functions('twice gives the same, and costs no second rewriting', () => {
   }
 })
 
-functions('with options it is rewritten anew, as they may differ', () => {
+functions('preemptify with options rewrites a function each time', () => {
   const fn = x => (typeof a === 'undefined' ? 0 : a) + x
   const plain = preemptify(fn)
   assert.is(call(preemptify(fn, { scope: { a: 1 } }), 1), 2)
@@ -72,13 +72,13 @@ functions('with options it is rewritten anew, as they may differ', () => {
   assert.is(preemptify(fn), plain)
 })
 
-functions('what preemptify returned is given back', () => {
+functions('preemptify returns a preemptible function unchanged', () => {
   const work = preemptify(function () {})
   assert.is(preemptify(work), work)
   assert.is(preemptify(work, { budgeted: false }), work)
 })
 
-functions('the function itself stays as it was', () => {
+functions('preemptify does not change the function', () => {
   const fn = function fn(n) { return n ? fn(n - 1) : 0 }
   const source = `${fn}`
   preemptify(fn)
@@ -88,7 +88,7 @@ functions('the function itself stays as it was', () => {
   assert.equal(Reflect.ownKeys(fn), Reflect.ownKeys(untouched))
 })
 
-functions('a Task and spawn take it; several runs do not disturb each other', async () => {
+functions('a Task and spawn run a preemptible function in independent runs', async () => {
   const host = virtualHost({ read: 0.01 })
   const scheduler = new Scheduler({ host, budget: 1, slice: 0.02 })
   const work = preemptify(function sum(list) {
@@ -103,7 +103,7 @@ functions('a Task and spawn take it; several runs do not disturb each other', as
   assert.ok(jobs.every(({ preemptions }) => preemptions > 0))
 })
 
-functions('an error shows the function under a readable sourceURL, with its own name and line', () => {
+functions('the stack of an error has a readable sourceURL with name and line', () => {
   const work = preemptify(function explode(n) {
     for (let i = 0; i < n; i++);
     throw new Error('here')
@@ -116,7 +116,7 @@ functions('an error shows the function under a readable sourceURL, with its own 
   assert.is(line(stack) - first, 2, 'lines count as in the source')
 })
 
-functions('every text has a sourceURL of its own', () => {
+functions('every rewritten text has a distinct sourceURL', () => {
   const url = () => {
     const work = preemptify(function f() { throw new Error() })
     return errorOf(() => call(work)).stack.match(/preemptify\/\d+/)[0]
@@ -124,7 +124,7 @@ functions('every text has a sourceURL of its own', () => {
   assert.is.not(url(), url())
 })
 
-functions('a sourceURL is a URL, whatever the name is', () => {
+functions('a sourceURL is a valid URL for any name', () => {
   const name = 'a b\n//é'
   const { stack } = errorOf(() => call(preemptify({ [name]() { throw new Error() } }[name])))
   assert.match(stack, /preemptify\/\d+\/a%20b%0A%2F%2F%C3%A9\.js/)
@@ -134,7 +134,7 @@ functions.run()
 
 const words = suite('this, arguments, new.target')
 
-words('this is boxed in sloppy code, and stays as it is in strict code', () => {
+words('this is boxed in sloppy code only', () => {
   const sloppily = preemptify(sloppy('function () { return this }'))
   assert.is(callOn(undefined, sloppily), globalThis)
   assert.is(callOn(null, sloppily), globalThis)
@@ -144,7 +144,7 @@ words('this is boxed in sloppy code, and stays as it is in strict code', () => {
   assert.is(callOn(1, strictly), 1)
 })
 
-words('arguments: of the call, however many, mapped in sloppy code only', () => {
+words('arguments contains all arguments, and maps parameters in sloppy code only', () => {
   for (const source of [
     'function (a, b) { return [...arguments, arguments.length] }',
     'function (a, b) { a = 7; return arguments[0] }',
@@ -164,7 +164,7 @@ words('arguments: of the call, however many, mapped in sloppy code only', () => 
   }
 })
 
-words('arguments.callee: in sloppy code it is what is called, in strict code it throws', () => {
+words('arguments.callee is the called function, and throws in strict code', () => {
   const work = preemptify(sloppy('function () { return typeof arguments.callee }'))
   assert.is(call(work), 'function')
   assertAlike(sloppy('function () { "use strict"; return arguments.callee }'))
@@ -174,7 +174,7 @@ words('new.target is undefined, as in every call', () => {
   assertAlike(sloppy('function (log) { return [new.target, (() => new.target)(), log(new.target)] }'))
 })
 
-words('an arrow function has the this, arguments and new.target of the code around it, by evaluate', () => {
+words('an arrow function with evaluate has the outer this, arguments and new.target', () => {
   class Around {
     constructor() {
       this.pairs = [
@@ -189,7 +189,7 @@ words('an arrow function has the this, arguments and new.target of the code arou
   for (const [fn, work] of new Around(5, 6).pairs) assert.equal(call(work, 1), fn(1), `${fn}`)
 })
 
-words('an arrow function assigns to the arguments around it', () => {
+words('an arrow function can assign to the outer arguments', () => {
   function around() {
     const work = preemptify(() => { arguments[0] = 7 }, { evaluate: s => eval(s) })
     call(work)
@@ -198,7 +198,7 @@ words('an arrow function assigns to the arguments around it', () => {
   assert.is(around(1), 7)
 })
 
-words('a line that begins with -- does not assign to the word before it', () => {
+words('a line that starts with -- does not assign to the previous word', () => {
   function around() {
     let n = 2
     return preemptify(() => {
@@ -213,7 +213,7 @@ words('a line that begins with -- does not assign to the word before it', () => 
   assert.equal(call(around.call(7)), [7, undefined, 7, 0])
 })
 
-words('an arrow function has the this that is handed in', () => {
+words('an arrow function has the this of the option this', () => {
   const receiver = { x: 1 }
   const fn = n => { for (let i = 0; i < n; i++) this.x++; return (() => this)() }
   assert.is(call(preemptify(fn, { this: receiver }), 3), receiver)
@@ -223,7 +223,7 @@ words('an arrow function has the this that is handed in', () => {
   }
 })
 
-words('an arrow function without this needs none', () => {
+words('an arrow function without this needs no option', () => {
   assert.is(callOn({ x: 1 }, preemptify(x => x ?? 7)), 7)
   const nested = x => (function () { return this === x && arguments.length }).call(x)
   assert.is(call(preemptify(nested), globalThis), 0)
@@ -251,13 +251,13 @@ for (const source of [
   'log => log(log => log)(3)',
   '(log, a = (b, c = 1) => c) => a()'
 ]) {
-  parameters(`as the language has them: ${source}`, () => {
+  parameters(`parameters have their native effects: ${source}`, () => {
     assertAlike(sloppy(source))
     assertAlike(sloppy(source), { args: log => [log, undefined, undefined, undefined, 5, 6] })
   })
 }
 
-parameters('errors of parameters are thrown when it is driven, not before', () => {
+parameters('errors of parameters are thrown at the first step, not at the call', () => {
   const work = preemptify(function (a = b, b) {})
   const error = errorOf(() => call(work))
   assert.instance(error, ReferenceError)
@@ -269,13 +269,13 @@ const modes = suite('sloppy and strict')
 
 const isSloppy = 'return typeof this === "object"'
 
-modes('plain functions: the engine tells', () => {
+modes('the engine shows whether a plain function is strict', () => {
   assertAlike(sloppy(`function () { ${isSloppy} }`))
   assertAlike(sloppy(`(function () { 'use strict'; return function () { ${isSloppy} } })()`))
   assertAlike(function () { return typeof this })
 })
 
-modes('a directive counts when it is one', () => {
+modes('only a valid directive makes a function strict', () => {
   for (const start of [
     "'use strict'", '"use strict";', "'a'; 'use strict'", "'a'\n'use strict'\n",
     "/* c */ 'use strict' // c\n", "('use strict')", "'use strict' + 1", "'use\\x20strict'",
@@ -284,21 +284,21 @@ modes('a directive counts when it is one', () => {
   ]) assertAlike(sloppy(`function () { ${start}; ${isSloppy} }`))
 })
 
-modes('where the engine does not tell, it is strict, unless its source is a SyntaxError then', () => {
+modes('other functions are strict, unless their source is invalid in strict code', () => {
   const unsure = source => sloppy(`{ method() { ${source} } }`).method
   assert.is(call(preemptify(unsure(isSloppy))), false)
   assert.is(call(preemptify(unsure(`with ({ a: 1 }) ${isSloppy} && a`))), 1)
   assert.is(call(preemptify(unsure(`var let = 017; ${isSloppy}`))), true)
 })
 
-modes('strict: true or false says it', () => {
+modes('the option strict decides whether the function is strict', () => {
   const fn = sloppy(`{ method() { ${isSloppy} } }`).method
   assert.is(call(preemptify(fn, { strict: false })), true)
   assert.is(call(preemptify(fn, { strict: true })), false)
   assert.is(call(preemptify(sloppy(`function () { ${isSloppy} }`), { strict: true })), false)
 })
 
-modes('evaluate: it is that of the code that evaluates', () => {
+modes('a function is strict if the code around evaluate is strict', () => {
   const here = s => eval(s)
   const there = sloppy('s => eval(s)')
   const fn = sloppy(`{ method() { ${isSloppy} } }`).method
@@ -307,7 +307,7 @@ modes('evaluate: it is that of the code that evaluates', () => {
   assert.is(call(preemptify(fn, { evaluate: there, strict: true })), false)
 })
 
-modes('assigning to what is not declared, or is read-only', () => {
+modes('assignments to undeclared or read-only names have their native effects', () => {
   for (const body of [
     'undeclaredName = 1; delete globalThis.undeclaredName', 'undefined = 1', 'Object.freeze(log).x = 1',
     'delete Object.prototype'
@@ -318,7 +318,7 @@ modes('assigning to what is not declared, or is read-only', () => {
   assert.instance(errorOf(() => call(strictly)), TypeError)
 })
 
-modes('names that are keywords in strict code only', () => {
+modes('keywords of strict code are names in sloppy code', () => {
   const names = ['yield', 'let', 'static', 'async', 'of', 'get', 'set', 'await', 'implements', 'package']
   for (const name of names) {
     for (const body of [
@@ -332,7 +332,7 @@ modes('names that are keywords in strict code only', () => {
   }
 })
 
-modes('yield: a variable, a label, a free name, in closures and patterns', () => {
+modes('yield may be a variable, a label or a free name', () => {
   for (const body of [
     'var yield = 3; return yield / 2 / 1',
     'var yield = [3]; return yield[0] + yield\n[0]',
@@ -352,7 +352,7 @@ modes('yield: a variable, a label, a free name, in closures and patterns', () =>
   ]) assertAlike(sloppy(`function (log) { ${body} }`))
 })
 
-modes('typeof yield, where nothing is called so', () => {
+modes('typeof of an undeclared name yield is undefined', () => {
   assertAlike(sloppy('function () { return typeof yield }'))
 })
 
@@ -378,7 +378,7 @@ evals.run()
 
 const methods = suite('methods')
 
-methods('of objects: short, computed, string, number, symbol, and those called like keywords', () => {
+methods('methods of objects with keys of all kinds are rewritten', () => {
   const symbol = Symbol('symbol')
   const object = {
     short(n) { return n + 1 },
@@ -418,7 +418,7 @@ methods('of objects: short, computed, string, number, symbol, and those called l
   }
 })
 
-methods('async ones', async () => {
+methods('async methods are rewritten', async () => {
   const object = {
     async short(n) { return await n + 1 },
     async 'a string'(n) { return await n + 1 },
@@ -433,7 +433,7 @@ methods('async ones', async () => {
   for (const key of Object.keys(object)) assert.is(await driveAsync(preemptify(object[key])(1)), 2, key)
 })
 
-methods('of classes: static ones lose the word, and mean the same', () => {
+methods('methods of classes are rewritten, static methods too', () => {
   class Counter {
     static count = 3
     static total() { return this.count }
@@ -450,7 +450,7 @@ methods('of classes: static ones lose the word, and mean the same', () => {
   assert.is(callOn(new Counter(), preemptify(Counter.prototype.own)), 5)
 })
 
-methods('super finds the members of the prototype that the home object has now', () => {
+methods('super finds the members of the current prototype of the home object', () => {
   const home = { __proto__: { m: () => 'old' }, run() { super.own = 1; return [super.m(), this.own] } }
   const work = preemptify(home.run, { home })
   assert.equal(callOn({}, work), ['old', 1])
@@ -462,7 +462,7 @@ methods('super finds the members of the prototype that the home object has now',
   assert.equal(callOn({}, work), ['new', [1]])
 })
 
-methods('super, by the home object', () => {
+methods('super works with the option home', () => {
   const base = {
     x: 1,
     f(y) { return [this.x, y] },
@@ -484,7 +484,7 @@ methods('super, by the home object', () => {
   assert.is(twin.set, 5)
 })
 
-methods('super, by evaluate from inside of the method', () => {
+methods('super works with evaluate inside the method', () => {
   class Base {
     f(x) { return [this.n, x] }
     get g() { return this.n + 1 }
@@ -508,7 +508,7 @@ methods('super, by evaluate from inside of the method', () => {
   assert.is(derived.own, 4)
 })
 
-methods('private names, by evaluate from inside of the class', () => {
+methods('private names work with evaluate inside the class', () => {
   class Secret {
     #x = 1
     #f(y) { return this.#x + y }
@@ -524,12 +524,12 @@ methods('private names, by evaluate from inside of the class', () => {
 
 methods.run()
 
-const wholes = suite('whole classes and objects')
+const wholes = suite('classes and objects with the option methods')
 
-/** Calls a method, and drives it if it is a rewritten one. */
+/** Calls a method, and drives the result of a rewritten method. */
 const invoke = (object, key, ...args) => callOn(object, object[key], ...args)
 
-wholes('a class: a new one with the methods rewritten, and all else as it was', () => {
+wholes('a new class has the rewritten methods and otherwise equals the old class', () => {
   class Cipher {
     static made = 0
     static make(...args) { return new this(...args) }
@@ -561,7 +561,7 @@ wholes('a class: a new one with the methods rewritten, and all else as it was', 
   assert.type(new Cipher(3).encrypt('a'), 'object')
 })
 
-wholes('methods with statements of all kinds, in blocks of all kinds', () => {
+wholes('methods may have statements and blocks of all kinds', () => {
   class Kinds {
     run(n) {
       for (let i = 0; i < n; i++) { if (i % 2) continue; else n-- }
@@ -578,14 +578,14 @@ wholes('methods with statements of all kinds, in blocks of all kinds', () => {
   assert.equal([0, 1, 2].map(n => new New().untouched(n)), [3, 2, 1])
 })
 
-wholes('an anonymous class keeps the name that it was given', () => {
+wholes('an anonymous class keeps its inferred name', () => {
   const Given = class { run() { return 1 } }
   const New = preemptify(Given, { methods: ['run'] })
   assert.is(New.name, 'Given')
   assert.is(invoke(new New(), 'run'), 1)
 })
 
-wholes('super calls and self calls between methods', () => {
+wholes('methods can call each other by super and by this', () => {
   class Base {
     area() { return 1 }
     sum(n) { return n ? this.area() + this.sum(n - 1) : 0 }
@@ -605,7 +605,7 @@ wholes('super calls and self calls between methods', () => {
   assert.instance(new New(), NewBase)
 })
 
-wholes('methods of all keys: string, number, keyword, static, private static', () => {
+wholes('methods may have keys of all kinds', () => {
   class Keys {
     'a b'() { return 1 }
     12() { return 2 }
@@ -626,7 +626,7 @@ wholes('methods of all keys: string, number, keyword, static, private static', (
   assert.is(keys.value, 9)
 })
 
-wholes('async methods: awaited they are waited for, otherwise they run beside', async () => {
+wholes('async methods run concurrently unless they are awaited', async () => {
   class Loader {
     log = []
     async load(n) {
@@ -650,7 +650,7 @@ wholes('async methods: awaited they are waited for, otherwise they run beside', 
   assert.equal(loader.log.slice(0, 3), ['load 1', 'goes on', 'load 2'])
 })
 
-wholes('static blocks, fields and computed keys run once, when the new class is made', () => {
+wholes('static blocks, fields and computed keys run once for the new class', () => {
   globalThis.seen = []
   const Noisy = class {
     static { seen.push('block') }
@@ -665,7 +665,7 @@ wholes('static blocks, fields and computed keys run once, when the new class is 
   delete globalThis.seen
 })
 
-wholes('an object: a new one, of the same prototype, with the methods rewritten', () => {
+wholes('a new object has the rewritten methods and the same prototype', () => {
   const base = { greet() { return `I am ${this.name}` } }
   const object = {
     __proto__: base,
@@ -685,7 +685,7 @@ wholes('an object: a new one, of the same prototype, with the methods rewritten'
   assert.match(rewritten.greet.source, /^function\* \(\) \{/)
 })
 
-wholes('scope, calls, evaluate and budgeted reach the methods', () => {
+wholes('scope, calls, evaluate and budgeted apply to methods', () => {
   let count = 0
   const step = preemptify(x => x + 1)
   class Walker {
@@ -703,7 +703,7 @@ wholes('scope, calls, evaluate and budgeted reach the methods', () => {
   assert.ok(yields >= 4)
 })
 
-wholes('what is no method is refused by its name', () => {
+wholes('a name in methods that is not a method is a TypeError', () => {
   class A { run() {} get got() { return 1 } static make() {} }
   for (const [target, methods, text] of [
     [A, ['walk'], /preemptify\(A\): walk is no method/],
@@ -727,7 +727,7 @@ wholes.run()
 
 const asyncs = suite('async functions and generators')
 
-asyncs('async functions and arrows', async () => {
+asyncs('async functions and arrow functions can be rewritten', async () => {
   for (const source of [
     'async function (log) { return log(await 1) }',
     'async log => log(await log(1))',
@@ -736,7 +736,7 @@ asyncs('async functions and arrows', async () => {
   ]) await assertAlikeAsync(sloppy(source))
 })
 
-asyncs('an arrow function that is async keeps its this', async () => {
+asyncs('an async arrow function keeps its this', async () => {
   class Around {
     x = 1
     work = preemptify(async () => { await null; return this }, { evaluate: s => eval(s) })
@@ -745,7 +745,7 @@ asyncs('an arrow function that is async keeps its this', async () => {
   assert.is(await driveAsync(around.work()), around)
 })
 
-asyncs('generators keep their own yields, and what is sent and thrown to them', () => {
+asyncs('generators keep their yields, and receive sent values and errors', () => {
   const work = preemptify(function* (log) {
     const sent = yield 1
     try {
@@ -766,7 +766,7 @@ asyncs('generators keep their own yields, and what is sent and thrown to them', 
   assert.equal(steps.next(), { value: 6, done: true })
 })
 
-asyncs('a generator of an object or a class', () => {
+asyncs('generator methods of objects and classes can be rewritten', () => {
   class Tree {
     constructor(value, ...children) { Object.assign(this, { value, children }) }
     *walk() {
@@ -778,7 +778,7 @@ asyncs('a generator of an object or a class', () => {
   assert.equal([...new New(1, new New(2, new New(3)), new New(4)).walk()], [1, 2, 3, 4])
 })
 
-asyncs('a generator that is left runs its finally blocks', () => {
+asyncs('return() of a preemptible generator runs its finally blocks', () => {
   const log = []
   const steps = preemptify(function* (log) {
     try {

@@ -25,11 +25,11 @@ function placeOf(text, offset) {
 
 const decoded = mappings => new SourceMap({ version: 3, sources: ['x.js'], names: [], mappings })
 
-maps('one piece, one line', () => {
+maps('a map of one piece in one line has one segment', () => {
   assert.is(mapOf('a', 'a', [0, 0, 1]), 'AAAA')
 })
 
-maps('what is inserted belongs to the piece before it, its lines too', () => {
+maps('inserted text maps to the piece before it, in each of its lines', () => {
   const source = 'first()\nsecond()'
   const text = 'new\n//\nfirst(), also\n, and\nsecond()'
   const map = decoded(mapOf(source, text, [7, 0, 6, 27, 8, 8]))
@@ -40,7 +40,7 @@ maps('what is inserted belongs to the piece before it, its lines too', () => {
   assert.equal([line(2), line(3), line(4)], [0, 0, 1])
 })
 
-maps('each character of what was kept, whatever ends lines', () => {
+maps('a map finds each kept character with any line ends', () => {
   const random = seeded(1)
   const below = n => random.integer(0, n - 1)
   const parts = ['a', 'bc', ' ', '\n', '\r\n', '\u2028']
@@ -82,7 +82,7 @@ maps('a source map names the function of each twin', () => {
     for (let column = 0; column < line.length; column++) {
       const { name, generatedColumn, originalLine, originalColumn } = map.findEntry(row, column)
       if (name === undefined || generatedColumn !== column) continue
-      // Node gives an entry without a name that of the entry before.
+      // Node gives an entry without a name the name of the previous entry.
       const original = source.split('\n')[originalLine].slice(originalColumn)
       if (original.startsWith(name === 'arrow' ? 'n =>' : name)) found.push(name)
     }
@@ -90,14 +90,14 @@ maps('a source map names the function of each twin', () => {
   assert.equal([...new Set(found)].sort(), ['#hidden', 'arrow', 'draw', 'step', 'walk'])
 })
 
-maps('the line that browsers and Node look for', () => {
+maps('the last line contains the map as a data URL', () => {
   const line = mapLine('a', 'a', [0, 0, 1], 'http://localhost/ä.js')
   const { 1: base64 } = /^\n\/\/# sourceMappingURL=data:application\/json;base64,(\S+)$/.exec(line)
   assert.equal(JSON.parse(Buffer.from(base64, 'base64').toString()),
     { version: 3, sources: ['http://localhost/ä.js'], names: [], mappings: 'AAAA' })
 })
 
-maps('an address may have any letters, whatever a page does to strings', () => {
+maps('a map encodes any address, even if a page replaced String methods', () => {
   const { replace } = String.prototype
   String.prototype.replace = () => 'replaced'
   let text
@@ -110,7 +110,7 @@ maps('an address may have any letters, whatever a page does to strings', () => {
   assert.equal(JSON.parse(Buffer.from(base64, 'base64').toString()).sources, ['m\u00fc\ud83d\ude00.mjs'])
 })
 
-maps('stacks name the lines of the source, plainly and in jobs', () => {
+maps('stack traces name the lines of the source in plain calls and jobs', () => {
   const program = `
     import { rt } from './rt.mjs'
 import { preemptify } from './addons/preemptify.mjs'
@@ -136,7 +136,7 @@ const imported = `import.meta.url; ${first.replace(/\n(?=import)/g, "; import('.
 for (const [name, source, text] of [
   ['a text', first, preemptify.source(first, { url: 'first.mjs' })],
   ['an imported module', imported, rewriteModule(imported, readModule(imported, 'first.mjs'), 'first.mjs', true)]
-]) maps(`each word of ${name} is found from where it stands in what is made of it`, () => {
+]) maps(`a map finds each word of ${name} in its source`, () => {
   const { 1: base64 } = /base64,(\S+)$/.exec(text)
   const map = new SourceMap(JSON.parse(Buffer.from(base64, 'base64').toString()))
   const places = startsOf(source)

@@ -1,4 +1,4 @@
-// Random modules, rewritten, beside their originals.
+// Compares random rewritten modules with their originals.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ globalThis.log = (value, ...others) => {
   return value
 }
 
-/** What the modules log while they are evaluated, what they export, and what their functions do, each called by every way in turn. */
+/** Returns the log of the evaluation, the exports, and the results and logs of the functions, called in each way. */
 async function observed(name, texts, ways) {
   effects = []
   const place = join(folder, name)
@@ -62,7 +62,7 @@ const ways = [plainly, ...[1, 7, 300].map(limit => fn => drive(preemptify(fn)(3,
 
 const modules = suite('random modules')
 
-modules('rewritten they export the same, with the same effects in the same order, plainly and as jobs', () => forSeeds(200, async random => {
+modules('rewritten modules have the exports and effects of their originals', () => forSeeds(200, async random => {
   const texts = randomModules(random)
   const rewritten = texts.map(text => preemptify.source(text, { runtime }))
   const expected = await observed(`original-${random.seed}`, texts, ways.map(() => plainly))

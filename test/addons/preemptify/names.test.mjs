@@ -4,7 +4,7 @@ import { internals } from '../../support/phases.mjs'
 
 const { names, read } = internals('names', 'read')
 
-/** All nodes of a tree that has its parents, in no special order. */
+/** Returns all nodes of a tree with parents, in any order. */
 function nodesOf(tree) {
   const nodes = [tree]
   for (const node of nodes) {
@@ -16,7 +16,7 @@ function nodesOf(tree) {
   return nodes
 }
 
-/** The source with the number of its variable behind each name: 0 what is not declared, ~ where it may mean another. */
+/** Returns the source with the number of its variable after each name; 0: undeclared, ~: possibly another variable. */
 function resolved(source, type = 'script') {
   const tree = read(source, type)
   names(tree)
@@ -34,14 +34,14 @@ function resolved(source, type = 'script') {
   return text + source.slice(at)
 }
 
-/** Each source is written with the numbers that its names are to have. */
+/** Checks sources that contain the expected numbers after their names. */
 function check(test, kind, texts, type) {
   test(kind, () => {
     for (const text of texts) assert.is(resolved(text.replace(/#\d+~?/g, ''), type), text)
   })
 }
 
-const scopes = suite('what names mean')
+const scopes = suite('resolution of names')
 
 check(scopes, 'let, const and class: in their block, before their line too', [
   'a#1; let a#1 = b#2; const b#2 = a#1; { let a#3; a#3 } a#1',
@@ -157,7 +157,7 @@ check(scopes, 'escapes, and names that objects have', [
   'let __proto__#1, constructor#2; { let toString#3; __proto__#1; constructor#2; toString#3; hasOwnProperty#0 }'
 ])
 
-scopes('variables: kinds, assignments, what an eval may use', () => {
+scopes('variables have their kinds, assignments and uses by eval', () => {
   const kinds = (source, type = 'script') => {
     const tree = read(source, type)
     names(tree)
@@ -184,16 +184,16 @@ scopes('variables: kinds, assignments, what an eval may use', () => {
   assert.equal(kinds('import a, { b } from "m"; import * as c from "m"', 'module'), ['import a', 'import b', 'import c'])
 })
 
-scopes('what is not declared, by name', () => {
+scopes('names lists the references of each undeclared name', () => {
   const free = names(read('a(b); { let a; a } b = () => c + b; typeof toString', 'script'))
   assert.equal(Object.keys(free).map(key => `${key} ${free[key].length}`), ['a 1', 'b 3', 'c 1', 'toString 1'])
 })
 
 scopes.run()
 
-const functions = suite('what functions hold')
+const functions = suite('summaries of functions')
 
-/** A line for each function, indented, with what is true of it and how long its lists are. */
+/** Returns an indented line for each function, with its flags and the contents of its lists. */
 function outline(source, type = 'script') {
   const tree = read(source, type)
   names(tree)
@@ -269,7 +269,7 @@ Program:
   functions(name, () => assert.is(outline(source, type).trim().replace(/ +$/gm, ''), expected.trim()))
 }
 
-functions('every node knows what it is part of', () => {
+functions('every node has its parent', () => {
   for (const [source, type] of [
     ['import a, { b as c } from "m"; import * as d from "m" with { type: "json" }; export { a as e }; export { f as g } from "m"; ' +
       'export * as h from "m"; export default class A extends B { #x = 1; y; static [z] = 2; static { a } m() {} get n() {} }', 'module'],
@@ -287,7 +287,7 @@ functions('every node knows what it is part of', () => {
   }
 })
 
-functions('an async method and its owner', () => {
+functions('an async generator method has a summary with its awaits and yields', () => {
   const tree = read('class A { async *m() { await 1; yield 2; for await (x of y) ; } }', 'script')
   names(tree)
   const [facts] = tree.facts.functions
@@ -300,7 +300,7 @@ functions.run()
 
 const depth = suite('depth and size')
 
-depth('nesting is bounded by memory alone, and the time grows with the source', () => {
+depth('nesting is limited by memory only, in linear time', () => {
   const nested = n => read(`${'(() => { let a; { '.repeat(n)}a = b${' } })'.repeat(n)}`, 'script')
   for (const n of [10, 10_000]) assert.is(names(nested(n)).b.length, 1)
   assert.is(names(read(`a${' + a'.repeat(20_000)}`, 'script')).a.length, 20_001)

@@ -7,12 +7,12 @@ import { driveAsync, preemptible } from '../../support/drive.mjs'
 import { internals } from '../../support/phases.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
 
-// What makes rewritten code quicker does nothing else: without it, too, the results, the errors and the effects are
-// those of the original, and no point is lost.
+// Optimisations do not change effects: without each of them, the results, the errors and the effects equal those of
+// the original, and no preemption point is missing.
 
 const limits = [1, 7, 2 ** 30]
 
-/** An instance of rt.mjs without some optimisations. */
+/** Makes an instance of rt.mjs without some optimisations. */
 function without(names) {
   const { preemptify, budget, optimisations } = internals('preemptify', 'budget', 'optimisations')
   for (const name of names) optimisations[name] = false
@@ -33,12 +33,12 @@ async function outcome(run, args, effects = []) {
 
 const corpora = suite('without an optimisation')
 
-corpora('there are these', () => assert.equal(all, ['chunk', 'frame', 'keeper', 'handed']))
+corpora('the optimisations are chunk, frame, keeper and handed', () => assert.equal(all, ['chunk', 'frame', 'keeper', 'handed']))
 
 for (const [name, names] of Object.entries(left)) {
   const { preemptify, budget } = without(names)
 
-  corpora(`${name}: the corpus`, async () => {
+  corpora(`without ${name} the corpus has its native effects`, async () => {
     for (const entry of corpus) {
       const work = preemptible(entry, undefined, preemptify)
       const size = entry.sizes[0]
@@ -50,7 +50,7 @@ for (const [name, names] of Object.entries(left)) {
     }
   })
 
-  corpora(`${name}: random programs`, () => forSeeds(60, async random => {
+  corpora(`without ${name} random programs have their native effects`, () => forSeeds(60, async random => {
     const program = randomProgram(random)
     if (program.isClass) return
     const load = () => evaluateLogged(program.source, functionsOf(program))
@@ -66,7 +66,7 @@ for (const [name, names] of Object.entries(left)) {
     }
   }))
 
-  corpora(`${name}: a point for each round and each call`, async () => {
+  corpora(`without ${name} each round and each call has a point`, async () => {
     const fn = function count(n, pass) {
       if (n < 1) return pass.count
       for (let i = 0; i < n; i++) pass.count++

@@ -9,8 +9,8 @@ import { budgets, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
-// Golden pairs, one idea each: `idea.in.js` is a script whose value is what preemptify returns, `idea.out.js`
-// its text. After an intended change of the rewriting this writes the texts anew, to be read before a commit:
+// Each golden pair shows one idea: `idea.in.js` is a script whose value is the result of preemptify, `idea.out.js`
+// its text. After an intended change of the compiler this command writes the texts again; read them before a commit:
 //   UPDATE=1 node test/run.mjs --no-browsers preemptify.points
 const folder = new URL('../../fixtures/preemptify/', import.meta.url)
 const files = readdirSync(folder)
@@ -31,7 +31,7 @@ for (const idea of ideas) {
   })
 }
 
-golden('every text belongs to a script', () => {
+golden('every golden text has a script', () => {
   const texts = files.filter(file => file.endsWith('.out.js')).map(file => file.slice(0, -'.out.js'.length))
   assert.equal(texts.filter(idea => !ideas.includes(idea)), [])
   assert.ok(ideas.length > 0)
@@ -40,13 +40,13 @@ golden('every text belongs to a script', () => {
 golden.run()
 
 /**
- * Drives to the end with `limit` points at a time.
+ * Drives a generator to completion with a budget of `limit` points.
  *
  * @returns {{ spent: number, yields: number }} the points passed and the yields among them
  */
 function count(work, args, limit) {
   let spent = 0
-  let yields = -1 // the end is none
+  let yields = -1 // the last point is the end
   drive(work(...args), { limit, onPoint: points => {
     spent += points
     yields++
@@ -55,8 +55,8 @@ function count(work, args, limit) {
 }
 
 /**
- * Points that a run passes by the rules of RT.js (III-B, Table I): entry, rounds, call statements. A loop in
- * chunks may count the test that ends it, too; how often that can be is the second number.
+ * Points of a run by the rules of RT.js (III-B, Table I): entry, rounds, call statements. A loop in chunks may
+ * count its last test as well; the second number is the maximum number of these tests.
  */
 const counted = {
   'entry': [[], 1, 0, () => {}],
@@ -87,15 +87,15 @@ for (const [name, [args, points, tests, fn]] of Object.entries(counted)) {
     assert.ok(number >= points && number <= points + tests, `${number}, not ${points}`)
   }
 
-  counts(`${name}: each round, call statement and entry lowers budget.left by one`, () => {
+  counts(`each entry, round and call statement costs one point: ${name}`, () => {
     const { spent, yields } = count(preemptify(fn), args, 2 ** 30)
     isCount(spent)
     assert.is(yields, 0)
   })
 
-  counts(`${name}: a budget of 1 yields at every point`, () => isCount(count(preemptify(fn), args, 1).yields))
+  counts(`a budget of 1 yields at every point: ${name}`, () => isCount(count(preemptify(fn), args, 1).yields))
 
-  counts(`${name}: budgeted: false yields at every point`, () => {
+  counts(`budgeted: false yields at every point: ${name}`, () => {
     assert.is(count(preemptify(fn, { budgeted: false }), args, 1).yields, points)
   })
 }
@@ -175,7 +175,7 @@ const shapes = {
 }
 
 for (const [name, fn] of Object.entries(shapes)) {
-  counts(`${name}: never more rounds than the budget without a yield, and each is charged`, () => {
+  counts(`a loop yields within its budget and charges each round: ${name}`, () => {
     const work = preemptify(fn)
     for (const limit of budgets) {
       for (const n of [0, 1, 2, 6, 7, 8, 40]) {
@@ -194,7 +194,7 @@ for (const [name, fn] of Object.entries(shapes)) {
   })
 }
 
-counts('no yield comes before the budget is used up', () => {
+counts('a loop does not yield before its budget is used up', () => {
   const work = preemptify(function (n, list) {
     for (let i = 0; i < n; i++) list.length = i
     do n--; while (n > 0)
@@ -211,7 +211,7 @@ counts('no yield comes before the budget is used up', () => {
   }
 })
 
-counts('a budget cut in the middle of a loop ends it at the next point', () => {
+counts('setting the budget to 0 in a loop yields at the next point', () => {
   const work = preemptify(function (n, cut) {
     for (let i = 0; i < n; i++) n = cut(i) ? n : n
     return n
@@ -236,7 +236,7 @@ counts('a budget that is already used up yields at the first point', () => {
   }
 })
 
-counts('a point yields undefined, what is awaited a promise', () => {
+counts('a point yields undefined, and await yields a promise', () => {
   async function wait() {
     await undefined
   }
@@ -246,7 +246,7 @@ counts('a point yields undefined, what is awaited a promise', () => {
   assert.instance(steps.next().value, Promise)
 })
 
-counts('with: its objects are not asked for names of ours', () => {
+counts('the object of a with statement is not searched for generated names', () => {
   const asked = []
   const object = new Proxy({ n: 3 }, {
     has(target, key) {
@@ -268,7 +268,7 @@ counts('with: its objects are not asked for names of ours', () => {
   assert.ok(count(preemptify(fn), [{ n: 30 }, () => {}], 2 ** 30).spent >= 1 + 30 + 1 + 1)
 })
 
-counts('for await: a point in each round, beside what it waits for', async () => {
+counts('for await has a point in each round', async () => {
   const work = preemptify(async function (source) {
     for await (const x of source) source.last = x
   })
@@ -281,7 +281,7 @@ counts.run()
 
 const chunks = suite('chunks as jobs')
 
-/** `count` rounds of a microsecond each, in chunks. */
+/** Runs `count` rounds of a microsecond each, in chunks. */
 const work = preemptify(function (host, count) {
   for (let n = 0; n < count; n++) host.last = host.advance(0.001)
 })
@@ -289,7 +289,7 @@ const work = preemptify(function (host, count) {
 for (const resolution of [0, 0.005, 0.1, 1]) {
   const clock = resolution ? `a clock of ${resolution} ms` : 'an exact clock'
 
-  chunks(`${clock}: a job alone is left once a slice, and each of its budgets is measured`, () => {
+  chunks(`a single job yields once per slice and measures its budgets, with ${clock}`, () => {
     const host = virtualHost({ resolution })
     const scheduler = new Scheduler({ host, round: Infinity })
     const job = scheduler.spawn(work, undefined, host, 50_000)
@@ -303,7 +303,7 @@ for (const resolution of [0, 0.005, 0.1, 1]) {
     assert.is(Math.abs(busy - 50) <= resolution + 1e-6, true, `busy ${busy}`)
   })
 
-  chunks(`${clock}: what comes due takes over when the budget ends`, () => {
+  chunks(`a job released during the loop preempts it within one budget, with ${clock}`, () => {
     const host = virtualHost({ resolution })
     const scheduler = new Scheduler({ host })
     const late = []
@@ -317,7 +317,7 @@ for (const resolution of [0, 0.005, 0.1, 1]) {
   })
 }
 
-chunks('a budget of the job itself, in points, is kept', () => {
+chunks('a job keeps its own budget in points', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   scheduler.spawn(work, { budget: 7 }, host, 7000)
@@ -335,7 +335,7 @@ chunks('a reservation is charged after each budget', () => {
   assert.is(job.finished > 22 && job.finished < 22.2, true, `finished at ${job.finished}`)
 })
 
-chunks('a stall and an overrun are noticed where they are', () => {
+chunks('a stall and an overrun are reported at their times', () => {
   const host = virtualHost()
   const seen = []
   const scheduler = new Scheduler({
@@ -352,7 +352,7 @@ chunks('a stall and an overrun are noticed where they are', () => {
   assert.equal(seen, [`slow stalls for ${3 + 9 * 2 ** -10} ms`, `slow overruns at ${3 + 37 * 2 ** -10}, current null`])
 })
 
-chunks('who cancels it stops it at the end of the budget', () => {
+chunks('cancelling a job stops its loop at the end of the budget', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const job = scheduler.spawn(work, undefined, host, 50_000)

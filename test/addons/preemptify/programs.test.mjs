@@ -8,16 +8,16 @@ import { evaluateLogged, functionsOf, outcomeOf, randomProgram } from '../../fix
 import { driveAsync } from '../../support/drive.mjs'
 import { forSeeds, seeded } from '../../support/seeded.mjs'
 
-/** Evaluates a program, whose functions log what they do. */
+/** Evaluates a program whose functions log their effects. */
 function load(program) {
   const { result, ...logged } = evaluateLogged(program.source, `{ functions: ${functionsOf(program)}, evaluate: $source => eval($source) }`)
   return { ...logged, ...result }
 }
 
-/** What it leaves behind when its first function is called. */
+/** Calls the first function, and returns its result or error and its effects. */
 const outcome = ({ effects }, run) => outcomeOf(effects, () => run(3, 0))
 
-/** A program with all of its functions rewritten. */
+/** Loads a program with all of its functions rewritten. */
 function rewrite(program, { byEvaluate, budgeted }) {
   const loaded = load(program)
   const { log, steps, functions, evaluate } = loaded
@@ -35,7 +35,7 @@ function rewrite(program, { byEvaluate, budgeted }) {
 
 const programs = suite('random programs')
 
-/** A program as it is, and rewritten, under every budget. */
+/** Compares a program with its rewritten form under every budget. */
 async function checkProgram(random) {
   const program = randomProgram(random)
   const original = load(program)
@@ -51,7 +51,7 @@ async function checkProgram(random) {
   }
 }
 
-programs('rewritten they give the same results and errors, and the same effects in the same order', () => {
+programs('rewritten programs have the native results, errors and effects', () => {
   return forSeeds(300, checkProgram)
 })
 
@@ -64,7 +64,7 @@ function difference({ source }, { budgeted, limit, byEvaluate }, actual, expecte
     `original  ${show(expected)}\n${source}`
 }
 
-/** How many effects there were at each yield of a run, the end included; `onEffect` is told of each effect. */
+/** Returns the number of effects at each yield and at the end of a run; calls `onEffect` after each effect. */
 async function pauses({ loaded, work }, limit, onEffect = () => {}) {
   const { effects } = loaded
   const counts = []
@@ -80,18 +80,18 @@ async function pauses({ loaded, work }, limit, onEffect = () => {}) {
   return [...counts, effects.length]
 }
 
-// With `budgeted: false` every point yields: that tells where the points are.
-programs('whatever one does that makes another job more eligible, the budget is over at its very next point', () => {
+// With `budgeted: false` every point yields, which shows the positions of the points.
+programs('a program yields at the next point after its budget is set to 0', () => {
   return forSeeds(300, async random => {
     const program = randomProgram(random)
-    if (program.isAsync) return // what it does while it waits finds no budget to end
+    if (program.isAsync) return // effects during an await have no budget to end
     const byEvaluate = random.chance(0.3)
     const points = await pauses(rewrite(program, { byEvaluate, budgeted: false }), 1)
     const most = points.at(-1)
     for (let i = 0; i < 8 && most > 0; i++) {
       const effect = random.integer(1, most)
       const counted = rewrite(program, { byEvaluate, budgeted: true })
-      // As the scheduler does it.
+      // The scheduler ends a budget in the same way.
       const cut = await pauses(counted, 2 ** 30, count => { if (count === effect) budget.left = 0 })
       const next = list => list.find(count => count >= effect)
       assert.ok(next(cut) <= next(points),
@@ -100,7 +100,7 @@ programs('whatever one does that makes another job more eligible, the budget is 
   })
 })
 
-programs('a seed always gives the same program, and programs of all kinds come up', () => {
+programs('a seed determines the program, and the seeds give programs of all kinds', () => {
   const sources = Array.from({ length: 300 }, (_, i) => randomProgram(seeded(i + 1)).source)
   assert.is(randomProgram(seeded(7)).source, sources[6])
   const all = sources.join('\n')

@@ -52,7 +52,7 @@ if (peers !== null) {
     return { shown, jobs, delays }
   }
 
-  search('a new key ends the search of fuse.js for the keys before, and the last list is right', async () => {
+  search('a new key cancels the previous search of fuse.js, and the last list is right', async () => {
     const { shown, delays } = await typed('restart')
     const [last, found] = shown.at(-1)
     assert.is(last, keys.at(-1))
@@ -62,7 +62,7 @@ if (peers !== null) {
     assert.ok(Math.max(...delays) < 1, `${Math.max(...delays)} ms`)
   })
 
-  search('searches of fuse.js that run in order all give the lists of plain calls', async () => {
+  search('searches of fuse.js in order return the lists of plain calls', async () => {
     const { shown } = await typed('queue')
     assert.equal(shown, keys.map(key => [key, new Fuse(list).search(key)]))
   })
@@ -85,7 +85,7 @@ export function render(name, list) {
 `
 
 if (peers !== null) {
-  requests('concurrent requests of an Express application that share a package get their own pages', async () => {
+  requests('concurrent requests of an Express application get their own pages', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'express-'))
     try {
       const home = join(folder, 'node_modules', 'templates')

@@ -5,8 +5,8 @@ import { internals } from '../../support/phases.mjs'
 const { read } = internals('read')
 
 /**
- * A tree as text: the type of a node, what it says of itself, and its parts, in the order of the source. What has no
- * parts is as it stands there.
+ * Returns a tree as text: the type, the properties and the parts of each node, in the order of the source. A node
+ * without parts is shown as its source.
  *
  * @param {string} source @param {any} node @returns {string}
  */
@@ -29,7 +29,7 @@ function printed(source, node) {
   return `(${[...words, ...parts.map(([, text]) => text)].join(' ')})`
 }
 
-const reading = suite('what is read')
+const reading = suite('syntax trees')
 
 /** Sources and their trees, a line for each statement. @type {Record<string, [string, string, string?][]>} */
 const trees = {
@@ -339,7 +339,7 @@ for (const [name, pairs] of Object.entries(trees)) {
   })
 }
 
-reading('names are without escapes, and so are strings that are keys or sources of modules', () => {
+reading('names, keys and module specifiers have no escapes in the tree', () => {
   const values = (/** @type {string} */ source) => read(`({ ${source} })`, 'script').body[0].expression.properties
     .map((/** @type {any} */ { key }) => key.name ?? key.value)
   assert.equal(values('\\u0061\\u{62}c: 1, \\u0069f: 2'), ['abc', 'if'])
@@ -352,7 +352,7 @@ reading('names are without escapes, and so are strings that are keys or sources 
 
 reading.run()
 
-const places = suite('where nodes are')
+const places = suite('positions of nodes')
 
 /** @param {any} tree @param {(node: any, parent: any) => void} visit */
 function walk(tree, visit) {
@@ -366,7 +366,11 @@ function walk(tree, visit) {
   }
 }
 
-/** Of all nodes but the first, in the order of the source. @param {string} source @param {any} [type] */
+/**
+ * Returns the ranges of all nodes but the first, in the order of the source.
+ *
+ * @param {string} source @param {any} [type]
+ */
 function ranges(source, type = 'script') {
   /** @type {any[]} */
   const list = []
@@ -375,7 +379,7 @@ function ranges(source, type = 'script') {
   return list.slice(1).map(({ type, start, end }) => `${type} ${start}-${end}`).join(', ')
 }
 
-places('every part is in what it is part of', () => {
+places('the range of a node contains the ranges of its parts', () => {
   for (const [source, , type = 'script'] of Object.values(trees).flat()) {
     walk(read(source, type), (node, parent) => {
       assert.ok(node.start <= node.end && node.end <= source.length, source)
@@ -384,7 +388,7 @@ places('every part is in what it is part of', () => {
   }
 })
 
-places('parentheses are outside of what they hold, and inside of what holds them', () => {
+places('parentheses belong to the parent of their expression', () => {
   assert.is(ranges('((a) + (b, c)) * d'), 'ExpressionStatement 0-18, BinaryExpression 0-18, BinaryExpression 1-13, ' +
     'Identifier 2-3, SequenceExpression 8-12, Identifier 8-9, Identifier 11-12, Identifier 17-18')
   assert.is(ranges('(a).b((c)), (d)'), 'ExpressionStatement 0-15, SequenceExpression 0-15, CallExpression 0-10, ' +
@@ -405,7 +409,7 @@ places('the function of a method begins with its parameters', () => {
   assert.is(ranges('`a${ b }c`'), 'ExpressionStatement 0-10, TemplateLiteral 0-10, Identifier 5-6')
 })
 
-places('a module, with comments around it, and a hashbang', () => {
+places('comments and a hashbang belong to no statement', () => {
   assert.is(read('#!/bin/node\n// a\nb\n', 'script').end, 19)
   assert.is(ranges('/**/ export default a // b'), 'ExportDefaultDeclaration 5-21, Identifier 20-21', 'module')
 })
@@ -457,9 +461,9 @@ for (const [name, source] of Object.entries(shapes)) {
 
 extent.run()
 
-const errors = suite('what cannot be read')
+const errors = suite('syntax errors')
 
-errors('is said with its line and column', () => {
+errors('a syntax error has its line and column', () => {
   const cases = {
     'a\n  + )': ') (line 2, column 5)',
     '{': 'end (line 1, column 2)',

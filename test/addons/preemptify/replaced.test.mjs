@@ -3,13 +3,13 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundled } from '../../support/bundle.mjs'
 
-// In a realm of its own for each member: what a page replaces there after rt.mjs was loaded breaks nothing.
-// Awaits get undefined at once, since a test cannot know what a replaced promise does.
+// A page may replace each member of built-in objects after rt.mjs was loaded; each member has a separate realm.
+// Awaits get undefined immediately, because a test cannot predict a replaced promise.
 
 const text = bundled(['addons/preemptify.mjs', 'rt.mjs'], ['preemptify', 'budget', 'runtime'])
 const load = new Script(text, { filename: 'rt.mjs' })
 
-/** Functions that use none of what is replaced; each a script whose value is `preemptify => what to call`. */
+/** Functions that use no replaced member. Each script is a function that gets `preemptify` and returns a callee. */
 const programs = {
   loops: [`preemptify => preemptify(function (n) {
     let sum = 0
@@ -99,7 +99,7 @@ const programs = {
   'names of functions': ["preemptify => preemptify(function f(n) { f = n; return typeof f + typeof this })", 3]
 }
 
-/** Runs a generator to its end, with nothing of its realm but what was taken aside: a stack of calls, points passed by. */
+/** Runs a generator to completion without members of its realm that a page may have replaced. */
 function drive(generator, { next, budget, isPromise }) {
   const callers = []
   let answer
@@ -113,7 +113,7 @@ function drive(generator, { next, budget, isPromise }) {
       answer = value
       continue
     }
-    // A call that has begun, or one that is to begin.
+    // A call that has started, or a call to start.
     while (value !== undefined && !isPromise(value)) {
       callers.push(generator)
       generator = value.generator ?? value
@@ -122,7 +122,7 @@ function drive(generator, { next, budget, isPromise }) {
   }
 }
 
-/** A realm with rt.mjs loaded, its programs compiled, and what a test needs of it taken aside. */
+/** Makes a realm with rt.mjs and compiled programs, and keeps the members that a test needs. */
 function realm() {
   const context = createContext({
     performance, setTimeout, clearTimeout, setImmediate, MessageChannel, AbortController, console, btoa
@@ -157,13 +157,13 @@ const prototypes = {
   'String': 'String'
 }
 
-const replaced = suite('what a page replaces')
+const replaced = suite('replaced members of built-in objects')
 
 for (const [name, code] of Object.entries(prototypes)) {
-  replaced(`${name}: whatever is replaced there, before the first use and between uses`, () => {
+  replaced(`functions run after replacing each member of ${name}`, () => {
     const keys = realm().take(`Reflect.ownKeys(${code})`)
     const failures = []
-    for (const key of new Set([...keys, 'get', 'set'])) { // the latter are what descriptors inherit
+    for (const key of new Set([...keys, 'get', 'set'])) { // descriptors inherit `get` and `set`
       const { take, preemptify, runtime, made, ...aside } = realm()
       const object = take(code)
       const { configurable = true, writable } = Object.getOwnPropertyDescriptor(object, key) ?? {}
@@ -192,9 +192,9 @@ for (const [name, code] of Object.entries(prototypes)) {
 }
 
 for (const holder of ['Array.prototype', 'Object.prototype']) {
-  replaced(`running code neither reads nor writes indexes that ${holder} has as accessors`, () => {
+  replaced(`running code uses no indexes that are accessors of ${holder}`, () => {
     for (const [program, [, argument]] of Object.entries(programs)) {
-      if (program === 'whole texts') continue // it compiles
+      if (program === 'whole texts') continue // this program runs the compiler
       const { take, preemptify, runtime, made, ...aside } = realm()
       const fn = made[program](preemptify, runtime)
       drive(fn(argument), aside)
@@ -217,7 +217,7 @@ replaced('a script can declare the names of built-in objects by const, let and c
   }
 })
 
-/** What they give where nothing is replaced. */
+/** The results of the programs without replaced members. */
 const answers = {}
 replaced.before(() => {
   const { preemptify, runtime, made, ...aside } = realm()

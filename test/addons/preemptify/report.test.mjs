@@ -4,12 +4,12 @@ import { preemptify } from '../../../addons/preemptify.mjs'
 
 const reports = suite('preemptify.report')
 
-/** The parts that run in one piece, without the functions with claims. */
+/** The parts that run in one piece, without functions that make claims. */
 const partsOf = (...args) => preemptify.report(...args).filter(({ claims }) => claims === undefined)
 const told = (...args) => partsOf(...args).map(({ name, line, column, reason }) =>
   `${line}:${column} ${name || '-'}: ${reason}`)
 
-reports('what of a module runs in one piece, in the order of the source', () => {
+reports('report lists parts that run in one piece in the order of the source', () => {
   assert.equal(told(`
 class Queue extends List {
   first = find(this)
@@ -37,7 +37,7 @@ export const sum = (list, from = first(list)) => { for (const x of list) from +=
   ])
 })
 
-reports('what is nested, in its place; and what would be printed too often, for its depth', () => {
+reports('report lists nested parts in order, and functions that nest too deep', () => {
   assert.equal(told('const o = { get x() { f({ get y() { return g() } }) }, get z() { return h() } }'),
     ['1:13 x: an accessor', '1:27 y: an accessor', '1:56 z: an accessor'])
   assert.equal(told(`
@@ -50,7 +50,7 @@ async function outer(list) {
 }`), ['3:3 inner: nested too deep'])
 })
 
-reports('constructors that only call others, but for what they give themselves to, and the loops of huge ones: preempted, programs would take many times as long', () => {
+reports('report lists constructors with callbacks, and loops of huge constructors', () => {
   const made = body => `class A { constructor(list) { ${body} } add(x) { for (;;) this.list.push(x) } }`
   const loop = steps => made(`for (const x of list) { ${'this.add(x); '.repeat(steps)} }`)
   const own = 'function add(x) { for (;;) x.add() }'
@@ -64,7 +64,7 @@ reports('constructors that only call others, but for what they give themselves t
   assert.equal(told(around(add)), innermost)
 })
 
-reports('nothing of what is preemptible, or cannot run long', () => {
+reports('report omits preemptible functions and functions that cannot run long', () => {
   assert.equal(told(`
 class A { x = 1; #y; all = new Map(); get x() { return this.#y } constructor() { this.x = 1 } run() { for (;;) this.run() } }
 class B { constructor(a = 1) { for (;;) this.run(a) } }
@@ -182,7 +182,7 @@ function unknown(list, fn) { const [page] = list; return [page, JSON.parse('1', 
   assert.equal(preemptify.report(Math.max).map(({ certain }) => certain), [true])
 })
 
-reports('of a function, a class or a method, by its own lines', () => {
+reports('report of a function or a class counts lines from its first line', () => {
   const object = {
     make() {
       return { get all() { return list(this) } }
@@ -194,12 +194,12 @@ reports('of a function, a class or a method, by its own lines', () => {
   assert.equal(told(Math.max), ['1:1 max: a native, bound or proxied function'])
 })
 
-reports('a script is read as one', () => {
+reports('report reads a script as a script', () => {
   assert.equal(told('var await = { get yield() { return await() } }', { type: 'script' }),
     ['1:15 yield: an accessor'])
 })
 
-reports('misuse', () => {
+reports('report throws for invalid arguments', () => {
   assert.throws(() => preemptify.report(5), /^source must be a function, got 5/)
   assert.throws(() => preemptify.report('', { kind: '' }), /unknown option 'kind'/)
   assert.throws(() => preemptify.report('', { type: 'function' }), /^type must be 'module' or 'script', got "function"/)

@@ -39,7 +39,7 @@ async function warningsOf(fn) {
   return said
 }
 
-/** A template engine with an output buffer, as people write it. */
+/** A typical template engine with an output buffer. */
 const TEMPLATES = `
 let out = ''
 function write(text) { for (const c of text) out += c }
@@ -63,7 +63,7 @@ const page = (name, list) => `<h1>${name}</h1>${list.map(item => `<li>${item}</l
 
 const requests = suite('requests')
 
-/** An application in the manner of Express: a chain of handlers, and a package that all requests share. */
+/** An application like Express: a chain of handlers, and a package that all requests share. */
 async function server() {
   const { render } = await packageOf('templates', TEMPLATES)
   const { application: make } = await application(`
@@ -162,7 +162,7 @@ generators.run()
 
 const cancellation = suite('cancellation')
 
-cancellation('a cancelled endless loop that writes a variable ends within 100 ms and one budget', async () => {
+cancellation('a cancelled infinite loop that writes a variable ends within 100 ms', async () => {
   const { spin, rounds } = await packageOf('endless', `
     let count = 0
     export function spin() { for (;;) count++ }
@@ -238,7 +238,7 @@ packages('a package that calls back into another package and returns keeps its s
   assert.equal(await settled(jobs, own), [[0, [2, 4]], [0, [6, 8, 10]]])
 })
 
-packages('calls of two packages into each other end, and the console names a cycle', async () => {
+packages('calls of two packages into each other finish, and a warning names the cycle', async () => {
   const [one, other] = [await packageOf('one', EACH), await packageOf('other', EACH)]
   const own = scheduler()
   let results

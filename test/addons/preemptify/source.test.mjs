@@ -15,13 +15,13 @@ const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.ur
 
 const load = (text, program) => evaluateLogged(text, functionsOf(program))
 
-/** What a program leaves behind when its first function is called: `run` calls it. */
+/** Calls the first function of a program by `run`, and returns its result or error and its effects. */
 const outcome = ({ effects, result }, { names: [first] }, run) => outcomeOf(effects, () => run(result[first], result))
 
 const plainly = (fn, self) => fn.call(self, 3, 0)
 const asJob = limit => (fn, self) => driveAsync(preemptify(fn).call(self, 3, 0), { limit })
 
-/** What rewrites where no twin leaves frames. */
+/** A compiler that makes all twins generators. */
 const { preemptify: generators, optimisations } = internals('preemptify', 'optimisations')
 optimisations.frame = false
 
@@ -39,15 +39,15 @@ async function checkProgram(program, source = preemptify.source) {
   }
 }
 
-programs('rewritten whole they give the same results, errors and effects, plainly and as jobs', () => {
+programs('rewritten programs have the native results, errors and effects', () => {
   return forSeeds(300, random => checkProgram(randomProgram(random)))
 })
 
-programs('the same where twins leave frames', () => {
+programs('programs whose twins have frame form have the native effects', () => {
   return forSeeds(600, random => checkProgram(randomProgram(random, true)))
 })
 
-programs('the same where all twins are generators', () => {
+programs('programs whose twins are all generators have the native effects', () => {
   return forSeeds(300, random => checkProgram(randomProgram(random), generators.source))
 })
 
@@ -55,7 +55,7 @@ programs.run()
 
 const forms = suite('forms')
 
-/** A module as it is and rewritten. */
+/** Loads a module natively and rewritten. */
 async function modules(text) {
   const load = source => import(`data:text/javascript,${encodeURIComponent(source)}`)
   return { original: await load(text), rewritten: await load(preemptify.source(text, { runtime })) }
@@ -66,14 +66,14 @@ const describe = fn => Reflect.ownKeys(fn).map(key => {
   return [key, typeof value === 'object' || typeof value === 'function' ? typeof value : value, flags]
 })
 
-forms('a script ends with the value that it ended with', () => {
+forms('a rewritten script has the completion value of its original', () => {
   for (const text of ['function f() { for (;;) f() }', '3; function f() { for (;;) f() }', '{ function f() { for (;;) f() } }',
     '"use strict"\nfunction f() { for (;;) return this } f()']) {
     assert.is(String(runInThisContext(preemptify.source(text, { type: 'script' }))), String(runInThisContext(text)), text)
   }
 })
 
-forms('scripts of one page keep their functions apart', async () => {
+forms('generated names of two scripts of a page do not conflict', async () => {
   const first = 'function outer(n) { let sum = 0; for (let i = 0; i < n; i++) sum += inner(i); return sum }\n' +
     'function inner(n) { let sum = 0; for (let i = 0; i < 3; i++) sum += list.map(x => x * n)[0]; return sum }\nvar list = [1]'
   const second = first.replaceAll('outer', 'others').replaceAll('inner', 'within').replace('sum += i', 'sum -= i').replace('list.map(x => x * n)', 'list.filter(x => x)')
@@ -84,7 +84,7 @@ forms('scripts of one page keep their functions apart', async () => {
   }
 })
 
-forms('no name of ours is one of the source, however that is spelled', async () => {
+forms('no generated name is in the source, even with escapes', async () => {
   for (const name of ['$p', '\\u0024p', '\\u{24}e', '\\u{0024}_b', '$_b', '$__t', '$', '$$b', '$é']) {
     const text = `let ${name} = 0; export const main = n => { for (let i = 0; i < n; i++) ${name} += [1, 2].map(x => main(i - 1) + x)[1]; return ${name} }`
     const { original, rewritten } = await modules(text)
@@ -94,7 +94,7 @@ forms('no name of ours is one of the source, however that is spelled', async () 
   }
 })
 
-forms('parameters that are destructured are variables, and are destructured once', async () => {
+forms('destructured parameters are variables and are destructured once', async () => {
   const text = `
     const log = [], add = (...all) => { let sum = 0; for (const x of all) sum += x; log.push(sum); return sum }
     const counted = n => ({ get a() { log.push('a'); return n }, b: [n + 1, n + 2], c: n + 3, [Symbol.iterator]: function* () { yield n; yield n + 4; log.push('end') } })
@@ -121,14 +121,14 @@ forms('parameters that are destructured are variables, and are destructured once
   for (const limit of budgets) assert.equal(await driveAsync(preemptify(rewritten.main)(), { limit }), expected, `budget ${limit}`)
 })
 
-forms('what makes an object, and cannot run long, is called plainly by twins', () => {
+forms('twins call short constructors natively', () => {
   const text = `function Point(x) { this.x = x } function Walk(n) { for (let i = 0; i < n; i++) this.x = i }
     export function main(f) { f(); return [new Point(1), new Walk(2)] }/*${'.'.repeat(3000)}*/`
   assert.match(preemptify.source(text), /=\s*new Point\(1\)/)
   assert.not.match(preemptify.source(text), /\$n\(\s*\(?Point/)
 })
 
-forms('a twin that is suspended again and again has one caller, whatever it returns', async () => {
+forms('repeated suspensions of a twin do not make the stack of calls deeper', async () => {
   const text = `function loop(n) { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum }
     function onward(n) { for (let i = 0; i < n; i++) if (i === n - 1) return loop(n) }
     export const main = n => loop(n) + onward(n)/*${'.'.repeat(3000)}*/`
@@ -148,7 +148,7 @@ forms('a twin that is suspended again and again has one caller, whatever it retu
   assert.ok(points > 1000 && deepest < 9, `${points} points, ${deepest} calls`)
 })
 
-forms('what is computed before a call keeps its value and its order, wherever the job goes on', async () => {
+forms('values before a call keep their order when the job is suspended in the call', async () => {
   const other = 'export let x = 1; export const bump = () => [x++, 4][1]'
   const text = `
     import { x, bump } from 'data:text/javascript,${encodeURIComponent(other)}'
@@ -171,7 +171,7 @@ forms('what is computed before a call keeps its value and its order, wherever th
       let left = 3
       outer: while (f(left--)) { do { if (left === f(1)) break outer; f('again') } while (left > 2) }
       return [made, log.list.splice(0)]
-    }${' '.repeat(3000)}` // where a text may not grow, twins are generators
+    }${' '.repeat(3000)}` // in a short text, twins are generators
   assert.not.match(preemptify.source(text), /function\s*\*/)
   const { original, rewritten } = await modules(text)
   const expected = original.main()
@@ -182,7 +182,7 @@ forms('what is computed before a call keeps its value and its order, wherever th
   assert.is(await driveAsync(preemptify(rewritten.bumped)((a, b) => a * 100 + b), { limit: 1 }), 4)
 })
 
-forms('what cannot run long is given to the method of an array where that stands, and nothing else can tell', async () => {
+forms('short callbacks are passed to array methods without visible differences', async () => {
   const text = `
     const log = []
     const owner = { list: [3, 1, 2], map(f) { log.push(f.name, f.length, arguments.length, this === owner); return [f(7)] },
@@ -211,14 +211,14 @@ forms('what cannot run long is given to the method of an array where that stands
   for (const list of [new (class extends Array {})(), new Array(5001), new Uint8Array(2), { length: 1 }]) assert.is(short(list), false)
 })
 
-forms('an array that is given to the engine whole counts as so many points', async () => {
+forms('an array in a native method counts as one point for each element', async () => {
   const { rewritten } = await modules(`export const main = n => { for (const list = new Array(100).fill(1); n > 0; n--) list.map(x => x) }${' '.repeat(3000)}`)
   let points = 0
   drive(preemptify(rewritten.main)(50), { limit: 1000, onPoint: () => points++ })
   assert.ok(points >= 5, `${points} points`)
 })
 
-forms('variables of one name stay as many, and each closure keeps its own, wherever the job goes on', async () => {
+forms('variables of the same name stay separate in suspended jobs and closures', async () => {
   const { rewritten } = await modules(`
     export const slow = value => { for (let i = 0; i < 3; i++); return value }
     export function shadow(f) { let n = f(1); { let n = f(2); f(n) } return f(0) + n }
@@ -232,7 +232,7 @@ forms('variables of one name stay as many, and each closure keeps its own, where
   }
 })
 
-forms('every kind of function keeps its name, length and keys, its result, and has a twin', async () => {
+forms('functions of all kinds have twins and keep their names, lengths and keys', async () => {
   const { original, rewritten } = await modules(`
     const loop = n => { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum }
     const unknown = [], known = Symbol()
@@ -288,7 +288,7 @@ forms('every kind of function keeps its name, length and keys, its result, and h
   }
 })
 
-forms('a call that is returned out of a try, a guard with what comes with its function, many short calls, new of a parameter', async () => {
+forms('calls in try, guards with this and arguments, and new of a parameter have points', async () => {
   const { original, rewritten } = await modules(`
     const unknown = [n => { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum }, n => { throw new Error(unknown[0](n)) }]
     export function caught(n) { try { return unknown[1](n) } catch (error) { return error.message } }
@@ -311,7 +311,7 @@ forms('a call that is returned out of a try, a guard with what comes with its fu
   }
 })
 
-forms('the bodies of constructors are preempted, those of derived classes too', async () => {
+forms('a job is preempted in the constructors of base and derived classes', async () => {
   const { rewritten: { main, huge, wide, heir, text } } = await modules(`
     class Sum { #all = 0; constructor(n, step = 1) { for (let i = 0; i < n; i += step) this.#all += i } get all() { return this.#all } }
     class Heir extends Sum {}
@@ -340,22 +340,22 @@ forms('the bodies of constructors are preempted, those of derived classes too', 
   assert.is(text, 'class Short { constructor(a) { this.a = a } }')
 })
 
-forms('import.source() stands in a twin as it was, since it is no function', () => {
+forms('import.source() is unchanged in a twin', () => {
   const phase = "import.source('./adder.wasm')"
   const text = preemptify.source(`export async function load(list) { for (const x of list) x(await ${phase}) }`, { runtime })
   assert.is(text.split(phase).length, 3)
 })
 
-forms('recursion of a job is bounded by memory', async () => {
+forms('a job can recurse 50,000 levels deep', async () => {
   const { rewritten: { down } } = await modules('export function down(n) { return n === 0 ? 0 : 1 + down(n - 1) }')
   for (const limit of [7, 2 ** 30]) assert.is(await driveAsync(preemptify(down)(50_000), { limit }), 50_000)
 })
 
 forms.run()
 
-const pieces = suite('pieces of programs')
+const pieces = suite('parts of programs')
 
-/** Each declares `main(log)`; `run` is a call that may be preempted. */
+/** Each source declares `main(log)`; `run` is a call that can be preempted. */
 const sources = {
   'optional chains': `function main() {
     const o = { a: { b(x) { return this === o.a ? { c: x, d() { return this.c } } : 0 } }, n: null, f: run }
@@ -588,13 +588,13 @@ const sources = {
 for (const [name, source] of Object.entries(sources)) {
   pieces(name, async () => {
     const text = `const pass = [x => log(x), x => x]; function run(x) { for (let i = 0; i < 2; i++) pass[1](i); return pass[0](x) }\n${source}\n` +
-      `/*${'.'.repeat(9000)}*/` // of a short text some twins are generators
+      `/*${'.'.repeat(9000)}*/` // in a short text, some twins are generators
     await checkProgram({ source: text, names: ['main'], isClass: false })
   })
 }
 
-pieces('where nobody has imported rt.mjs, a script is what it was', () => {
-  // The innermost of many functions has no second body, and finds methods as jobs do.
+pieces('a script without rt.mjs has its native results', () => {
+  // The innermost function is printed as a twin only, and calls methods like a job.
   const nested = depth => depth ? `(function () { for (;;) return ${nested(depth - 1)} })()` : '[o.m(1), o.m(2), o.n(3)]'
   const deep = `function main() { const o = { m: Object.assign(x => x, { call: () => 'never' }), n: run }; return ${nested(8)} } /*${'.'.repeat(9000)}*/`
   for (const [name, source] of Object.entries({ ...sources, deep })) {
@@ -604,8 +604,8 @@ pieces('where nobody has imported rt.mjs, a script is what it was', () => {
   }
 })
 
-pieces('where nobody has imported rt.mjs, a loop may be longer than any budget', () => {
-  // The innermost of many functions has no second body.
+pieces('a loop without rt.mjs can be longer than any budget', () => {
+  // The innermost function is printed as a twin only.
   const nested = depth => depth ? `(function () { for (;;) return ${nested(depth - 1)} })()`
     : '(function () { let odd = 0; for (let i = 0; i < 2 ** 30 + 9; i++) odd += i & 1; return odd })()'
   const text = `function main() { return ${nested(8)} } /*${'.'.repeat(9000)}*/\nmain()`
@@ -616,7 +616,7 @@ pieces.run()
 
 const growth = suite('growth')
 
-/** Programs that nest: what is around and inside of a body, at a depth. */
+/** Nested programs: each function returns the text around a body at a depth. */
 const nests = {
   functions: (body, i) => `function f${i}(list, go) { for (const x of list) { go(x, ${i}) } ${body}; return f${i - 1}(list, go) }`,
   arrows: (body, i) => `const f${i} = (list, go) => { for (const x of list) go(x, ${i}); ${body} return f${i - 1}(list, go) };`,
@@ -627,11 +627,11 @@ const nests = {
 }
 
 for (const [name, around] of Object.entries(nests)) {
-  growth(`${name} that nest or follow each other`, () => {
+  growth(`nested ${name} grow less than 4 times`, () => {
     for (const depth of [1, 2, 3, 4, 5, 10, 50, 200]) {
       let text = ''
       for (let i = 1; i <= depth; i++) text = around(text, i)
-      text += `\n/*${'.'.repeat(1000)}*/` // what is written once
+      text += `\n/*${'.'.repeat(1000)}*/` // a part that is printed once
       const result = preemptify.source(text)
       assert.ok(result.length < 4 * text.length, `${depth}: ${result.length} of ${text.length} characters`)
       new Function(result.replace(/^import.*?;/, ''))
@@ -667,7 +667,7 @@ growth('a short twin keeps frame form where a long one becomes a generator', () 
 
 const variables = suite('global variables of scripts')
 
-/** The names of the global variables that a script adds, where rt.mjs is not imported. */
+/** Returns the names of the global variables that a script adds without rt.mjs. */
 function globalsOf(text) {
   const context = createContext({})
   runInContext(preemptify.source(text, { type: 'script' }), context)
@@ -679,7 +679,7 @@ for (const [name, text] of Object.entries({
   'an immediately called function': `(function (root) { "use strict"\n${looping}; root.f = f })(this)`,
   'a factory': `!function (root, make) { root.f = make(root) }(this, function (root) { ${looping}; return f })`,
   'nested functions': `(function (root) { (function () { ${looping}; root.f = f })() })(this)`
-})) variables(`a script that is ${name} adds the door of the run-time support`, () => assert.equal(globalsOf(text), ['$rt_p', 'f']))
+})) variables(`a script that is ${name} adds one global variable for the run-time support`, () => assert.equal(globalsOf(text), ['$rt_p', 'f']))
 
 for (const [name, text] of Object.entries({
   'a function at the top level': looping,
@@ -708,7 +708,7 @@ overrides('a list of packages means true for these and no rule for others', () =
   assert.is(rewritten('https://page/app.mjs', ['app', '']), rewritten('https://page/app.mjs'))
 })
 
-overrides('a value that is no boolean and no list of texts is a TypeError', () => {
+overrides('exclusive must be a boolean or a list of package names', () => {
   for (const exclusive of ['name', 1, [1], null]) {
     assert.throws(() => preemptify.source('', { exclusive }), error => error instanceof TypeError && /^exclusive/.test(error.message))
   }

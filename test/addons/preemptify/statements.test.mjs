@@ -9,7 +9,7 @@ import { HOSTS } from '../../support/platform-host.mjs'
 
 const limits = [1, 7, 4096, 2 ** 30]
 
-/** What a call leaves behind: its result or its error, and its arguments, which it may have changed. */
+/** Returns the result or error of a call, and the arguments after the call. */
 async function outcome(run, args) {
   try {
     return { result: await run(...args), args }
@@ -20,7 +20,7 @@ async function outcome(run, args) {
 
 const show = value => inspect(value, { depth: 1, breakLength: Infinity }).slice(0, 300)
 
-/** That `run` does with the entry's inputs of every size what its function does. */
+/** Asserts that `run` has the same outcomes as the function of an entry, for inputs of every size. */
 async function assertAlike({ fn, inputs, sizes }, run, conditions) {
   for (const size of sizes) {
     const expected = await outcome(fn, inputs(size))
@@ -32,7 +32,7 @@ async function assertAlike({ fn, inputs, sizes }, run, conditions) {
 
 let runs = 0
 
-/** Runs a preemptible function through a scheduler whose clock moves by looking at it, on each host in turn. */
+/** Runs a preemptible function as a job; each read of the clock advances it. The hosts take turns. */
 async function schedule(work, args, options) {
   const host = HOSTS[runs++ % HOSTS.length].hostOf({ read: 0.01 })
   const scheduler = new Scheduler({ host, ...options })
@@ -43,13 +43,13 @@ async function schedule(work, args, options) {
   return job
 }
 
-/** A scope in which the names mean the values, for `evaluate`. */
+/** Returns an `evaluate` whose scope has the given names and values. */
 const closureOver = names =>
   new Function(...Object.keys(names), 'return source => eval(source)')(...Object.values(names))
 
-const driven = suite('corpus, without a scheduler')
-const scheduled = suite('corpus, through a scheduler')
-const closed = suite('corpus, other ways to hand names in')
+const driven = suite('corpus without a scheduler')
+const scheduled = suite('corpus as jobs')
+const closed = suite('corpus with evaluate and scope')
 
 for (const entry of corpus) {
   const { name, fn, calls = {}, scope = {} } = entry
@@ -86,7 +86,7 @@ for (const entry of corpus) {
   })
 }
 
-/** What an entry calls, made preemptible, when all the names are known and none of the functions. */
+/** Makes the callees of an entry preemptible, with an object that has all names before it has the functions. */
 function linked({ calls = {}, scope }, options = { scope }) {
   const names = Object.keys(calls)
   const result = Object.fromEntries(names.map(name => [name, undefined]))
@@ -289,7 +289,7 @@ const loops = {
 }
 
 for (const [name, fn] of Object.entries(loops)) {
-  forms(`${name}: a point for each, never more than a budget without a yield`, () => {
+  forms(`each round has a point, and a loop yields within its budget: ${name}`, () => {
     const counted = preemptify(fn)
     const yielding = preemptify(fn, { budgeted: false })
     for (const n of [0, 1, 2, 5, 10, 60]) {
@@ -305,7 +305,7 @@ for (const [name, fn] of Object.entries(loops)) {
         const actual = { log: { rounds: 0 } }
         let spent = 0
         let before = 0
-        let yields = -1 // the end is none
+        let yields = -1 // the last point is the end
         const onPoint = points => {
           spent += points
           yields++
@@ -338,7 +338,7 @@ for (const [name, fn] of Object.entries(loops)) {
   })
 }
 
-forms('for await: a point for each round, beside what it waits for', async () => {
+forms('for await has a point in each round', async () => {
   async function read(source, log) {
     for await (const value of source) log.push(value)
     return log.length
@@ -355,7 +355,7 @@ forms('for await: a point for each round, beside what it waits for', async () =>
   }
 })
 
-/** Rounds and calls that an algorithm makes at least, by hand or from what it leaves behind. */
+/** Minimum numbers of rounds and calls of algorithms, from their inputs or results. */
 const rounds = {
   'matrix product': ([, , n]) => n + n ** 2 + n ** 3,
   'fib': ([n]) => 2 * named('fib').fn(n + 1) - 1,
@@ -375,7 +375,7 @@ const named = name => corpus.find(entry => entry.name === name)
 
 for (const [name, count] of Object.entries(rounds)) {
   const entry = named(name)
-  forms(`${name}: a point for each round and call of the algorithm`, async () => {
+  forms(`each round and call of the algorithm has a point: ${name}`, async () => {
     const counted = preemptible(entry)
     const yielding = preemptible(entry, { budgeted: false })
     for (const size of entry.sizes) {
@@ -397,9 +397,9 @@ for (const [name, count] of Object.entries(rounds)) {
 
 forms.run()
 
-const names = suite('names handed in')
+const names = suite('names in scope, calls and evaluate')
 
-names('evaluate: variables of the caller are read and written', () => {
+names('a function with evaluate reads and writes variables of the caller', () => {
   let total = 10
   const add = n => { total += n }
   function accumulate(n) {
@@ -414,7 +414,7 @@ names('evaluate: variables of the caller are read and written', () => {
   assert.is(drive(work(1), { limit: 1 }), 2)
 })
 
-names('scope: values', () => {
+names('scope gives values to variables', () => {
   const factor = { value: 3 }
   function scale(list) {
     const result = []
@@ -426,7 +426,7 @@ names('scope: values', () => {
   assert.equal(scale([1, 2]), [3, 6])
 })
 
-names('scope: a variable, as it is whenever the function reads it', () => {
+names('an arrow function in scope gives the current value of its variable', () => {
   let limit = 3
   let helper = x => [x, limit]
   const fn = (log, set) => {
@@ -450,7 +450,7 @@ names('scope: a variable, as it is whenever the function reads it', () => {
   for (const budget of limits) assert.equal(run((...args) => drive(work(...args), { limit: budget })), run(fn))
 })
 
-names('scope and calls: variables that get their values later, and others then', () => {
+names('variables in scope and calls may get their values later', () => {
   const even = preemptify(n => n === 0 || odd(n - 1), { calls: [() => odd] })
   const half = preemptify(n => later(n) / 2, { scope: [() => later] })
   let odd = preemptify(n => n !== 0 && even(n - 1), { calls: [() => even] })
@@ -467,7 +467,7 @@ names('scope and calls: variables that get their values later, and others then',
   assert.throws(() => drive(even(10)), /odd is not defined in calls/)
 })
 
-names('scope and calls: a preemptible function in a variable is its original where it is no call', () => {
+names('a preemptible function in a variable is its original where it is not called', () => {
   const twice = function twice(x) { return x * 2 }
   const work = preemptify(twice)
   const mentions = list => [list.map(work).join(), typeof work, work.name, work(4)]
@@ -476,9 +476,9 @@ names('scope and calls: a preemptible function in a variable is its original whe
   }
 })
 
-// What terser and esbuild make of fixtures/preemptify/minified/program.mjs.
+// Outputs of terser and esbuild for fixtures/preemptify/minified/program.mjs.
 for (const minifier of ['program', 'terser', 'esbuild']) {
-  names(`scope and calls: arrow functions of variables survive a minifier: ${minifier}`, async () => {
+  names(`arrow functions in scope and calls work after minifying: ${minifier}`, async () => {
     const { work, byKeys, setLimit } = await import(`../../fixtures/preemptify/minified/${minifier}.mjs`)
     for (const budget of limits) {
       for (const length of [4, 2]) {
@@ -493,7 +493,7 @@ for (const minifier of ['program', 'terser', 'esbuild']) {
   })
 }
 
-names('scope: a generator function there is called preemptibly, a plain one plainly', () => {
+names('generator functions in scope are called preemptibly, others natively', () => {
   function work(n) {
     return child(n) + plain(n)
   }
@@ -508,7 +508,7 @@ names('scope: a generator function there is called preemptibly, a plain one plai
   assert.ok(points > 5)
 })
 
-names('calls: mutual recursion', () => {
+names('two functions in calls can call each other', () => {
   function isEven(n) {
     return n === 0 || isOdd(n - 1)
   }
@@ -523,7 +523,7 @@ names('calls: mutual recursion', () => {
   }
 })
 
-names('calls: an error thrown by a callee is caught where it was called', () => {
+names('a caller catches the error of a function in calls', () => {
   function parse(texts) {
     const result = []
     for (const text of texts) {
@@ -543,7 +543,7 @@ names('calls: an error thrown by a callee is caught where it was called', () => 
   for (const limit of limits) assert.equal(drive(work(['12', '1x', '']), { limit }), [12, 'x is no digit', 0])
 })
 
-names('calls: an async function that nobody awaits yet runs on, and gives a promise', async () => {
+names('an async call without await runs concurrently and returns a promise', async () => {
   async function load(key, log) {
     log.push(`begins ${key}`)
     await null
@@ -566,7 +566,7 @@ names('calls: an async function that nobody awaits yet runs on, and gives a prom
   assert.equal(await outcome((...args) => schedule(work, args, { budget: 1 }), [[]]), expected)
 })
 
-names('calls: a rejection is thrown where the callee waits, and may leave the call', async () => {
+names('a rejection is thrown at the await of the callee, and then at the call', async () => {
   async function read(source) {
     const lines = []
     for (let n = 0; n < 4; n++) {
@@ -599,7 +599,7 @@ names('calls: a rejection is thrown where the callee waits, and may leave the ca
   assert.equal(await schedule(work, [source], { budget: 4096 }), expected)
 })
 
-names('calls: recursion far deeper than a chain of yield* could be', async () => {
+names('recursion can be deeper than a chain of yield*', async () => {
   function depth(n) {
     return n === 0 ? 0 : 1 + depth(n - 1)
   }

@@ -1,4 +1,4 @@
-// What rewritten code does at run time, by twins written by hand as a rewriter would write them.
+// Run-time support of rewritten code, tested with hand-written twins in the form of rewritten text.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AsyncEvent, after, every, sleep } from '../../../alarms.mjs'
@@ -14,14 +14,14 @@ import { virtualHost } from '../../support/virtual-host.mjs'
 
 const { apply, awaited, construct, drive: runPlainly, enter, suspended, twin, wait } = runtime
 
-/** A yield at every point, at every other, now and then, never. */
+/** Budgets that yield at every point, at every second point, sometimes, and never. */
 const budgets = [1, 2, 7, 2 ** 30]
 
-// ------------------------------------------------------------- hand-written: what a rewriter makes of a module
+// ------------------------------------------------------------- hand-written: twins like in a rewritten module
 
 let result
 
-/** Sums what `f` makes of the numbers below n; both forms. */
+/** Sums the results of `f` for the numbers below n; both forms. */
 function sum(n, f) {
   let total = 0
   for (let i = 0; i < n; i++) total += f(i)
@@ -50,7 +50,7 @@ twin(square, function* (x) {
   return y
 })
 
-/** One body only: called plainly, it is driven. */
+/** A function with only one body: a plain call runs it to completion. */
 function fib(n) {
   return runPlainly(fibTwin(n))
 }
@@ -100,7 +100,7 @@ twin(method, function* (n) {
 /** Runs the twin of a function under a budget. */
 const asTwin = (fn, args, limit, self) => drive(Reflect.apply(preemptify(fn), self, args), { limit })
 
-/** Runs one job to its end on a virtual host. */
+/** Runs one job to completion on a virtual host. */
 async function run(work, args = [], options) {
   const host = virtualHost({ read: 0.001 })
   const scheduler = new Scheduler({ host, budget: 1, ...options })
@@ -114,13 +114,13 @@ async function run(work, args = [], options) {
 
 const stamps = suite('the stamp')
 
-stamps('a function with a twin shows nothing of it', () => {
+stamps('a function with a twin has no additional properties', () => {
   const own = Reflect.ownKeys(square)
   assert.equal(own.filter(key => !['length', 'name', 'arguments', 'caller', 'prototype'].includes(key)), [])
   assert.is(Object.getPrototypeOf(square), Function.prototype)
 })
 
-stamps('what is frozen, bound, an arrow or a method can have one', () => {
+stamps('frozen, bound and arrow functions and methods can have twins', () => {
   const frozen = Object.freeze(() => 1)
   for (const fn of [frozen, (() => 1).bind(), { m() { return 1 } }.m, class { static m() { return 1 } }.m]) {
     assert.is(twin(fn, function* () { return 2 }), fn)
@@ -129,14 +129,14 @@ stamps('what is frozen, bound, an arrow or a method can have one', () => {
   }
 })
 
-stamps('neither a proxy of a function nor what inherits from it has its twin', () => {
+stamps('proxies of a function and objects that inherit from it have no twin', () => {
   const proxy = new Proxy(square, {})
   const heir = Object.setPrototypeOf(() => 1, square)
   assert.is(enter(proxy), proxy)
   assert.is(enter(heir), heir)
 })
 
-stamps('what has no twin is called as it is, whatever it is', () => {
+stamps('a value without a twin is called unchanged', () => {
   for (const value of [undefined, null, 1, 'f', {}, Math.max, class {}, function* () {}]) assert.is(enter(value), value)
 })
 
@@ -147,19 +147,19 @@ stamps.run()
 const calls = suite('calls')
 
 for (const limit of budgets) {
-  calls(`a call of a function that has a twin yields inside it, budget ${limit}`, () => {
+  calls(`a call of a function with a twin yields inside it, budget ${limit}`, () => {
     let points = 0
     const job = preemptify(sum)(4, square)
     assert.is(drive(job, { limit, onPoint: () => { points++ } }), 14)
     if (limit === 1) assert.is(points, 4 + 6 + 1)
   })
 
-  calls(`a call of a function that has none is made as it is, budget ${limit}`, () => {
+  calls(`a call of a function without a twin is native, budget ${limit}`, () => {
     assert.is(asTwin(sum, [4, x => x + 1], limit), 10)
     assert.throws(() => asTwin(sum, [4, undefined], limit), TypeError)
   })
 
-  calls(`this and arguments arrive, budget ${limit}`, () => {
+  calls(`a twin receives this and arguments, budget ${limit}`, () => {
     const object = { count: 1 }
     assert.is(asTwin(method, [3], limit, object), object)
     assert.is(object.count, 4)
@@ -167,14 +167,14 @@ for (const limit of budgets) {
     assert.is(step === budget ? drive(suspended(), { limit }) : step, object)
   })
 
-  calls(`recursion and errors, budget ${limit}`, () => {
+  calls(`twins can recurse and throw, budget ${limit}`, () => {
     assert.is(asTwin(fib, [12], limit), 144)
     assert.throws(() => asTwin(fail, [4], limit), error => error instanceof RangeError && error.message === 'at the bottom1234')
     assert.is(asTwin(depth, [20_000], limit), 20_000)
   })
 }
 
-calls('what begins a call may do it without the generator', () => {
+calls('the entry of a twin may return a result without the generator', () => {
   const log = []
   const f = x => x * 2
   twin(f, function* (x) { return log.push('generator'), x * 2 }, x => { log.push('entry'); return x * 2 })
@@ -198,21 +198,21 @@ calls.run()
 
 const plain = suite('plain calls of functions that only have a twin')
 
-plain('run to their end', () => {
+plain('plain calls run to completion', () => {
   assert.is(fib(15), 610)
   assert.throws(() => fail(3), error => error instanceof RangeError && error.message === 'at the bottom123')
 })
 
-plain('may nest as deep as plain recursion, and deeper', () => {
+plain('plain calls can nest 100,000 levels deep', () => {
   assert.is(depth(100_000), 100_000)
 })
 
-plain('recursion without end is a RangeError', () => {
+plain('infinite recursion is a RangeError', () => {
   assert.throws(() => depth(Infinity), RangeError)
   assert.is(depth(3), 3)
 })
 
-plain('nest in each other through code that is not rewritten', () => {
+plain('plain calls can nest through code that is not rewritten', () => {
   const descend = n => runPlainly(function* () {
     if (--budget.left <= 0) yield
     return n === 0 ? fib(10) : [n].map(() => descend(n - 1))[0]
@@ -220,7 +220,7 @@ plain('nest in each other through code that is not rewritten', () => {
   assert.is(descend(50), 55)
 })
 
-plain('lower the budget of the job that makes them by their points', () => {
+plain('plain calls count their points in the budget of the calling job', () => {
   budget.left = 1000
   fib(5)
   assert.is(budget.left, 1000 - 15)
@@ -229,7 +229,7 @@ plain('lower the budget of the job that makes them by their points', () => {
   assert.is(budget.left, 0)
 })
 
-plain('a request for the processor inside one is not forgotten', () => {
+plain('a plain call keeps a request to end the budget', () => {
   budget.left = 1000
   runPlainly(function* () {
     budget.left = 0
@@ -238,7 +238,7 @@ plain('a request for the processor inside one is not forgotten', () => {
   assert.is(budget.left, 0)
 })
 
-plain('have no point at which another job could run', async () => {
+plain('no other job runs during a plain call', async () => {
   const log = []
   const host = virtualHost({ read: 0.001 })
   const scheduler = new Scheduler({ host, budget: 1 })
@@ -279,7 +279,7 @@ twin(Point, function* (x) {
   this.target = this.constructor
 })
 
-/** `new F(...args)` as rewritten code has it. */
+/** Constructs like `new F(...args)` in rewritten code. */
 function* made(F, args, ...target) {
   return ((result = construct(F, args, ...target)) === budget ? yield suspended() : result)
 }
@@ -287,7 +287,7 @@ function* made(F, args, ...target) {
 for (const limit of budgets) {
   const make = (...given) => drive(made(...given), { limit })
 
-  constructing(`an object of the prototype that the function has then, budget ${limit}`, () => {
+  constructing(`a new object has the current prototype of its function, budget ${limit}`, () => {
     const point = make(Point, [3])
     assert.is(point.x, 9)
     assert.is(Object.getPrototypeOf(point), Point.prototype)
@@ -300,7 +300,7 @@ for (const limit of budgets) {
     Point.prototype = before
   })
 
-  constructing(`an object that the function returns, budget ${limit}`, () => {
+  constructing(`new returns the object that the function returns, budget ${limit}`, () => {
     for (const value of [{}, [], () => {}, 1, null, undefined, 's']) {
       function F() { return value }
       twin(F, function* () {
@@ -313,14 +313,14 @@ for (const limit of budgets) {
     }
   })
 
-  constructing(`another new.target, budget ${limit}`, () => {
+  constructing(`new may have another new.target, budget ${limit}`, () => {
     class Other {}
     const point = make(Point, [3], Other)
     assert.is(point.x, 9)
     assert.instance(point, Other)
   })
 
-  constructing(`an error, budget ${limit}`, () => {
+  constructing(`new throws the error of the function, budget ${limit}`, () => {
     function F() { throw new RangeError('no') }
     twin(F, function* () {
       if (--budget.left <= 0) yield
@@ -330,7 +330,7 @@ for (const limit of budgets) {
   })
 }
 
-constructing('of classes, engine functions and functions without a twin is plain', () => {
+constructing('new of classes, built-in functions and functions without a twin is native', () => {
   class A { constructor(x) { this.x = x; this.target = new.target } }
   class B extends A {}
   assert.equal({ ...construct(B, [1]) }, { x: 1, target: B })
@@ -338,7 +338,7 @@ constructing('of classes, engine functions and functions without a twin is plain
   assert.equal(construct(Array, [1, 2]), [1, 2])
 })
 
-constructing('of what cannot be constructed is a TypeError', () => {
+constructing('new of a value that is not a constructor is a TypeError', () => {
   const arrow = twin(() => {}, function* () {})
   const { m } = { m() {} }
   twin(m, function* () {})
@@ -347,18 +347,18 @@ constructing('of what cannot be constructed is a TypeError', () => {
 
 constructing.run()
 
-// --------------------------------------------------------------------------------------------- what jobs run
+// --------------------------------------------------------------------------------------------- jobs
 
 const works = suite('jobs run twins')
 
-works('of functions and methods, with their arguments', async () => {
+works('jobs run the twins of functions and methods with their arguments', async () => {
   const { job, outcome, points } = await run(sum, [5, square])
   assert.is(outcome, 30)
   assert.is(job.name, 'sum')
   assert.ok(points >= 5 + 10)
 })
 
-works('of tasks, given or derived', async () => {
+works('tasks run the twin of their function or of their run method', async () => {
   class Sum extends Task {
     run(n) { return sum(n, square) }
   }
@@ -376,7 +376,7 @@ works('of tasks, given or derived', async () => {
   }
 })
 
-works('of async functions, which may yield', async () => {
+works('jobs run the twins of async functions', async () => {
   const host = virtualHost({ read: 0.001 })
   const scheduler = new Scheduler({ host, budget: 1 })
   const f = async x => {
@@ -396,7 +396,7 @@ works('of async functions, which may yield', async () => {
   assert.ok(scheduler.stats().yields >= 3)
 })
 
-works('a job of a generator is told to write yield, still', async () => {
+works('an error in a generator job still recommends a yield', async () => {
   const host = virtualHost({ read: 0.001 })
   const job = new Scheduler({ host }).spawn(function* () { yield job.yield() })
   job.catch(() => {})
@@ -404,7 +404,7 @@ works('a job of a generator is told to write yield, still', async () => {
   assert.match((await job.catch(error => error)).message, /write `yield`/)
 })
 
-works('where jobs meet: par, race, critical sections, channels and choices', async () => {
+works('par, race, sections, locks and choices run twins', async () => {
   const host = virtualHost({ read: 0.001 })
   const scheduler = new Scheduler({ host, budget: 1 })
   const resource = new Resource({ ceiling: 100 })
@@ -438,7 +438,7 @@ works('where jobs meet: par, race, critical sections, channels and choices', asy
   assert.equal(log, ['par', 'par', 'race', 'section', 'resource', 'mutex', 'action', 'each'])
 })
 
-works('what an alarm calls is a job if it has a twin, and gets the time all the same', async () => {
+works('an alarm runs a callback with a twin as a job with the time', async () => {
   const times = async isTwin => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host, budget: 1 })
@@ -459,7 +459,7 @@ works('what an alarm calls is a job if it has a twin, and gets the time all the 
   assert.equal(await times(true), [[5, 'running'], [10, 'running'], [20, 'running']])
 })
 
-works('handlers of asynchronous events, bottom halves and loops, also where they return what is to be waited for', async () => {
+works('handlers, bottom halves and loops run twins and wait for the results', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1, policy: fp })
   const log = []
@@ -485,7 +485,7 @@ works('handlers of asynchronous events, bottom halves and loops, also where they
   job.cancel()
 })
 
-works('preemptify returns the twin, evaluates nothing, and shows its source', () => {
+works('preemptify returns the twin with its source without evaluation', () => {
   const before = globalThis.eval
   globalThis.eval = () => { throw new Error('evaluated') }
   try {
@@ -507,7 +507,7 @@ for (const [how, options, text] of [
   ['as one of the calls', { calls: { square } }, 'square(5)'],
   ['as a member of what is in scope', { scope: { lib: { square } } }, 'lib.square(5)']
 ]) {
-  works(`a function that preemptify rewrites delegates to what has a twin, ${how}`, () => {
+  works(`a preemptible function calls a function with a twin, ${how}`, () => {
     const fn = preemptify((0, eval)(`(function () { return ${text} + 1 })`), options)
     let points = 0
     assert.is(drive(fn(), { limit: 1, onPoint: () => points++ }), 26)
@@ -522,10 +522,10 @@ works.run()
 const scripts = suite('scripts')
 const key = Symbol.for('rt.mjs')
 
-/** A copy of rt.mjs that nobody has used. */
+/** Makes an unused copy of rt.mjs. */
 const fresh = () => instance(['addons/preemptify.mjs', 'rt.mjs'], ['Scheduler', 'budget', 'preemptify', 'runtime'])
 
-/** What a rewriter makes of a script with a function of each kind. */
+/** A rewritten script with a function of each kind. */
 const script = () => (0, eval)(`
   var $p = ${standInOf("globalThis")};
   (() => {
@@ -552,7 +552,7 @@ const script = () => (0, eval)(`
     return { count, twice, made: n => $p.runtime.drive(made(n)), arrow, named: $p.runtime.named(() => 1, 'given') }
   })()`)
 
-/** The functions of the script run plainly. */
+/** Asserts that plain calls of the functions of the script have their results. */
 function assertPlain({ count, twice, made, arrow, named }) {
   assert.is(count(3), 3)
   assert.is(twice(count, 3), 6)
@@ -561,7 +561,7 @@ function assertPlain({ count, twice, made, arrow, named }) {
   assert.is(named.name, 'given')
 }
 
-/** They run as jobs of a copy of rt.mjs, and yield. */
+/** Asserts that the functions run as jobs of a copy of rt.mjs, and yield. */
 async function assertPreemptible({ count, twice, arrow }, copy) {
   const host = virtualHost({ read: 0.001 })
   const scheduler = new copy.Scheduler({ host, budget: 1 })
@@ -589,7 +589,7 @@ function nested(body) {
   return body
 }
 
-scripts('run plainly without rt.mjs, and find it when it comes', async () => {
+scripts('scripts run without rt.mjs, and connect to rt.mjs when it is imported', async () => {
   const functions = script()
   assertPlain(functions)
   assert.ok(globalThis[key].runtime.isStandIn)
@@ -602,7 +602,7 @@ scripts('run plainly without rt.mjs, and find it when it comes', async () => {
   await assertPreemptible(later, copy)
 })
 
-scripts('what they have called before it came is preempted, too', async () => {
+scripts('a job is preempted in functions that a script called before rt.mjs loaded', async () => {
   const body = nested('for (let i = 0; i < 2; i++) sum += o.count(n)')
   const text = `({ count(n) { let i = 0; while (i < n) i++; return i }, twice(o, n) { let sum = 0; ${body}; return sum } })`
   const made = (0, eval)(preemptify.source(text, { type: 'script' }))
@@ -617,7 +617,7 @@ scripts('what they have called before it came is preempted, too', async () => {
   assert.ok(job.cost >= 0.2) // the clock is read at each point
 })
 
-scripts('run to their end without it, after what a loop has thrown, and where members in a loop call them', () => {
+scripts('scripts without rt.mjs run after a loop has thrown and from accessors in loops', () => {
   const made = (0, eval)(preemptify.source(`({
     get three() { return this.count(3) },
     count(n) { let sum = 0; ${nested('for (let i = 0; i < n; i++) sum++')}; return sum },
@@ -630,7 +630,7 @@ scripts('run to their end without it, after what a loop has thrown, and where me
   assert.is(made.count(3), 3)
 })
 
-scripts('find it when it is used next, if it is there but has not been used', async () => {
+scripts('scripts connect to an unused rt.mjs at its next use', async () => {
   const copy = await fresh()
   const functions = script()
   assert.ok(globalThis[key].runtime.isStandIn)
@@ -639,7 +639,7 @@ scripts('find it when it is used next, if it is there but has not been used', as
   assert.is(globalThis[key].runtime, copy.runtime)
 })
 
-scripts('find it when it has been used', async () => {
+scripts('scripts connect immediately to a used rt.mjs', async () => {
   const copy = await fresh()
   copy.runtime.twin(() => {}, function* () {})
   const functions = script()
@@ -648,7 +648,7 @@ scripts('find it when it has been used', async () => {
   await assertPreemptible(functions, copy)
 })
 
-scripts('importing rt.mjs and jobs of ordinary functions write nothing', async () => {
+scripts('importing rt.mjs and ordinary jobs adds no global property', async () => {
   const { Scheduler, preemptify } = await fresh()
   const host = virtualHost()
   new Scheduler({ host }).spawn(() => {})
@@ -657,7 +657,7 @@ scripts('importing rt.mjs and jobs of ordinary functions write nothing', async (
   assert.not(key in globalThis)
 })
 
-scripts('another copy of rt.mjs runs twins, too', async () => {
+scripts('another copy of rt.mjs runs the same twins', async () => {
   const first = await fresh()
   first.runtime.twin(() => {}, function* () {})
   const functions = script()

@@ -70,12 +70,12 @@ for (const [file, load] of Object.entries(files)) {
   })
 }
 
-wholes('an option has a short function evaluated again', async () => {
+wholes('preemptify with an option evaluates a short function again', async () => {
   const { declared } = await load(`${declarations} export { declared }`)
   assert.is(drive(preemptify(declared, { scope: { table: { 1: 'given' } } })(1)), 'given')
 })
 
-wholes('the text of a short function stays as it is', async () => {
+wholes('the text of a short function is unchanged', async () => {
   const { f, g } = await load('export function f(a) { return a /* here */ } export const g = a => a')
   assert.is(String(f), 'function f(a) { return a /* here */ }')
   assert.is(String(g), 'a => a')

@@ -10,7 +10,7 @@ import { rewritten } from '../../support/rewritten.mjs'
 
 const show = value => inspect(value, { depth: 1, breakLength: Infinity }).slice(0, 300)
 
-/** What a call leaves behind: its result or its error, and its arguments, which it may have changed. */
+/** Returns the result or error of a call, and the arguments after the call. */
 async function outcome(run, args) {
   try {
     return { result: await run(...args), args }
@@ -21,7 +21,7 @@ async function outcome(run, args) {
 
 let runs = 0
 
-/** Runs a function as a job of a scheduler whose clock moves by looking at it, on each host in turn. */
+/** Runs a function as a job; each read of the clock advances it. The hosts take turns. */
 async function asJob(work, args, options) {
   const host = HOSTS[runs++ % HOSTS.length].hostOf({ read: 0.01 })
   const scheduler = new Scheduler({ host })
@@ -38,7 +38,7 @@ function assertSame(actual, expected, conditions) {
   assert.ok(isDeepStrictEqual(actual, expected), `${conditions}: ${show(actual)}, expected ${show(expected)}`)
 }
 
-const algorithms = suite('corpus, rewritten as modules')
+const algorithms = suite('corpus as rewritten modules')
 
 const { namespace: again } = await rewritten(new URL('../../corpus/index.mjs', import.meta.url))
 for (const [i, { name, fn, inputs, sizes }] of corpus.entries()) {
@@ -66,7 +66,7 @@ for (const [i, { name, fn, inputs, sizes }] of corpus.entries()) {
 
 algorithms.run()
 
-const programs = suite('whole programs')
+const programs = suite('rewritten programs')
 
 const folder = new URL('../../programs/', import.meta.url)
 for (const file of readdirSync(folder)) {
