@@ -616,7 +616,8 @@ const QUICK_OBJECT =
  */
 const QUICK_METHOD = /* @__PURE__ */ new RegExp(
   '^(?:charAt|charCodeAt|codePointAt|substr(?:ing)?|to(?:Lower|Upper)Case|toFixed|' +
-  'toPrecision|hasOwnProperty|isPrototypeOf|localeCompare|trim(?:Start|End)?|pad(?:Start|End)|(?:starts|ends)With|' +
+  'toPrecision|hasOwnProperty|isPrototypeOf|localeCompare|trim(?:Start|End)?|pad(?:Start|End)|' +
+  '(?:starts|ends)With|' +
   '[gs]et(?:Ui|I)nt(?:8|16|32)|[gs]etFloat(?:32|64)|isArray|subarray)$')
 /** Names of built-in methods that call a callback. */
 const CALLS_BACK =
