@@ -443,7 +443,8 @@ export const windowCases = {
         window.cancelAnimationFrame(cancelled)
         window.requestAnimationFrame(later => {
           steps(log, 'd')
-          log(String(later > times[0] && times[0] === times[1]))
+          // A callback that waits until the next frame gets the time of that frame.
+          log(String(times[0] <= times[1] && times[1] <= later && times[0] < later))
         })
       })
       window.requestAnimationFrame(time => {
