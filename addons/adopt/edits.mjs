@@ -94,6 +94,9 @@ function affectedBy(event) {
   const target = event.composedPath()[0]
   if (CHANGES.includes(type)) return (other, at) => other === type && at === target
   const field = fieldOf(target)
+  // The release of a key follows its edit, so that it would finish the listener of that edit at once. Only
+  // controls such as check boxes are edited by it.
+  if (type === 'keyup' && (field === null || !isControl(field))) return null
   return (other, at) => other === 'selectionchange' || field !== null && isSameField(field, fieldOf(at)) ||
     at !== target && isInside(at, target)
 }
