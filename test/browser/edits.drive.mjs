@@ -87,7 +87,11 @@ export default {
     await compare(context, 3, async browser => {
       await browser.click('#text')
       await type(browser, 'ab')
-      await browser.evaluate(() => {
+      // The commands of a script have no event before the edit, so the listeners of the keys must have ended.
+      await browser.evaluate(async () => {
+        while (window.inputs < 2 || Number(document.getElementById('answers').value) < window.inputs) {
+          await new Promise(resolve => { setTimeout(resolve, 10) })
+        }
         document.execCommand('insertText', false, 'cd')
         document.execCommand('insertText', false, 'ef')
         document.execCommand('undo')
