@@ -115,6 +115,22 @@ edits('a listener that waits behind another one finishes before the next edit', 
   assert.is(log, 'first,set a,first,set ab,first,set abc,first,set abcd')
 })
 
+for (const [type, isFinished] of [['text', false], ['checkbox', true]]) {
+  edits(`the release of a key ${isFinished ? 'finishes' : 'leaves'} a suspended listener of a ${type} field`, () => {
+    const page = pageWith()
+    const field = page.field('input', type)
+    field.addEventListener('input', page.work(9, 'end'))
+    page.host.after(0, () => page.act(field, 'input'))
+    page.host.after(2, () => {
+      page.act(field, 'keyup')
+      page.log.push('released')
+    })
+    page.host.run()
+    page.adoption.release()
+    assert.is(page.log.join(), isFinished ? 'end,released' : 'released,end')
+  })
+}
+
 edits('a listener with the rule interleave does not finish before the next edit', () => {
   const rules = { event: { type: 'input', interleave: true } }
   const { text } = typedText((page, field) => field.addEventListener('input', page.controlled), { rules })
