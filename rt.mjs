@@ -4764,9 +4764,11 @@ export class Scheduler {
   }
 
   /**
-   * Calls a function for each event of the schedule. Without observers this costs nothing. The types of
-   * events are `release`, `start`, `preempt` (with `by`), `resume`, `block` (with `on`), `wake`, `finish`,
-   * `cancel`, `fail`, `miss`, `overrun`, `stall`, `deplete`, `replenish`, `alarm` and `round` (with `start`).
+   * Calls a function for each event of the schedule. Without observers this costs nothing.
+   *
+   * A job causes `release`, `start`, `preempt` (with `by`), `resume`, `block` (with `on`), `wake`, `finish`,
+   * `cancel` and `fail`. Watching its time causes `miss`, `overrun` and `stall`. A reservation causes
+   * `deplete` and `replenish`. The other types are `alarm` and `round` (with `start`).
    *
    * @param {(record: TraceRecord) => void} fn called synchronously
    * @returns {() => void} unsubscribes
@@ -5849,8 +5851,9 @@ export const extend = /* @__PURE__ */ Object.freeze({
     /** Whether a function may return a value. @param {any} fn @returns {boolean} */
     answers: fn => answers(fn),
     /**
-     * How a listener uses its event: 0: only its data; 1: until it says by `budget.e` that it needs the event
-     * no longer; 2: to its end.
+     * Returns a code for the use of the event by a listener. 0: the listener reads only data of the event.
+     * 1: the listener needs its event until it writes to `budget.e`. 2: the listener needs its event until
+     * the listener has ended.
      *
      * @param {any} fn @returns {number}
      */

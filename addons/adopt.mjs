@@ -1,19 +1,22 @@
 /**
  * addons/adopt.mjs: makes jobs of the callbacks of a page (RT.js V-B).
  *
- * `adopt` replaces the functions and properties by which a page registers callbacks, for example setTimeout,
- * with proxies of themselves. A proxy hands the platform an entry in place of the callback. The platform
- * still decides whether a listener exists, its order, `this`, `once` and duplicates. When the platform calls
- * the entry, `Calls.enter` makes a job of the call:
+ * A page registers callbacks by functions and properties, for example by setTimeout. `adopt` replaces these
+ * with proxies. A proxy hands the platform an entry in place of the callback. The platform still decides
+ * whether a listener exists. Order, `this`, `once` and duplicates stay the platform's, too. When the platform
+ * calls the entry, `Calls.enter` makes a job of the call:
  *
  *   the page registers a callback -> proxy -> entry -> the platform calls the entry -> Calls.enter
  *     -> the job starts inside the call, and continues after its first budget if its function has a twin
  *     -> or the job waits for its turn, if calls of at least its rank have not ended
  *
- * Files: calls.mjs has the calls as jobs; timers, observers, listeners and handlers.mjs each adopt the
- * callbacks of one kind; edits.mjs finishes listeners before edits of the user; realms.mjs replaces and
- * restores properties, and keeps the page's listeners; rules.mjs checks and finds rules; books.mjs has
- * collections and properties that a page cannot affect.
+ * Files:
+ * - calls.mjs: the calls as jobs
+ * - timers, observers, listeners and handlers.mjs: the callbacks of one kind each
+ * - edits.mjs: listeners that finish before edits of the user
+ * - realms.mjs: replaced properties, and the listeners of the page
+ * - rules.mjs: the check and the choice of rules
+ * - books.mjs: collections and properties that a page cannot affect
  *
  * Words of these files:
  * - realm: a global object whose functions are replaced, with the listeners of its page
@@ -90,11 +93,13 @@ const { options: checked, wrongType } = check
  */
 
 /**
- * Makes jobs of the callbacks of a page, a worker or Node. This covers callbacks that any code registers from
- * now on: timers, animation frames, idle callbacks, event listeners, `on...` properties, observers and
- * messages. It also covers `on...` properties that exist already on the global object, the document and, for
- * common events, its elements: these are adopted when an event passes the document on its way to them.
- * Platforms do not list listeners, so earlier listeners stay native.
+ * Makes jobs of the callbacks of a page, a worker or Node.
+ *
+ * `adopt` covers the callbacks that any code registers from now on: timers, frames, idle callbacks, event
+ * listeners, `on...` properties, observers and messages. It also covers existing `on...` properties of the
+ * global object, of the document and, for common events, of elements. A property of an element is adopted
+ * when the first event passes the document on its way to the element. Platforms do not list listeners, so
+ * earlier listeners stay native.
  *
  * Native as well:
  * - `on...` properties of devices, payments, speech recognition, audio in scripts and other rare objects; but

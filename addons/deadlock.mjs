@@ -1,10 +1,10 @@
 /**
  * addons/deadlock.mjs: reports that the remaining jobs can never run again.
  *
- * rt.mjs itself reports a cycle of jobs in which each job waits for a lock of the next. This addon finds the
- * second kind of deadlock: every job waits on a channel, a semaphore, a barrier, a lock or a job, and nothing
- * is left to wake any of these jobs. In CSP such a set of jobs is a closed world. The scheduler of a page is
- * usually open, because the next click can start a job. A page therefore has to request the report:
+ * rt.mjs itself reports a cycle of jobs in which each job waits for a lock of the next job. This addon finds
+ * the second kind of deadlock. There every job waits on a channel, a semaphore, a barrier, a lock or a job,
+ * and no code is left to wake a job. CSP calls such a set of jobs a closed world. The scheduler of a page is
+ * usually open, because the next click can start a job. Therefore a page must request the report:
  *
  *   const stop = reportDeadlocks()
  *   await rt.idle() // rejects with a DeadlockError if the jobs are deadlocked

@@ -26,8 +26,7 @@ console.warn = text => { said.push(`${text}`) }
 console.error = console.warn
 
 /**
- * Imports the rewritten calls. They have no state of their own, so they claim nothing: all claims are those of
- * the package.
+ * Imports the rewritten calls without claims. The calls keep no state, so only the package makes claims.
  *
  * @param {string} file
  */

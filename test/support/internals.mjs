@@ -90,9 +90,9 @@ function checkQueue(queue, title, note, misplaced) {
  *
  * @param {any} core
  * @param {Iterable<any>} jobs the known jobs, ended or not, of this scheduler and of others
- * @param {{ isOrdered?: boolean, queues?: any[], isOff?: (name: string) => boolean }} options `isOrdered`:
- *   whether the policy has never thrown; `queues`: further wait queues, in which jobs wait by the branches of
- *   choices; `isOff`: whether a reservation has a capacity of 0, so that it has no replenishment
+ * @param {{ isOrdered?: boolean, queues?: any[], isOff?: (name: string) => boolean }} options
+ *   `isOrdered`: whether the policy has never thrown. `queues`: wait queues of the branches of choices.
+ *   `isOff`: whether a reservation has a capacity of 0, and therefore no replenishment
  * @param {(text: string) => void} note
  */
 export function checkInvariants(core, jobs, { isOrdered = true, queues = [], isOff = () => false }, note) {

@@ -116,7 +116,7 @@ edits('a listener that waits behind another one finishes before the next edit', 
 })
 
 for (const [type, isFinished] of [['text', false], ['checkbox', true]]) {
-  edits(`the release of a key ${isFinished ? 'finishes' : 'leaves'} a suspended listener of a ${type} field`, () => {
+  edits(`keyup ${isFinished ? 'finishes' : 'leaves'} a listener of a ${type} field`, () => {
     const page = pageWith()
     const field = page.field('input', type)
     field.addEventListener('input', page.work(9, 'end'))

@@ -234,7 +234,7 @@ sessions('an idle end is probed before the timeout, even with a long heartbeat',
 })
 
 for (const isAccepted of [false, true]) {
-  sessions(`a restarted end, which ${isAccepted ? 'accepts' : 'opens lines'}, is distinguished from a cut line`, async () => {
+  sessions(`a restarted end that ${isAccepted ? 'accepts' : 'dials'} is no cut line`, async () => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host })
     const lines = []

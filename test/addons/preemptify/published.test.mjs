@@ -14,6 +14,7 @@ import { preemptify } from '../../../addons/preemptify.mjs'
 import { written } from '../../support/modules.mjs'
 import { importPeers } from '../../support/peers.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
+import { TEMPLATES } from '../../support/templates.mjs'
 
 const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
 const { resolve } = createRequire(new URL('../../peers/package.json', import.meta.url))
@@ -71,18 +72,6 @@ if (peers !== null) {
 search.run()
 
 const requests = suite('requests')
-
-/** A template engine with an output buffer. */
-const TEMPLATES = `
-let out = ''
-function write(text) { for (const c of text) out += c }
-export function render(name, list) {
-  out = ''
-  write('<h1>' + name + '</h1>')
-  for (const item of list) write('<li>' + item + '</li>')
-  return out
-}
-`
 
 if (peers !== null) {
   requests('concurrent requests of an Express application get their own pages', async () => {

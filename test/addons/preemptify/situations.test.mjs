@@ -6,6 +6,7 @@ import { sleep } from '../../../alarms.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
 import { written } from '../../support/modules.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
+import { TEMPLATES } from '../../support/templates.mjs'
 
 const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
 let files = 0
@@ -38,25 +39,6 @@ async function warningsOf(fn) {
   }
   return said
 }
-
-/** A typical template engine with an output buffer. */
-const TEMPLATES = `
-let out = ''
-function write(text) { for (const c of text) out += c }
-export function render(name, list) {
-  out = ''
-  write('<h1>' + name + '</h1>')
-  for (const item of list) write('<li>' + item + '</li>')
-  return out
-}
-export function map(list, fn) {
-  const result = []
-  out = ''
-  for (const item of list) { const text = fn(item); out += text; result.push(text) }
-  return out
-}
-export const length = () => out.length
-`
 
 /** The expected page of a request. */
 const page = (name, list) => `<h1>${name}</h1>${list.map(item => `<li>${item}</li>`).join('')}`
