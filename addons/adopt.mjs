@@ -164,6 +164,12 @@ const { options: checked, wrongType } = check
  *   listeners of the same target. `cancel` does the same as `release`, and returns `true` if the page was
  *   adopted. `report` lists all callbacks; the most expensive callback is first
  * @throws {TypeError | RangeError} if a parameter is wrong; TypeError if the target is adopted already
+ *
+ * @example
+ * const page = adopt(globalThis, { rules: { timer: { deadline: 50 } } })
+ * const deadline = await new Promise(resolve => setTimeout(() => resolve(rt.current?.deadline), 5))
+ * page.release()
+ * console.log(deadline) // → 50
  */
 export function adopt(target = globalThis, options = {}) {
   if (typeof target?.setTimeout !== 'function') throw wrongType('target', 'a global object', target)

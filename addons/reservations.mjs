@@ -125,6 +125,14 @@ const IO_RESERVATION = {
  * the deadline of the server. Its jobs rank among each other by their own keys, and jobs of equal rank
  * rotate. The scheduler tests the capacity at every budget. If the last budget or a critical section uses
  * more than the capacity, the next replenishment pays for the excess.
+ *
+ * @example
+ * const video = new Reservation({ capacity: 5, period: 20 })
+ * await rt.spawn(function* () {
+ *   for (const end = rt.now() + 10; rt.now() < end;) yield
+ * }, { reservation: video })
+ * console.log(video.used > 0, video.utilization) // → true, 0.25
+ * video.cancel()
  */
 export class Reservation extends Reserved {
   /**
@@ -195,6 +203,14 @@ export class Reservation extends Reserved {
  * There are three ways to give it work: `interrupt(target, type, handler, { io, capacity, period })`;
  * `spawn(work, { reservation: io.for(main) })`; or, in a job that has a reservation,
  * `spawn(work, { reservation: io })`.
+ *
+ * @example
+ * const io = new IoReservation({ utilization: 0.05 })
+ * const bumper = new EventTarget()
+ * const stop = () => console.log('stop')
+ * interrupt(bumper, 'hit', stop, { capacity: 1, period: 10, io, once: true })
+ * bumper.dispatchEvent(new Event('hit'))
+ * await rt.idle() // → stop
  */
 export class IoReservation extends Reserved {
   #mask = new InterruptMask(() => accountOf(this).turn({ isMasked: !this.isOn }))
@@ -1339,6 +1355,13 @@ function isSchedulable(claims, policy, share) {
  *   tasks of this call
  * @throws {AdmissionError} if the set does not fit; nothing has changed then
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const scheduler = new Scheduler()
+ * admit({ wcet: 5, period: 10 }, { share: 0.8, scheduler })
+ * try {
+ *   new Reservation({ capacity: 4, period: 10, scheduler })
+ * } catch (error) { console.log(error instanceof AdmissionError) } // → true
  */
 export function admit(set, options = {}) {
   const { share } = checked(options, { share: positiveFraction, scheduler: elsewhere })
@@ -1379,14 +1402,6 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  * message. Two reservations then bound the work of the events, and `worstCaseDelay` returns how late a
  * handler can start.
  *
- * ```js
- * const io = new IoReservation({ utilization: 0.05 })
- * const feed = interrupt(socket, 'message', function* (order) { yield* insert(order) }, {
- *   capacity: 4, period: 16, io, bottomHalf: ({ data }) => JSON.parse(data), size: 1000
- * })
- * feed.noInterrupts() // holds messages back until feed.interrupts()
- * ```
- *
  * @template {EventTarget} T @template {string} K @template {Releasable} W
  * @template {Event} [E=EventOf<T, K>] @template [V=E]
  * @param {T} target
@@ -1403,6 +1418,14 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  * @returns {Handling<Reservation | undefined>}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  * @throws {AdmissionError} if the admitted reservations leave too little processor time (see `admit`)
+ *
+ * @example
+ * const sensor = new EventTarget()
+ * const handle = function* ({ type = '' }) { console.log(type) }
+ * const handling = interrupt(sensor, 'change', handle, { capacity: 4, period: 16 })
+ * sensor.dispatchEvent(new Event('change'))
+ * await rt.idle() // → change
+ * handling.cancel()
  */
 export function interrupt(target, type, task, options = {}) {
   checkTarget(target, type)
@@ -1512,6 +1535,14 @@ class InterruptHandler extends EventHandler {
  *   `cancel` ends the loop. An error in the body ends the loop too. Either frees the capacity
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  * @throws {AdmissionError} if the admitted reservations leave too little processor time (see `admit`)
+ *
+ * @example
+ * let turns = 0
+ * const steer = function* () { turns++; yield sleep(5) }
+ * const steering = loop(steer, { capacity: 2, period: 10 })
+ * while (turns < 3) await sleep(5)
+ * steering.cancel()
+ * console.log(turns >= 3) // → true
  */
 export function loop(body, options) {
   callable('body', body)
@@ -1590,6 +1621,11 @@ function* resultOf(fn, args) {
  * @param {number} [options.bottomHalf] ms of work between listener and handler, default 0
  * @returns {number} the maximum delay in ms, or Infinity if a capacity is 0
  * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
+ *
+ * @example
+ * const handler = { capacity: 3, period: 10 }
+ * const io = { capacity: 2, period: 10 }
+ * console.log(worstCaseDelay({ handler, io, bottomHalf: 1 })) // → 16
  */
 export function worstCaseDelay(options) {
   const table = { handler: elsewhere, io: elsewhere, bottomHalf: duration }
