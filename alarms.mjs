@@ -54,7 +54,7 @@ const { among, callable, duration, flag, interval, notNegative, number, text, wr
 const { options: checked, scheduler: schedulerOption, signal: signalOption } = check
 
 /**
- * The error of `timeout`.
+ * The error of `timeout` if the time has passed.
  *
  * @example
  * await timeout(5, sleep(1000)).then(null, error => console.log(error instanceof TimeoutError)) // → true
@@ -351,7 +351,7 @@ export class Cycle {
 }
 
 /**
- * An alarm, made by `after`, `at` or `every`.
+ * The alarm that `after`, `at` or `every` returns: its next time, and `cancel()`.
  *
  * An alarm is never early. While jobs run, it fires between two budgets; otherwise one timer of the host
  * wakes the scheduler, up to half a millisecond late. Pages spend the last millisecond before an alarm in
@@ -983,8 +983,8 @@ function* passPeriod() {
 }
 
 /**
- * Waits for the start of the next period of the running job (RTSJ: waitForNextPeriod). The deadline then
- * counts from that start. After the last of the `count` periods of `periodic`, the job is cancelled.
+ * Waits for the start of the next period of the running job. The deadline then counts from that start. After
+ * the last of the `count` periods of `periodic`, the job is cancelled (RTSJ: waitForNextPeriod).
  *
  * @returns {Iterator<Yieldable, number, unknown> & { [Symbol.iterator](): Generator<Yieldable, number,
  *   unknown> }} to be yielded; returns the number of missed periods
@@ -1421,8 +1421,8 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  * @typedef {ArgumentsOf<W> extends [] | [event?: V] ? Checked<W> : Taking<W, [V]>} Handles
  */
 /**
- * Releases a job per event. The release is the time stamp of the event, so the deadline includes the time for
- * which the event waited in the event loop.
+ * Handles events in jobs: releases a job per event. The release is the time stamp of the event, so the
+ * deadline includes the time for which the event waited in the event loop.
  *
  * Handlers of one target and type share a listener. Their jobs run directly after the last listener of the
  * event, in the same task of the event loop, for at most a slice. If a listener stops the event, they run in
@@ -1616,7 +1616,7 @@ function keysOf(source) {
 }
 
 /**
- * An asynchronous event (RTSJ): code fires it, and any number of handlers run, the most eligible first.
+ * An event that code fires: any number of handlers run as jobs, the most eligible first.
  *
  * `fire` releases only the most eligible handler. The start of each job releases the next handler, so the
  * first handler runs as soon with a thousand handlers after it as alone (the priority inversion test of

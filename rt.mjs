@@ -73,7 +73,9 @@ const {
  */
 
 /**
- * Earliest deadline first, then the larger priority (Liu, Layland 1973). @type {Policy}
+ * Earliest deadline first, then the larger priority (Liu, Layland 1973).
+ *
+ * @type {Policy}
  *
  * @example
  * const scheduler = new Scheduler({ policy: edf })
@@ -90,7 +92,9 @@ export const edf = Object.freeze({
 })
 
 /**
- * Fixed priority: the larger priority first. @type {Policy}
+ * Fixed priority: the larger priority first.
+ *
+ * @type {Policy}
  *
  * @example
  * const scheduler = new Scheduler({ policy: fp })
@@ -106,9 +110,8 @@ export const fp = Object.freeze({
 })
 
 /**
- * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period (Liu,
- * Layland 1973). A task without a period keeps its own priority; the default priority 0 ranks below every
- * rate.
+ * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period. A task
+ * without a period keeps its own priority; the default priority 0 ranks below every rate (Liu, Layland 1973).
  *
  * @type {Policy}
  *
@@ -567,8 +570,9 @@ const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservat
   onMiss === undefined && onOverrun === undefined && reservation === undefined && uses === undefined
 
 /**
- * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a
- * method `run`; write either as a generator if the work should be preemptible.
+ * Recurring work and its static parameters: each `release` makes a job (Liu, Layland 1973). Give it a
+ * function, or derive a class with a method `run`; write either as a generator if the work should be
+ * preemptible.
  *
  * The parameters are properties of the task. They are checked and read at each release.
  *
@@ -839,7 +843,7 @@ const ownRankOf = ({ extras, rank }) => extras.own ?? rank
 let isCreating = false
 
 /**
- * An activation of a task, from its release to its finish. `spawn` and `release` create jobs.
+ * One run of work, from its release to its finish. `spawn` and `release` create jobs.
  *
  * A job is a thenable: `await job` returns its result or throws its error. In another job, `yield job` does
  * the same. While the other job waits, this job inherits the deadline and the priority of the other job.
@@ -4723,7 +4727,7 @@ export class Scheduler {
   }
 
   /**
-   * Releases a job.
+   * Runs work as a job: from now on, in slices, until it returns.
    *
    * @template {Work} const W
    * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
@@ -4874,7 +4878,7 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Jobs wait for each other in a cycle.
+ * The error of a job that would wait in a cycle of jobs, none of which could continue.
  *
  * @example
  * const mutex = new Mutex()
@@ -6031,7 +6035,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
 })
 
 /**
- * The scheduler of this thread.
+ * The scheduler of this thread. Most programs need no other: `rt.spawn(work)` runs work as a job.
  *
  * @example
  * const slow = rt.spawn(function* () {

@@ -230,8 +230,8 @@ class Fifo {
 export const NOTHING = /* @__PURE__ */ Symbol('nothing')
 
 /**
- * Carries messages between jobs, with any number of jobs at each end (Hoare 1978; Communicating Generators
- * 2.3). Without a buffer, a sender and a receiver meet: the first one waits for the second one.
+ * Carries messages between jobs, with any number of jobs at each end. Without a buffer, a sender and a
+ * receiver meet: the first one waits for the second one (Hoare 1978; Communicating Generators 2.3).
  *
  * A closed channel accepts no messages: waiting and later sends fail with a ChannelError. Receivers get the
  * buffered messages; then `receive` fails with the ChannelError, and iterations end.
@@ -811,9 +811,10 @@ function channelOf(name, value) {
 const timeOf = (time, isRelative, { scheduler }) => new Time(time, isRelative, scheduler && { scheduler })
 
 /**
- * Waits until one of several guards is ready, and commits to it (Hoare 1985, 3.3; Communicating Generators
- * 2.5). Exactly one guard takes effect, also if the partner is another choice. A choice never commits with
- * itself. If the channel of a guard is closed, or its `wait` fails, the guard is ready and the choice fails.
+ * Waits until one of several guards is ready, and commits to it: to a message, a send, a wait or a timeout.
+ * Exactly one guard takes effect, also if the partner is another choice (Hoare 1985, 3.3; Communicating
+ * Generators 2.5). A choice never commits with itself. If the channel of a guard is closed, or its `wait`
+ * fails, the guard is ready and the choice fails.
  *
  * @template {readonly Guard[]} const G
  * @param {{ readonly [I in keyof G]: G[I] & Fitting<G[I]> }} guards guards in the order of preference
@@ -998,10 +999,10 @@ function* resultOf(fn, ...args) {
 // --------------------------------------------------------------------------------------- 4 critical sections
 
 /**
- * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until the section has ended.
- * Rounds still end inside the section, alarms and event handlers still run, and jobs that are released in the
- * meantime keep their release times. Sections nest. The end of a section is a preemption point. Waiting
- * inside throws a TypeError; a cancellation is delayed to the end.
+ * Runs a critical section that no other job can preempt (NPCS; RT.js III-D). Rounds still end inside the
+ * section, alarms and event handlers still run, and jobs that are released in the meantime keep their release
+ * times. Sections nest. The end of a section is a preemption point. Waiting inside throws a TypeError; a
+ * cancellation is delayed to the end.
  *
  * @template T
  * @param {(() => T) & Checked<T>} section
@@ -1039,9 +1040,9 @@ function* inSection(section, open) {
 }
 
 /**
- * A resource under the stack resource policy (Baker 1991), for one job at a time. A job starts, or continues
- * after a wait, only if all resources that it could need are free. So it is blocked at most once, before it
- * runs, for at most one outermost section of a less eligible job, and there are no deadlocks.
+ * A resource for one job at a time, without deadlocks. By the stack resource policy (Baker 1991), a job
+ * starts, or continues after a wait, only if all resources that it could need are free. So it is blocked at
+ * most once, before it runs, for at most one outermost section of a less eligible job.
  *
  * Jobs declare the resources that they may use: `spawn(work, { uses: [resource] })`, or `uses` of a task. The
  * levels of these jobs set the ceiling of the resource. A declaration counts immediately, even while the
@@ -1311,9 +1312,9 @@ const DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).dispose ?? Sy
 const ONLY_OWNER = 'only the owner can unlock it'
 
 /**
- * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds the mutex runs by the
- * rank of its most eligible waiter, through chains of locks and jobs, until it unlocks the mutex. Deadlines
- * and misses stay its own.
+ * A lock with priority inheritance, for one job at a time. The job that holds the mutex runs by the rank of
+ * its most eligible waiter, through chains of locks and jobs, until it unlocks the mutex (Sha, Rajkumar,
+ * Lehoczky 1990). Deadlines and misses stay its own.
  *
  * If the owner ends without unlocking the mutex, the next waiter gets it, and `abandoned` is true.
  *
@@ -1460,8 +1461,9 @@ export class Mutex {
 }
 
 /**
- * A number of permits (Dijkstra 1965). Permits have no owner: any code can release one, also a callback. A
- * released permit goes to the first waiter before later callers.
+ * A number of permits, for example of slots for parallel downloads. Permits have no owner: any code can
+ * release one, also a callback. A released permit goes to the first waiter before later callers (Dijkstra
+ * 1965).
  *
  * SharedSemaphore (addons/shared.mjs) counts permits of several threads.
  *
@@ -1756,10 +1758,10 @@ function callOfAll(kind, given) {
  */
 
 /**
- * Runs several works as jobs, and waits for all of them (occam's PAR; Communicating Generators 2.2). If a
- * work fails or is cancelled, or the caller is cancelled, the other jobs are cancelled. When they have ended,
- * `finally` blocks included, the call fails: with this error, or with an AggregateError if other works failed
- * too.
+ * Runs several works as jobs, and waits for all of them. If a work fails or is cancelled, or the caller is
+ * cancelled, the other jobs are cancelled. When they have ended, `finally` blocks included, the call fails:
+ * with this error, or with an AggregateError if other works failed too (occam's PAR; Communicating Generators
+ * 2.2).
  *
  * @template {readonly Member[]} const W
  * @param {Members<W>} works functions, Tasks and generators become jobs with the caller's deadline, priority

@@ -114,8 +114,8 @@ const IO_RESERVATION = {
 }
 
 /**
- * Reserves processor time: `capacity` ms in every `period` (the Main VCPU of Qduino II-A). Jobs that are
- * spawned with the reservation run by its keys while capacity remains. They cannot take more from other jobs.
+ * Reserves processor time: `capacity` ms in every `period`. Jobs that are spawned with the reservation run by
+ * its keys while capacity remains (the Main VCPU of Qduino II-A). They cannot take more from other jobs.
  * If the set of reservations was admitted (`admit`), other jobs cannot take the reserved time from them.
  *
  * `period` is the longest pause that you accept, `capacity` the time that the work needs in each period. With
@@ -196,8 +196,8 @@ export class Reservation extends Reserved {
 
 /**
  * A share of the processor for short, frequent work on behalf of other reservations, such as the bottom
- * halves of events (Qduino II-A: an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the
- * reservation for which it works, but never uses more than its own utilization. If you pass a period, its
+ * halves of events. It takes priority and period from the reservation for which it works, but never uses more
+ * than its own utilization (an I/O VCPU: Qduino II-A; Danish, Li, West 2011). If you pass a period, its
  * priority is the rate, 1 / period.
  *
  * There are three ways to give it work: `interrupt(target, type, handler, { io, capacity, period })`;
@@ -1394,8 +1394,8 @@ const RESERVED = { capacity: elsewhere, kind: elsewhere, depleted: elsewhere }
 const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callable }
 
 /**
- * Handles events in a separate reservation (Qduino II-C: attachInterruptVcpu): one event after the other, in
- * at most `capacity` ms of every `period`. A storm of events takes no more than that from other jobs.
+ * Handles events in a separate reservation: one event after the other, in at most `capacity` ms of every
+ * `period`. A storm of events takes no more than that from other jobs (Qduino II-C: attachInterruptVcpu).
  *
  * Use it for input whose rate the page does not control: messages of sockets and workers, sensors, MIDI, a
  * pointer. With `io`, an I/O reservation first runs `bottomHalf` for each event, for example to decode a
@@ -1523,8 +1523,8 @@ class InterruptHandler extends EventHandler {
 }
 
 /**
- * Runs `body` repeatedly in a separate reservation (Qduino II-C: `loop(id, C, T)`), in `capacity` ms of every
- * `period`. You can start any number of loops; they do not disturb each other. The next iteration starts
+ * Runs `body` repeatedly in a separate reservation, in `capacity` ms of every `period`. You can start any
+ * number of loops; they do not disturb each other (Qduino II-C: `loop(id, C, T)`). The next iteration starts
  * immediately: if the body should wait, let it wait, for example by `yield sleep(ms)`.
  *
  * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function,
@@ -1605,7 +1605,9 @@ function* resultOf(fn, args) {
 }
 
 /**
- * Returns the maximum time from the listener of an event to its handler (Qduino equation 3):
+ * Returns the maximum time from the listener of an event to its handler.
+ *
+ * Qduino equation 3:
  *
  *   (T_h - C_h) + (T_io - C_io) + (ceil(b / C_io) - 1) T_io + (b mod C_io), the remainder taken in (0, C_io]
  *

@@ -353,7 +353,7 @@ function releasedBy(time, demands, isInstant = false) {
 export const percent = part => `${Math.round(part * 1e4) / 100} %`
 
 /**
- * The processor has too little time left for a reservation or a task.
+ * The error if the processor has too little time left for a reservation or a task.
  *
  * @example
  * try {

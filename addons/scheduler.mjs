@@ -190,7 +190,7 @@ class TaskScheduler {
 }
 
 /**
- * The platform's API for one scheduler.
+ * Returns the platform's API, `postTask` and `yield`, for one scheduler.
  *
  * @param {Scheduler} scheduler
  * @returns {TaskScheduler}
@@ -204,7 +204,8 @@ class TaskScheduler {
 export const schedulerOf = scheduler => new TaskScheduler(check.scheduler('scheduler', scheduler))
 
 /**
- * The platform's API. It acts on the scheduler of the running job; outside of jobs on `rt`.
+ * The platform's `scheduler`, with `postTask` and `yield`, on jobs. It acts on the scheduler of the running
+ * job, and outside of jobs on `rt`.
  *
  * @type {TaskScheduler}
  *

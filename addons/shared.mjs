@@ -371,13 +371,13 @@ const SLOT = 5
 const WRITES = 7
 
 /**
- * The freshest value, for one writer and one reader, neither of which ever waits for the other: Simpson's
- * four-slot fully asynchronous communication mechanism (IEE Proceedings E 137, 1990; Qduino II-C). A value
- * that is overwritten before it is read is lost. Each read returns a complete value, and never an older value
- * than the read before.
+ * The freshest value, for one writer and one reader, neither of which ever waits for the other. A value that
+ * is overwritten before it is read is lost. Each read returns a complete value, and never an older value than
+ * the read before (Simpson's four-slot mechanism, IEE Proceedings E 137, 1990; Qduino II-C).
  *
- * With `shared`, values are copied, as by structured clone. Without it, the reader and the writer are in one
- * thread, where writes cannot be interrupted and values are not copied.
+ * With `shared`, values are copied, as by structured clone: post `buffer` to the other thread, which calls
+ * `Latest.from(buffer)`. Without it, the reader and the writer are in one thread, where writes cannot be
+ * interrupted and values are not copied.
  *
  * @template [T=unknown]
  *
@@ -470,8 +470,8 @@ const WRITTEN = 3
 const READ = 4
 
 /**
- * The last values in order, for one writer and one reader that never wait: a ring buffer (Lamport 1977;
- * Qduino II-C).
+ * A ring buffer: the last values in order, for one writer and one reader that never wait (Lamport 1977;
+ * Qduino II-C). With `shared`, post `buffer` to the other thread, which calls `Ring.from(buffer)`.
  *
  * @template [T=unknown]
  *

@@ -79,8 +79,7 @@ const ASYNC_DISPOSE = /* @__PURE__ */ (() =>
  */
 
 /**
- * Jobs in workers: partitioned scheduling on Web Workers or the threads of Node. Each worker has its own
- * scheduler.
+ * Runs jobs in Web Workers or in threads of Node. Each worker has its own scheduler (partitioned scheduling).
  *
  * The works are the exports of a module; each export is work as for `rt.spawn`. `spawn` returns a job of this
  * thread. You can await and cancel the job, and set its deadline and priority. A cancelled job ends after its

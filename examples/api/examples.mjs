@@ -23,7 +23,7 @@ export function examplesOf(modules) {
   return examples
 }
 
-/** @param {string} member @param {string} owner @returns {string} for example `Job.cancel` */
+/** @param {string} member @param {string} owner @returns {string} a name like `Job.cancel` */
 export const memberId = (member, owner) => member.includes('.') ? member : `${owner}.${member}`
 
 /**

@@ -58,7 +58,7 @@ test('the API page finds the types that only reject invalid arguments', () => {
   assert.ok(found.includes('Checked') && found.includes('Taking'), `found ${found.join(', ')}`)
 })
 
-test('every example has at most six lines, and states what it logs', () => {
+test('every example has at most six lines, and states its log', () => {
   for (const [name, text] of examples) {
     const lines = text.split('\n').length
     assert.ok(lines <= 6, `the example of ${name} has ${lines} lines`)
