@@ -50,7 +50,7 @@ export function programOf(text, modules) {
     const from = name === 'rt' ? 'rt.mjs' : `rt.mjs/${name.replace('addons/', '')}`
     return `import { ${names.join(', ')} } from '${from}'\n`
   })
-  return `${imports.join('')}${imports.length ? '\n' : ''}${text}`
+  return imports.join('') + text
 }
 
 const AsyncFunction = /** @type {any} */ ((async () => {}).constructor)
