@@ -4836,8 +4836,8 @@ export class Scheduler {
    * engines with AsyncContext. Elsewhere `job.yield()` brings the job back. Without it, the continuation has
    * priority 0 and no deadline.
    *
-   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] a continuation of its
-   *   own: `deadline` in ms from now; default: those of the calling job
+   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] the rank of the
+   *   continuation: `deadline` in ms from now; default: the deadline and priority of the calling job
    * @returns {Promise<void>} rejects if the job has been cancelled, or `signal` has been aborted
    * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
    */
