@@ -108,9 +108,11 @@ const findsAndRuns = async ({ browser, server }) => {
   await browser.click('#search')
   for (const key of 'catchup') await browser.press(key)
   await until(browser, () => document.querySelector('#results b')?.textContent === 'catchUp', 'the option is found')
-  await browser.press('Enter')
-  await until(browser, () => location.href.endsWith('?module=alarms#option-every.catchUp'), 'the option is shown')
-  await rendered(browser)
+  await browser.open(await browser.evaluate('document.querySelector("#results a").href'))
+  await until(browser, () => {
+    const { top, bottom } = document.getElementById('option-every.catchUp')?.getBoundingClientRect() ?? {}
+    return top >= 0 && bottom <= innerHeight
+  }, 'the option is shown')
   await browser.open(`${server.plain}/examples/api/index.html#Job.cancel`)
   await until(browser, () => document.getElementById('Job.cancel')?.open, 'the member is open')
   await browser.evaluate(() => document.querySelector('#spawn button').click())
