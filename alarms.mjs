@@ -563,6 +563,10 @@ const LIMIT = /* @__PURE__ */ tableOf(WAIT, { cancel: flag })
 /**
  * Waits for a duration, which starts when a job yields the waitable, or async code awaits it.
  *
+ * In TypeScript, `yield*` has the type of its result: `const reply = yield* timeout(100, request)`. All plain
+ * `yield` of a generator share one type, so `const reply = yield request` is an error in strict code (TS7057:
+ * implicitly any). It compiles with a declared type: `const reply: Response = yield request`.
+ *
  * @param {number} ms >= 0; Infinity: forever
  * @param {WaitOptions} [options] `signal`: ends the wait; the waitable then fails with the reason
  * @returns {Awaitable<void>}

@@ -4732,7 +4732,8 @@ export class Scheduler {
    * @template {Work} const W
    * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
    *   or a function. A function is called with `args` when the job starts. Its return value decides: an
-   *   iterator is driven, a thenable is awaited, any other value is the result
+   *   iterator is driven, a thenable is awaited, any other value is the result. In TypeScript, a generic
+   *   function needs its types, or its result is unknown: `rt.spawn(first<number>, {}, [1, 2])`
    * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the
    *   task
    * @param {ArgumentsOf<W>} args

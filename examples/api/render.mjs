@@ -31,6 +31,19 @@ const CORE = [
   ['Job.cancel', 'rt', 'cancels a job and the calls that it waits for']
 ]
 
+/** The part of the overview for TypeScript; a test compiles it. */
+export const TYPED = `import { rt } from 'rt.mjs'
+import { on, timeout } from 'rt.mjs/alarms'
+function* load(url: string) {
+  const reply = yield* timeout(1000, fetch(url)) // a Response
+  const text: string = yield reply.text() // without ": string", an error: a plain yield has no type
+  return text.length
+}
+console.log(await rt.spawn(load, { deadline: 2000 }, 'data:,hello')) // a number
+function* last<T>(list: T[]) { yield; return list[list.length - 1] }
+console.log(await rt.spawn(last<number>, {}, [1, 2])) // without "<number>", the result is unknown
+on(document, 'keydown', key => console.log(key), { before: (event: KeyboardEvent) => event.key })`
+
 /** @param {string} name the name of a module @returns {string} its name in addresses */
 export const keyOf = name => name.replace('addons/', '')
 
@@ -396,6 +409,9 @@ export function rendered(modules) {
     <h2>Modules</h2>
     <p>Times are milliseconds. A larger priority is more important. A call with a wrong argument throws a TypeError or a
       RangeError, and changes nothing.</p>
-    <table class="all"><tbody>${rows.join('')}</tbody></table>`
+    <table class="all"><tbody>${rows.join('')}</tbody></table>
+    <h2 id="typescript">TypeScript</h2>
+    <p>Types of results, arguments, events and options are inferred. Three places need a word of yours:</p>
+    ${codeOf(TYPED)}`
   return { overview, pages, found }
 }
