@@ -20,7 +20,7 @@ if (current) document.title = `${current.name}.mjs – rt.mjs: API`
 
 element('modules').innerHTML = modules.map(module => {
   const { name } = module
-  const entries = found.filter(({ place, address }) => place === `${name}.mjs` && !/#.*[.]|#type-/.test(address))
+  const entries = found.filter(({ place, address }) => place === `${name}.mjs` && !/#(?:[A-Z]\w*[.]|rt[.]|type-)/.test(address))
   const unique = [...new Map(entries.map(entry => [entry.address, entry])).values()]
   const list = unique.map(({ address }) => `<li><a href="${address}">${address.split('#')[1]}</a></li>`).join('')
   return `<details${module === current ? ' open' : ''}><summary>${name}.mjs</summary><ul>

@@ -44,6 +44,12 @@ function* last<T>(list: T[]) { yield; return list[list.length - 1] }
 console.log(await rt.spawn(last<number>, {}, [1, 2])) // without "<number>", the result is unknown
 on(document, 'keydown', key => console.log(key), { before: (event: KeyboardEvent) => event.key })`
 
+/** Whether a member is a function that is a property of a function, for example preemptify.import. @param {string} name */
+const isProperty = name => /^[a-z]\w*[.]/.test(name)
+
+/** Maximum length of a paragraph that leaves room for the next one, characters. */
+const SHORT = 120
+
 /** @param {string} name the name of a module @returns {string} its name in addresses */
 export const keyOf = name => name.replace('addons/', '')
 
@@ -273,12 +279,14 @@ export function rendered(modules) {
 
   /**
    * @param {string} text @param {string} subject
-   * @returns {string} the first paragraph; further paragraphs are collapsed
+   * @returns {string} the first paragraph, or two if it is short; further paragraphs are collapsed
    */
   function description(text, subject) {
-    const [, first, rest] = /^([^]*?)(?:\n{2,}([^]*))?$/.exec(text) ?? []
-    const more = rest?.trim() ? `<details class="more"><summary>More about ${escape(subject)}</summary>${prose(rest)}</details>` : ''
-    return prose(first ?? '') + more
+    const paragraphs = text.split(/\n{2,}/)
+    const shown = paragraphs[0].length < SHORT && !/^ {2}|:$/.test(paragraphs[1] ?? ' '.repeat(2)) ? 2 : 1
+    const rest = paragraphs.slice(shown).join('\n\n')
+    const more = rest ? `<details class="more"><summary>More about ${escape(subject)}</summary>${prose(rest)}</details>` : ''
+    return prose(paragraphs.slice(0, shown).join('\n\n')) + more
   }
 
   /** @param {Entry} member @param {string} owner @param {Module} module */
@@ -301,7 +309,8 @@ export function rendered(modules) {
     const details = comments.map(comment => tagsOf(comment, id, module)).join('')
     const rest = text.replace(/\s+/g, ' ').trim() === use ? '' : prose(text)
     const inside = rest + details + exampleOf(id)
-    return inside ? `<details id="${id}"><summary><code>${escape(signature)}</code> ${inline(use)}</summary>${inside}</details>`
+    const isOpen = isProperty(name)
+    return inside ? `<details id="${id}"${isOpen ? ' open' : ''}><summary><code>${escape(signature)}</code> ${inline(use)}</summary>${inside}</details>`
       : `<dt id="${id}"><code>${escape(signature)}</code></dt><dd>${inline(use)}</dd>`
   }
 
@@ -324,6 +333,7 @@ export function rendered(modules) {
     const implementation = overloads.length ? comments.at(-1) : undefined
     const [main, ...others] = comments.filter(comment => comment !== implementation)
     const throwing = implementation ? tagsOf({ text: '', tags: { throws: implementation.tags.throws ?? [] } }, id, module) : ''
+    const parameters = tagsOf(main, id, module) // shows options before the other signatures do
     const sections = others.map((comment, index) => {
       const inside = prose(comment.text) + tagsOf(comment, id, module)
       const isOpen = comment.text !== '' || index === 0
@@ -335,7 +345,7 @@ export function rendered(modules) {
     found.push({ name: id, place: `${module.name}.mjs`, address: addressOf(module.name, id), use })
     return `<article id="${id}"><h2><a href="${addressOf(module.name, id)}">${escape(signature)}</a></h2>` +
       `${description(main.text, id)}${inherited}${exampleOf(examples.has(id) ? id : name)}` +
-      `${tagsOf(main, id, module)}${sections.join('')}${throwing}` +
+      `${parameters}${sections.join('')}${throwing}` +
       `${members.length ? `<h3>Members</h3>${membersOf(members, name, module)}` : ''}</article>`
   }
 
@@ -354,11 +364,13 @@ export function rendered(modules) {
   function pageOf(module) {
     const { name, purpose } = module
     const articles = articlesIn(module)
-    const rows = articles.map(({ id, entry: { comments } }) =>
+    const listed = articles.flatMap(({ id, entry }) => [{ id, entry },
+      ...entry.members.filter(({ name }) => isProperty(name)).map(member => ({ id: member.name, entry: member }))])
+    const rows = listed.map(({ id, entry: { comments } }) =>
       `<tr><th scope="row"><a href="${addressOf(name, id)}"><code>${escape(id)}</code></a></th><td>${inline(firstSentence(comments[0].text))}</td></tr>`)
     const names = module.exports.slice(0, 3).map(({ name }) => name)
-    found.push({ name: `${name}.mjs`, place: 'module', address: addressOf(name), use: purpose })
-    return `<h1>${name}.mjs</h1><p>${inline(purpose)}</p>${codeOf(`import { ${names.join(', ')} } from '${specifierOf(name)}'`)}
+    found.push({ name: `${name}.mjs`, place: 'module', address: addressOf(name), use: firstSentence(purpose) })
+    return `<h1>${name}.mjs</h1><p>${inline(firstSentence(purpose))}</p>${codeOf(`import { ${names.join(', ')} } from '${specifierOf(name)}'`)}
       <table><thead><tr><th scope="col">Export</th><th scope="col">Use</th></tr></thead><tbody>${rows.join('')}</tbody></table>
       ${articles.map(({ id, entry }) => articleOf(entry, id, module)).join('')}`
   }
@@ -401,7 +413,7 @@ export function rendered(modules) {
     `<tr><th scope="row"><a href="${addressOf(module, id)}"><code>${id}</code></a></th><td>${inline(use)}</td></tr>`)
   const rows = modules.map(module => {
     const names = articlesIn(module).map(({ id }) => `<a href="${addressOf(module.name, id)}">${id}</a>`)
-    return `<tr><th scope="row"><a href="${addressOf(module.name)}">${module.name}.mjs</a></th><td>${inline(module.purpose)}<br>${names.join(' ')}</td></tr>`
+    return `<tr><th scope="row"><a href="${addressOf(module.name)}">${module.name}.mjs</a></th><td>${inline(firstSentence(module.purpose))}<br>${names.join(' ')}</td></tr>`
   })
   const overview = `<h1>API</h1>
     <p>Most programs need six names. Everything else is optional.</p>
