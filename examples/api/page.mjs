@@ -85,8 +85,6 @@ addEventListener('keydown', event => {
 /** Shows the element that the address names, in opened details. */
 function showPlace() {
   const id = decodeURIComponent(location.hash.slice(1))
-  const home = current ? undefined : found.find(({ name }) => name === id)
-  if (home) return location.replace(home.address)
   const target = document.getElementById(id)
   if (!target) return
   for (let at = target; at; at = at.parentElement.closest('details')) if (at.matches('details')) at.open = true

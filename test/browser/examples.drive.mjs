@@ -113,7 +113,7 @@ const findsAndRuns = async ({ browser, server }) => {
     const { top, bottom } = document.getElementById('option-every.catchUp')?.getBoundingClientRect() ?? {}
     return top >= 0 && bottom <= innerHeight
   }, 'the option is shown')
-  await browser.open(`${server.plain}/examples/api/index.html#Job.cancel`)
+  await browser.open(`${server.plain}/examples/api/index.html?module=rt#Job.cancel`)
   await until(browser, () => document.getElementById('Job.cancel')?.open, 'the member is open')
   await browser.evaluate(() => document.querySelector('#spawn button').click())
   await until(browser, () => document.querySelector('#spawn output').value === '42, a-b', 'the example has run')
