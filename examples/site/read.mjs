@@ -19,7 +19,7 @@ const RECIPE = /^examples\/recipes\/[^/]+\.(?:html|m?js)$/
  */
 export function pasted(text) {
   return text
-    .replace(/^<(?:link rel="(?:stylesheet|icon)"|script src=|nav class="way").*\n/gm, '')
+    .replace(/^<(?:link rel="stylesheet"|script src=|nav class="way").*\n/gm, '')
     .replaceAll('../../', './node_modules/rt.mjs/')
     .replaceAll('../packages/', './node_modules/')
 }
@@ -69,29 +69,39 @@ function addressFrom(path, address, root) {
   return isReadable(target) && !target.endsWith('.html') ? `${root}read/${target}/${hash}` : `${root}${target}${hash}`
 }
 
-/** The packages that a recipe imports, with the versions that its tests use. */
-const IMPORTED = /(?:from |import\()'((?:@[\w-]+\/)?[a-z][\w.-]*)(?:\/[\w.-]+)?'/g
-
 /** @param {string} path @param {string} text @param {string} root */
 function code(path, text, root) {
-  const name = path.split('/').at(-1) ?? path
-  const shown = `<pre class="code" tabindex="0"><code>${highlight(text, name)}</code></pre>\n`
-  if (!RECIPE.test(path)) return { title: path, html: `<h1>${escape(path)}</h1>\n${shown}` }
-  const isPage = name.endsWith('.html')
-  const parts = [...new Set([...text.matchAll(/import\('(\.\/[\w./-]+)'/g)].map(([, part]) => part.slice(2)))]
-  const packages = [...new Set([...text.matchAll(IMPORTED)].map(([, name]) => name)
-    .concat([...text.matchAll(/node_modules\/([\w.-]+)/g)].map(([, name]) => name)))]
-    .filter(name => !name.startsWith('node:'))
+  const listing = `<pre class="code" tabindex="0"><code>${highlight(text, path)}</code></pre>\n`
+  if (!RECIPE.test(path)) return { title: path, html: `<h1>${escape(path)}</h1>\n${listing}` }
+  const name = path.slice(path.lastIndexOf('/') + 1)
   const title = text.match(/<title>(.*)<\/title>/)?.[1] ?? name
-  const links = parts.map(part => `<a href="${root}read/examples/recipes/${part}/"><code>${part}</code></a>`)
+  return { title, html: `<h1>${title}</h1>\n${instructions(path, name, text, root)}${listing}` }
+}
+
+const BARE_IMPORT = /(?:from |import\()'((?:@[\w-]+\/)?[a-z][\w.-]*)(?:\/[\w.-]+)?'/g
+const RUN_TIME = `<p class="note">A bundler leaves out the modules that <code>preemptify.import</code> loads. Put them and
+  their libraries into the folder of static files (<code>public</code> in Vite), and change the import map.</p>\n`
+const BUNDLED = '<p class="note">With a bundler, omit the import map.</p>\n'
+
+/**
+ * The steps from an empty project to a running recipe. test/package/recipes.mjs takes these steps.
+ *
+ * @param {string} path @param {string} name @param {string} text @param {string} root
+ */
+function instructions(path, name, text, root) {
+  const isPage = name.endsWith('.html')
+  const packages = new Set(Array.from(text.matchAll(BARE_IMPORT), ([, name]) => name))
+  for (const [, name] of text.matchAll(/node_modules\/([\w.-]+)/g)) packages.add(name)
+  const part = text.match(/import\('\.\/([\w.-]+)'/)?.[1]
+  const partLink = part && `, together with <a href="${root}read/examples/recipes/${part}/"><code>${part}</code></a>`
   const steps = [
-    `<li><code>npm install ${packages.join(' ')}</code>`,
-    `<li>Save the code below as <code>${name}</code>${isPage ? ' beside <code>node_modules</code>' : ''}${
-      links.length ? `, together with ${links.join(' and ')}` : ''}.`,
-    isPage ? '<li>Serve the folder with any web server, for example <code>npx vite</code>.'
-      : /^\/\/ {3}/m.test(text) ? '<li>Import the functions where you need them. The comment at the top shows the call.'
-        : text.includes("'node:") ? `<li>Run <code>node ${name}</code>.` : ''
+    packages.size > 0 && `<code>npm install ${[...packages].join(' ')}</code>`,
+    `Save the code below as <code>${name}</code>${isPage ? ' beside <code>node_modules</code>' : ''}${partLink ?? ''}.`
   ]
+  if (isPage) steps.push('Serve the folder with any web server, for example <code>npx vite</code>.')
+  else if (/^\/\/ {3}/m.test(text)) steps.push('Import the functions where you need them. The comment at the top shows the call.')
+  else if (text.includes("'node:")) steps.push(`Run <code>node ${name}</code>.`)
+  const list = steps.filter(Boolean).map(step => `<li>${step}`).join('\n')
   const running = isPage ? `<p><a href="${root}${path}">See it run</a></p>\n` : ''
-  return { title, html: `<h1>${title}</h1>\n${running}<ol>\n${steps.join('\n')}\n</ol>\n${shown}` }
+  return `${running}<ol>\n${list}\n</ol>\n${isPage ? text.includes('preemptify.import(') ? RUN_TIME : BUNDLED : ''}`
 }
