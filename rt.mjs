@@ -982,11 +982,8 @@ export class Job {
   }
 
   /**
-   * An AbortSignal that is aborted when the job is cancelled. It is created on first use.
-   *
-   * ```js
-   * await fetch(url, { signal: rt.current.signal })
-   * ```
+   * An AbortSignal that is aborted when the job is cancelled, for example for `fetch(url, { signal })`. It is
+   * created on first use.
    *
    * @returns {AbortSignal}
    */

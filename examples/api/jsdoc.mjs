@@ -151,10 +151,13 @@ function documented(text, namespace) {
     }
     const [head, rest] = declaration
     if (!/^(?:export )?class /.test(head)) {
-      const [, made] = /^typeof (\w+)$/.exec(own.at(-1)?.tags.type?.[0].type ?? '') ?? []
-      const described = made && declared(shown, made)
-      // The comment of the class itself describes only one of the classes that the constant can be.
-      if (described) return { ...described, comments: [...own, ...described.comments.slice(1)] }
+      const [, isClass, made] = /^(typeof )?(\w+)$/.exec(own.at(-1)?.tags.type?.[0].type ?? '') ?? []
+      const described = made && found(made) && declared(shown, made)
+      if (described && isClass) {
+        // The comment of the class itself describes only one of the classes that the constant can be.
+        return { ...described, comments: [...own, ...described.comments.slice(1)] }
+      }
+      if (described) return { ...described, signature: shown, comments: own }
       return { name: shown, signature: callOf(shown, rest, own), comments: own, members: [] }
     }
     const members = membersOf(declaration)

@@ -102,6 +102,13 @@ test('each element of a page has a separate identifier', () => {
   }
 })
 
+test('the pages show no code that is not tested as an example', () => {
+  for (const [name, html] of pages) assert.not.match(html, '```', name)
+  for (const { name, comments } of modules.flatMap(({ types }) => [...types.values()])) {
+    assert.not.ok(comments.some(({ text, tags }) => text.includes('```') || tags.example), name)
+  }
+})
+
 test('the search finds exports, members and options with their uses', () => {
   const wanted = ['spawn', 'Job.cancel', 'catchUp', 'Channel', 'alarms.mjs', 'preemptify.report']
   for (const name of wanted) {
