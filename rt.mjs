@@ -1043,7 +1043,7 @@ export class Job {
    *
    * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
    *   cancelled
-   * @throws {TypeError} in a generator job: write `yield` there
+   * @throws {TypeError} if the job is a generator: write `yield` there
    */
   yield() {
     return yieldIn(this)

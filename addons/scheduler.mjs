@@ -245,7 +245,7 @@ class OwnTaskController extends AbortController {
    *
    * @param {TaskPriority} priority
    * @throws {TypeError} if it is not one of the three
-   * @throws {DOMException} NotAllowedError, inside a `prioritychange` event of this signal
+   * @throws {DOMException} if called inside a `prioritychange` event of this signal (NotAllowedError)
    */
   setPriority(priority) {
     const signal = /** @type {any} */ (this.signal)

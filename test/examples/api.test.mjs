@@ -41,6 +41,16 @@ test('every parameter has a type, and every function describes its result', () =
   }
 })
 
+test('every error of an export is described by its condition', () => {
+  for (const { name, comments, members } of exports) {
+    for (const { tags } of [...comments, ...members.flatMap(({ comments }) => comments)]) {
+      for (const { type, text } of tags.throws ?? []) {
+        assert.match(text, /^(?:\(rejects\) )?(?:with `\w+`, )?if /, `${name}: ${type} ${text}`)
+      }
+    }
+  }
+})
+
 test('the page shows the comments of the source', () => {
   const { comments, signature } = exports.find(({ name }) => name === 'every')
   assert.is(signature, 'every(period, work, options?)')
