@@ -218,9 +218,10 @@ function documented(text, namespace) {
  * @returns {string}
  */
 function callOf(name, rest, comments) {
-  if (!rest.startsWith('(')) return name
   const tags = comments.flatMap(({ tags }) => tags.param ?? [])
   const optional = new Set(tags.filter(({ name }) => name?.startsWith('[')).map(bare))
+  const isArrow = / =>/.test(rest) && tags.length > 0
+  if (!rest.startsWith('(')) return isArrow ? `${name}(${tags.map(bare).join(', ')})` : name
   const names = rest.slice(1, closing(rest, 0)).replace(/ = .*?(?=,|$)/g, '')
     // A destructured parameter has a name only in its comment.
     .replace(/\{.*\}/, () => bare(tags.find(({ name }) => /^\[?options/.test(name ?? '')) ?? { type: '', text: '' }))
