@@ -982,11 +982,8 @@ export class Job {
   }
 
   /**
-   * An AbortSignal that is aborted when the job is cancelled. It is created on first use.
-   *
-   * ```js
-   * await fetch(url, { signal: rt.current.signal })
-   * ```
+   * An AbortSignal that is aborted when the job is cancelled, for example for `fetch(url, { signal })`. It is
+   * created on first use.
    *
    * @returns {AbortSignal}
    */
@@ -1046,7 +1043,7 @@ export class Job {
    *
    * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
    *   cancelled
-   * @throws {TypeError} in a generator job: write `yield` there
+   * @throws {TypeError} if the job is a generator: write `yield` there
    */
   yield() {
     return yieldIn(this)

@@ -62,14 +62,11 @@ const { WaitQueue, check, here } = extend
  * Pages without a secure context and other origins have no such locks. Node fires events, except for a
  * BroadcastChannel. A peer that hangs has not ended: use `timeout`.
  *
- * If the endpoint is a function, the channel outlives its endpoints. When one ends or is silent, the
- * function opens the next one, after a pause that grows. Each message arrives once and in order, even if
- * connections are cut; `send` and `close` then take longer. The session closes these endpoints when it
- * replaces them, and after the last channel. The peer passes such a function as well, or calls `accept`.
- *
- * ```js
- * const lines = connect(() => new WebSocket(url), 'lines')
- * ```
+ * If the endpoint is a function, for example `() => new WebSocket(url)`, the channel outlives its endpoints.
+ * When one ends or is silent, the function opens the next one, after a pause that grows. Each message arrives
+ * once and in order, even if connections are cut; `send` and `close` then take longer. The session closes
+ * these endpoints when it replaces them, and after the last channel. The peer passes such a function as well,
+ * or calls `accept`.
  *
  * Channels of a session fail if there is no progress for `timeout` (the `reason` is 'timeout', the `cause`
  * the last error of an endpoint or of the function), or if the peer has restarted ('restarted'). A
