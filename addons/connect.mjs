@@ -432,7 +432,11 @@ class ExternalChannel extends Channel {
   }
 
   /**
-   * @param {{ send: ExternalSend | null }} flight @param {boolean} wanted @param {unknown} problem
+   * Ends the flight of a message after the answer of the peer, and sends the next message.
+   *
+   * @param {{ send: ExternalSend | null }} flight
+   * @param {boolean} wanted whether a receiver waits at the peer
+   * @param {unknown} problem the reason why the peer could not read the message, if there is one
    * @returns {true}
    */
   #done({ send }, wanted, problem) {

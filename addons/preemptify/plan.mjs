@@ -271,7 +271,12 @@ export function inferredName(node) {
   }
 }
 
-/** @param {Plan} plan @returns {boolean} */
+/**
+ * Whether a function runs at most once per run of its text: it is called in place, outside of loops, by code
+ * that runs once. For example, `(function () { ... })()`, or the argument of such a call (a factory of UMD).
+ *
+ * @param {Plan} plan @returns {boolean}
+ */
 function isOnce({ node, facts, parent }) {
   if (parent === null) return true
   if (!parent.isOnce || !isFunctionNode(node)) return false
@@ -361,7 +366,7 @@ function findShort(plans) {
   }
 }
 
-/** @param {Plan} plan @returns {boolean} whether a function around it may be long */
+/** Whether a function that can have a twin is around a function. @param {Plan} plan @returns {boolean} */
 export function isInside({ parent }) {
   while (parent && parent.reason) parent = parent.parent
   return parent !== null
