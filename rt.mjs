@@ -4314,7 +4314,12 @@ class AsyncDriver {
     })
   }
 
-  /** @param {number} result @param {any} outcome */
+  /**
+   * Notes the outcome of the promise that the function returned. A waiting job finishes now. Any other job
+   * finishes when it is dispatched next.
+   *
+   * @param {number} result DONE or FAILED @param {any} outcome
+   */
   end(result, outcome) {
     const { job } = this
     if (job.status >= DONE || this.result !== 0) return
@@ -4325,7 +4330,11 @@ class AsyncDriver {
     finish(job, result, outcome)
   }
 
-  /** @param {boolean} isThrowing @param {any} input @returns {number} */
+  /**
+   * Continues the code after its point, by settling the promise that the point returned.
+   *
+   * @param {boolean} isThrowing @param {any} input @returns {number}
+   */
   resume(isThrowing, input) {
     const signal = signalOf(this.job)
     const isAborted = !isThrowing && signal !== null && signal.aborted
