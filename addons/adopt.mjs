@@ -122,8 +122,8 @@ const { options: checked, wrongType } = check
  * Callbacks have the effects of the plain page:
  * - A suspended listener, and the microtasks that it has queued, finish before the browser applies the user's
  *   next edit to the same field. A listener of an event that precedes an edit directly runs to completion.
- *   Other suspended callbacks finish before the edit if they have claimed shared state, because they may write
- *   the field.
+ *   Other suspended callbacks finish before the edit if they have claimed shared state, because they may
+ *   write the field.
  * - A listener stays in its event until its last call of preventDefault, stopPropagation or another member
  *   that works only inside the event. A listener that passes the event to other code, or stores it, stays in
  *   the event until the listener has ended.
