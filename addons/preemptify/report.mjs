@@ -71,8 +71,12 @@ export function returnsOf(fn) {
  *
  * @param {Function | string} source a function, or the text of a module or script
  * @param {{ type?: 'module' | 'script', url?: string, get?: Getter }} [options] `type`: the kind of the text,
- *   default 'module'; `url` and `get`: see `preemptify.source`
+ *   default 'module'. `url`: see `preemptify.source`. `get`: see `preemptify.source`
  * @returns {Part[]} the parts in the order of the source
+ *
+ * @example
+ * const text = 'class List { get length() { let n = 0; for (const _ of this) n++; return n } }'
+ * for (const { line, reason } of preemptify.report(text)) console.log(line, reason) // → 1, an accessor
  */
 export function report(source, options = {}) {
   const { type = 'module', url = '', get } = optionsOf(options, REPORT_OPTIONS)
