@@ -2439,6 +2439,8 @@ let eventUseOf = () => 0
 let finishJob = () => {}
 /** @type {(job: Job) => boolean | undefined} */
 let isJobBusy = () => undefined
+/** @type {(job: Job) => boolean} */
+let isJobInStay = () => false
 /** @type {(fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any} */
 let startAtEntry = (fn, self, args) => apply(twinOf(fn), self, args)
 
@@ -5907,6 +5909,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
      * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
      *   adviceFor?: (fn: any) => string | undefined, eventUseOf?: (fn: any) => number,
      *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined,
+     *   isInStay?: (job: Job) => boolean,
      *   startAtEntry?: (fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any }} hooks
      *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; the
      *   others are described below
@@ -5915,6 +5918,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
       eventUseOf = hooks.eventUseOf ?? eventUseOf
       finishJob = hooks.finish ?? finishJob
       isJobBusy = hooks.isBusy ?? isJobBusy
+      isJobInStay = hooks.isInStay ?? isJobInStay
       startAtEntry = hooks.startAtEntry ?? startAtEntry
       twinOf = hooks.twinOf ?? twinOf
       startOf = hooks.startOf ?? startOf
@@ -5944,6 +5948,12 @@ export const extend = /* @__PURE__ */ Object.freeze({
      * @param {Job} job @returns {boolean | undefined} undefined: the job has started none
      */
     isBusy: job => isJobBusy(job),
+    /**
+     * Whether a job, or asynchronous code that it has started, is suspended and holds claims.
+     *
+     * @param {Job} job @returns {boolean}
+     */
+    isInStay: job => isJobInStay(job),
     /**
      * Starts a twin whose arguments may change while it waits for the claims at its entry.
      *
