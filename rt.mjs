@@ -4732,7 +4732,8 @@ export class Scheduler {
    * @template {Work} const W
    * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
    *   or a function. A function is called with `args` when the job starts. Its return value decides: an
-   *   iterator is driven, a thenable is awaited, any other value is the result
+   *   iterator is driven, a thenable is awaited, any other value is the result. In TypeScript, a generic
+   *   function needs its types, or its result is unknown: `rt.spawn(first<number>, {}, [1, 2])`
    * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the
    *   task
    * @param {ArgumentsOf<W>} args
@@ -4836,8 +4837,8 @@ export class Scheduler {
    * engines with AsyncContext. Elsewhere `job.yield()` brings the job back. Without it, the continuation has
    * priority 0 and no deadline.
    *
-   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] a continuation of its
-   *   own: `deadline` in ms from now; default: those of the calling job
+   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] the rank of the
+   *   continuation: `deadline` in ms from now; default: the deadline and priority of the calling job
    * @returns {Promise<void>} rejects if the job has been cancelled, or `signal` has been aborted
    * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
    */

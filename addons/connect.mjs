@@ -120,10 +120,10 @@ export function connect(endpoint, name, options = {}) {
  *
  * @example
  * const { port1, port2 } = new MessageChannel() // for example the two ends of a socket
- * const lines = connect(() => port1, 'lines')
- * accept(port2, session => rt.spawn(() => connect(session, 'lines').forEach(console.log)))
- * await lines.send('first')
- * lines.close() // → first
+ * accept(port2, session => rt.spawn(() => connect(session, 'greetings').send('hello')))
+ * const greetings = connect(() => port1, 'greetings')
+ * console.log(await greetings.receive()) // → hello
+ * greetings.close()
  */
 export function accept(endpoint, work, options = {}) {
   check.callable('work', work)

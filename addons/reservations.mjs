@@ -1340,7 +1340,7 @@ function isSchedulable(claims, policy, share) {
  *
  * The test depends on the policy. Under edf, the sum of the utilizations must not exceed the share (Liu,
  * Layland 1973; Abeni, Buttazzo 1998). Under fp and rm, it is Qduino's equation 1: `sum(C / T) +
- * sum((2 - U) U) <= n (2^(1/n) - 1)` times the share. The second sum is over I/O and deferrable reservations,
+ * sum((2 - U) U) <= n (2^(1/n) - 1)` times the share. The second sum is for I/O and deferrable reservations,
  * because their jobs can use the capacity at the end of a period and again at the start of the next. If
  * priorities are not rate monotonic, or if there are tasks (with wcet, period and deadline), the test is
  * `schedulable`. This test is exact, except for I/O and deferrable reservations.

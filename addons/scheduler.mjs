@@ -48,7 +48,7 @@ const { callerOf, promiseOf } = extend.tasks
  * @property {TaskPriority | number | 'inherit'} [priority] default 'inherit': the priority of the calling
  *   task or job, else 0
  * @property {TaskSignal | 'inherit'} [signal] rejects the yield; 'inherit': the signal of the calling task
- * @property {number} [deadline] ms from now, > 0; default: that of the calling task or job
+ * @property {number} [deadline] ms from now, > 0; default: the deadline of the calling task or job
  */
 
 /** The priorities of the platform. @type {Record<string, number>} */
