@@ -50,7 +50,7 @@ const bothWays = async ({ browser, server }) => {
   await browser.evaluate(() => { document.forms[0].elements.args.value = '' })
   await browser.click('[name=args]')
   for (const key of ['1', '5', 'Enter']) await browser.press(key)
-  await says('Now run it as it is.')
+  await says('Now run it plainly.')
   await browser.click('#run-plain')
   await says('✓ the same')
   await browser.click('[name=text]')
