@@ -2439,6 +2439,8 @@ let eventUseOf = () => 0
 let finishJob = () => {}
 /** @type {(job: Job) => boolean | undefined} */
 let isJobBusy = () => undefined
+/** @type {(job: Job) => boolean} */
+let isJobInStay = () => false
 /** @type {(fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any} */
 let startAtEntry = (fn, self, args) => apply(twinOf(fn), self, args)
 
@@ -4314,7 +4316,12 @@ class AsyncDriver {
     })
   }
 
-  /** @param {number} result @param {any} outcome */
+  /**
+   * Notes the outcome of the promise that the function returned. A waiting job finishes now. Any other job
+   * finishes when it is dispatched next.
+   *
+   * @param {number} result DONE or FAILED @param {any} outcome
+   */
   end(result, outcome) {
     const { job } = this
     if (job.status >= DONE || this.result !== 0) return
@@ -4325,7 +4332,11 @@ class AsyncDriver {
     finish(job, result, outcome)
   }
 
-  /** @param {boolean} isThrowing @param {any} input @returns {number} */
+  /**
+   * Continues the code after its point, by settling the promise that the point returned.
+   *
+   * @param {boolean} isThrowing @param {any} input @returns {number}
+   */
   resume(isThrowing, input) {
     const signal = signalOf(this.job)
     const isAborted = !isThrowing && signal !== null && signal.aborted
@@ -5898,6 +5909,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
      * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
      *   adviceFor?: (fn: any) => string | undefined, eventUseOf?: (fn: any) => number,
      *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined,
+     *   isInStay?: (job: Job) => boolean,
      *   startAtEntry?: (fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any }} hooks
      *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; the
      *   others are described below
@@ -5906,6 +5918,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
       eventUseOf = hooks.eventUseOf ?? eventUseOf
       finishJob = hooks.finish ?? finishJob
       isJobBusy = hooks.isBusy ?? isJobBusy
+      isJobInStay = hooks.isInStay ?? isJobInStay
       startAtEntry = hooks.startAtEntry ?? startAtEntry
       twinOf = hooks.twinOf ?? twinOf
       startOf = hooks.startOf ?? startOf
@@ -5935,6 +5948,12 @@ export const extend = /* @__PURE__ */ Object.freeze({
      * @param {Job} job @returns {boolean | undefined} undefined: the job has started none
      */
     isBusy: job => isJobBusy(job),
+    /**
+     * Whether a job, or asynchronous code that it has started, is suspended and holds claims.
+     *
+     * @param {Job} job @returns {boolean}
+     */
+    isInStay: job => isJobInStay(job),
     /**
      * Starts a twin whose arguments may change while it waits for the claims at its entry.
      *

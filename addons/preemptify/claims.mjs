@@ -110,6 +110,17 @@ class Stay {
   }
 }
 
+/**
+ * Whether the stay of a job holds claims, other than the claims of its arguments by identity: each callback
+ * of a page claims its receiver and its event.
+ *
+ * @param {Job} job
+ */
+export function holdsClaims(job) {
+  const stay = /** @type {Stay | null} */ (code.stayOf(job))
+  return stay !== null && find(stay.locks, ({ isOfObject }) => !isOfObject) !== undefined
+}
+
 /** Counts the stays that claim objects by identity. @param {number} change */
 function countHolders(change) {
   counts.held += change
