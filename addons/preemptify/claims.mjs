@@ -139,10 +139,9 @@ class Claim extends Waitable {
 
   /** @param {Job | null} job */
   try(job) {
+    // Other jobs may have run since the code made the claim, for example if its call ended the budget.
     const { lock, isExclusive, site } = this
-    if (job === null || !lock.isFree(job, isExclusive)) return false
-    lock.add(job, isExclusive, site)
-    return this.fulfill()
+    return job !== null && lock.take(job, isExclusive, site) && this.fulfill()
   }
   enter() {
     this.lock.enqueue(this)
@@ -255,6 +254,26 @@ export class Lock {
     })
   }
 
+  /**
+   * Grants the claim of a job that runs, if no other claim conflicts, or if a wait would close a cycle.
+   *
+   * @param {Job} job @param {boolean} isExclusive @param {number} site
+   * @returns {boolean} whether the claim is granted
+   */
+  take(job, isExclusive, site) {
+    const hold = this.holdOf(job)
+    if (hold !== undefined && (hold.isExclusive || !isExclusive)) {
+      this.note(job)
+      return true
+    }
+    if (!this.isFree(job, isExclusive)) {
+      if (!closesCycle(this, job, isExclusive)) return false
+      warnOfCycle(this, job, isExclusive, site)
+    }
+    this.add(job, isExclusive, site)
+    return true
+  }
+
   /** Grants a claim. @param {Job} job @param {boolean} isExclusive @param {number} site */
   add(job, isExclusive, site) {
     const stay = stayFor(job)
@@ -291,27 +310,35 @@ export class Lock {
   }
 
   /**
-   * Joins another lock with this lock: the holders of either lock hold the joined lock.
+   * Joins another lock with this lock: the holders of either lock hold the joined lock. A waiting claim that
+   * is now part of a cycle is granted.
    *
    * @param {Lock} other the first of its peers
    */
   merge(other) {
     const { peers, isIdle } = this
     const { 0: last, length } = other.peers
-    const { holds, waiting } = last
+    const { holds } = last
+    const claims = joined(joined([], this.waiting), last.waiting)
     for (let i = 0; i < length; i++) append(peers, other.peers[i])
     for (let i = 0; i < peers.length; i++) {
       peers[i].peers = peers
       peers[i].isIdle = isIdle && last.isIdle
     }
-    pick(waiting, claim => {
-      last.dequeue(claim)
+    pick(claims, claim => {
+      claim.lock.dequeue(claim)
       claim.lock = this
-      this.enqueue(claim)
     })
     pick(holds, ({ job, isExclusive, site }) => {
       last.remove(job)
       this.add(job, isExclusive, site)
+    })
+    pick(claims, claim => {
+      const { job, isExclusive, site } = claim
+      if (job === null || !closesCycle(this, job, isExclusive)) return this.enqueue(claim)
+      warnOfCycle(this, job, isExclusive, site)
+      this.add(job, isExclusive, site)
+      claim.wake()
     })
   }
 
@@ -383,19 +410,9 @@ function mustWait(lock, isExclusive, site) {
     claimAtOnce(lock, isExclusive, site)
     return false
   }
-  const hold = lock.holdOf(job)
-  if (hold !== undefined && (hold.isExclusive || !isExclusive)) {
-    lock.note(job)
-  } else if (lock.isFree(job, isExclusive)) {
-    lock.add(job, isExclusive, site)
-  } else if (closesCycle(lock, job, isExclusive)) {
-    warnOfCycle(lock, job, isExclusive, site)
-    lock.add(job, isExclusive, site)
-  } else {
-    expect(new Claim(lock, isExclusive, site))
-    return true
-  }
-  return false
+  if (lock.take(job, isExclusive, site)) return false
+  expect(new Claim(lock, isExclusive, site))
+  return true
 }
 
 /**

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { Scheduler, budget } from '../../../rt.mjs'
 import { sleep } from '../../../alarms.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
-import { adoptSites, lockOf } from '../../../addons/preemptify/claims.mjs'
+import { addSites, adoptSites, lockOf } from '../../../addons/preemptify/claims.mjs'
 import { standInOf } from '../../../addons/preemptify/helpers.mjs'
 import { takeExpected } from '../../../addons/preemptify/run.mjs'
 import { Mutex, Resource } from '../../../sync.mjs'
@@ -330,6 +330,54 @@ claims('a script before the run-time support registers the names of its claims',
   }
   assert.equal(await settled([own.spawn(hold), own.spawn(hold)], own), [undefined, undefined])
   assert.equal(records.map(({ function: name, location }) => [name, location]), [['second', 'two']])
+})
+
+claims('a claim waits again after a point between the claim and its wait', async () => {
+  // `grow` ends with a call, so it claims before it is suspended.
+  const { use, grow } = await rewrittenModule(`
+    const list = [1, 2, 3]
+    function turn(n) { for (let i = 0; i < n; i++); return n }
+    function read(step) { let sum = 0; for (let i = 0; i < 3; i++) sum += list[i]; return sum + step(3) }
+    export function use(step) { const result = read(step); return result }
+    export function grow(n) { list[0]++; return turn(n) }
+  `)
+  const { warn } = console
+  const said = []
+  console.warn = text => { said.push(text) }
+  try {
+    const own = scheduler()
+    assert.equal(await settled([own.spawn(use, {}, grow), own.spawn(use, {}, grow)], own), [9, 9])
+  } finally {
+    console.warn = warn
+  }
+  assert.match(said.join(), /grow and read interleave, because each waits for the other/)
+})
+
+claims('a join of two locks that closes a cycle of claims grants a waiting claim', async () => {
+  const site = addSites('one\nfirst\ntwo\nsecond\nthree\nthird')
+  const locks = ['joined 1', 'joined 2', 'joined 3'].map(name => lockOf(name, true))
+  const ends = []
+  const work = function* (name, held, join) {
+    for (const i of held) {
+      if (locks[i].X(site + i)) yield takeExpected()
+      for (let k = 0; k < 5; k++) yield budget.p
+    }
+    if (join) lockOf('joined 1\njoined 3', true)
+    for (let k = 0; k < 5; k++) yield budget.p
+    ends.push(name)
+  }
+  const { warn } = console
+  const said = []
+  console.warn = text => { said.push(text) }
+  try {
+    const own = scheduler()
+    const jobs = [own.spawn(work, {}, 'a', [0, 1]), own.spawn(work, {}, 'b', [1, 2]), own.spawn(work, {}, 'c', [2], true)]
+    assert.equal(await settled(jobs, own), [undefined, undefined, undefined])
+  } finally {
+    console.warn = warn
+  }
+  assert.equal(ends.sort(), ['a', 'b', 'c'])
+  assert.match(said.join(), /each waits for the other/)
 })
 
 claims.run()
