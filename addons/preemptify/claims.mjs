@@ -104,16 +104,10 @@ class Stay {
   /** Releases all claims. @param {Job} job */
   end(job) {
     const { locks } = this
-    if (this.hasObjects) countHolders(-1)
+    if (this.hasObjects) code.countHolders(-1)
     for (let i = 0; i < locks.length; i++) locks[i].remove(job)
     for (let i = 0; i < locks.length; i++) locks[i].grant()
   }
-}
-
-/** Counts the stays that claim objects by identity. @param {number} change */
-function countHolders(change) {
-  counts.held += change
-  if (counts.job === null) counts.i = counts.held
 }
 
 /** A job that waits for a lock. */
@@ -284,7 +278,7 @@ export class Lock {
       append(stay.locks, this)
       if (this.isOfObject && !stay.hasObjects) {
         stay.hasObjects = true
-        countHolders(1)
+        code.countHolders(1)
       }
       if (this.queue !== null && this.queue.size > 0) this.queue.addOwner(job)
     } else if (isExclusive) {
@@ -688,7 +682,13 @@ function* startLater(generatorFunction, self, args, changes) {
 export const claimingTwin = (generatorFunction, changes) =>
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
     while (mustWaitForAll(this, args, changes)) yield takeExpected()
-    return yield* /** @type {any} */ (new Delegate(apply(generatorFunction, this, args)))
+    const { job } = counts
+    code.enter(job, 1)
+    try {
+      return yield* /** @type {any} */ (new Delegate(apply(generatorFunction, this, args)))
+    } finally {
+      code.enter(job, -1)
+    }
   }
 
 /**

@@ -44,6 +44,7 @@ export const isBusy = job => hasFamily(job) ? holderOf(job) !== null : undefined
  * @returns {Generator<any, any, any>}
  */
 export function* startAtEntry(fn, self, args, note) {
+  code.enter(code.counts.job, 1)
   for (;;) {
     const entry = entryOf(fn)
     const result = apply(entry, self, args)
