@@ -319,6 +319,28 @@ function importedFlow(variable, id) {
   return holder.outer ??= outerFlow(holder.inner, holder.place)
 }
 
+/**
+ * Returns the flow of `require('x')` or of `await import('x')` in a function: the same objects as those of a
+ * variable that holds the module.
+ *
+ * @param {string} specifier @param {Node} node @returns {Flow}
+ */
+export function moduleFlow(specifier, node) {
+  const { unit } = /** @type {any} */ (now)
+  const modules = unit.modules ??= emptyMap()
+  let holder = modules.get(specifier)
+  if (!holder) {
+    const variable = /** @type {any} */ ({
+      name: specifier, kind: 'import', specifier, declarations: [], references: [], isAssigned: false,
+      isOpen: false, isDynamic: false
+    })
+    holder = variable.holder = newHolder(unit.tree.plan.effects, specifier, variable, node)
+    modules.set(specifier, holder)
+    add(holder.inner, foreign)
+  }
+  return holder.outer ??= outerFlow(holder.inner, holder.place)
+}
+
 /** @param {ModuleExport} found @returns {Flow} the objects that another text exports */
 export function exportFlow(found) {
   const holder = holderOfExport(found)
@@ -357,6 +379,18 @@ function holderOfExport({ unit, variable, isNamespace }) {
     if (!isComplete) add(site.inside, given)
   }
   return unit.namespace
+}
+
+/**
+ * Returns the specifier of a `require` in a function, or of an awaited `import()`.
+ *
+ * @param {Node} node @returns {string | null}
+ */
+export function specifierOfLoad({ type, callee, source, parent, arguments: list }) {
+  const isLoad = type === 'ImportExpression' ? parent.type === 'AwaitExpression'
+    : callee.name === 'require' && !now.f.plan.isOnce
+  const given = isLoad ? source ?? list[0] : null
+  return typeof given?.value === 'string' ? given.value : null
 }
 
 /** Returns the holder of the value of a default export. @param {Unit | any} unit @returns {Holder} */

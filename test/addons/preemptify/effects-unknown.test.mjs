@@ -13,6 +13,13 @@ function claims(text, expected) {
   }
 }
 
+unknown('require() and an awaited import() within expressions claim the objects of the module', () => {
+  claims(`export function f() { require('s').n++ } export function g() { return require('s').n + 1 }
+    export function h() { return require('s').list.push(1) }`, { f: 's.*!', g: 's.*', h: 's.*!' })
+  claims(`export async function f() { (await import('s')).o.n++ }
+    export async function g() { return (await import('s')).o.n + 1 }`, { f: 's.*!', g: 's.*' })
+})
+
 unknown('a closure that only calls its captured parameter claims nothing', () => {
   claims('export function make(f) { return function g(x) { return f(x) } }', { make: '', g: '' })
 })
