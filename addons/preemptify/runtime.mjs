@@ -194,11 +194,11 @@ export { budget }
 /** Returns the function that a job calls first in place of its function. @param {any} fn @returns {any} */
 function startOf(fn) {
   const twin = twinOf(fn)
-  const claimer = twin === undefined && isLinked ? claimerOf(fn) : undefined
+  const claimer = isLinked ? claimerOf(fn) : undefined
   if (twin === undefined && claimer === undefined) return fn
   extend.code.enter(extend.code.counts.job, 1)
-  return claimer === undefined ? startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
-    : startingAfter(fn, claimer.claim, claimer.changes)
+  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
+  return startingAfter(fn, /** @type {any} */ (claimer).claim, /** @type {any} */ (claimer).changes)
 }
 
 /**
