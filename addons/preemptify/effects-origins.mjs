@@ -4,56 +4,102 @@
  * A closure that lets an unknown object leave excludes other closures of its activation. This is enough if no
  * other function of the program reaches the object, because code outside of the program claims its own
  * objects.
+ *
+ * Three walks over one graph answer the questions about all places, so the time is linear. The nodes are
+ * roots, and flows with several roots. An edge leads from an object to an object that it may be.
  */
 
 import { HELD, INNER, PARAMETER, SHARED, SITE, given } from './effects-flow.mjs'
 import { append, emptyMap, emptySet, find, pick } from './primordials.mjs'
 /** @import { Flow, Place, Root } from './effects-flow.mjs' */
 
-/** The lists of originsOf. @type {Map<Place, Root[]>} */
-let known = /* @__PURE__ */ emptyMap()
-/** Forgets the origins of all objects, because a new text adds calls. */
-export function resetOrigins() {
-  known = emptyMap()
+/** Roots whose objects may belong to other functions. @type {Set<any>} */
+let shared = /* @__PURE__ */ emptySet()
+/** Roots whose objects a closure may write as unknown objects. @type {Set<any>} */
+let changed = /* @__PURE__ */ emptySet()
+
+/**
+ * Finds the origins of unknown objects in variables of activations.
+ *
+ * @param {Place[]} places
+ * @param {Place[]} written the places whose objects a closure writes
+ */
+export function findOrigins(places, written) {
+  pick(reachable(written, null), ({ kind, of }) => {
+    if (kind === SITE || kind === SHARED) of.isChanged = true
+  })
+  /** The sources of the edges to each node. @type {Map<any, any[]>} */
+  const sources = emptyMap()
+  const nodes = reachable(places, (from, to) => {
+    const list = sources.get(to)
+    if (list) append(list, from)
+    else sources.set(to, [from])
+  })
+  const isRoot = (/** @type {any} */ { roots }) => roots === undefined
+  shared = leadingTo(pick(nodes, node => isRoot(node) && isState(node)), sources)
+  changed = leadingTo(pick(nodes, node => isRoot(node) && (node.kind === SITE || node.kind === SHARED) &&
+    node.of.isChanged), sources)
 }
 
 /**
- * Lists the roots of all objects that an unknown object in a variable of an activation may be. A parameter
- * of a function that unknown code calls may also be any object of that code, which has no root.
+ * Lists the nodes that some places lead to.
  *
- * @param {Place} place @returns {Root[]}
+ * @param {Place[]} places @param {((from: any, to: any) => void) | null} onEdge
+ * @returns {any[]}
  */
-function originsOf(place) {
-  const found = known.get(place)
-  if (found) return found
+function reachable(places, onEdge) {
   const seen = emptySet()
-  /** @type {Root[]} */
+  /** @type {any[]} */
   const list = []
-  known.set(place, list)
-  const push = (/** @type {Root} */ root) => {
-    if (seen.has(root)) return
-    seen.add(root)
-    append(list, root)
+  const push = (/** @type {any} */ from, /** @type {any} */ to) => {
+    if (from !== null) onEdge?.(from, to)
+    if (seen.has(to)) return
+    seen.add(to)
+    append(list, to)
   }
-  const pushAll = (/** @type {Flow | null} */ flow) => {
-    if (flow) for (let i = 0; i < flow.roots.length; i++) push(flow.roots[i])
-  }
-  push(/** @type {Root} */ (place.held))
+  for (let i = 0; i < places.length; i++) push(null, places[i].held)
+  for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => push(list[i], to))
+  return list
+}
+
+/** @param {any[]} list @param {Map<any, any[]>} sources @returns {Set<any>} the nodes that lead to a list */
+function leadingTo(list, sources) {
+  const found = emptySet()
+  pick(list, node => { found.add(node) })
   for (let i = 0; i < list.length; i++) {
-    const { kind, of, origin, base, sources } = list[i]
-    for (let k = 0; k < sources.length; k++) push(sources[k])
-    if (kind === HELD) pushAll(origin)
-    else if (kind === INNER) push(/** @type {Root} */ (base))
-    else if ((kind === SITE || kind === SHARED) && !isOther(of.kind)) pushAll(of.inside)
-    else if (kind === PARAMETER) {
-      const { watchers } = list[i]
-      for (let k = 0; k < watchers.length; k += 2) {
-        if (watchers[k + 1] !== null) pushAll(watchers[k])
-        else if (watchers[k].kind === PARAMETER) push(watchers[k])
-      }
+    const from = sources.get(list[i])
+    if (from) for (let k = 0; k < from.length; k++) {
+      if (found.has(from[k])) continue
+      found.add(from[k])
+      append(list, from[k])
     }
   }
-  return list
+  return found
+}
+
+/**
+ * Calls `to` for each origin of a node. A parameter of a function that unknown code calls may also be any
+ * object of that code, which has no root.
+ *
+ * @param {any} node @param {(origin: any) => void} to
+ */
+function eachOrigin({ roots, kind, of, origin, base, sources, watchers }, to) {
+  if (roots !== undefined) {
+    for (let i = 0; i < roots.length; i++) to(roots[i])
+    return
+  }
+  const addFlow = (/** @type {Flow | null} */ flow) => {
+    if (flow === null || flow.roots.length === 0) return
+    to(flow.roots.length === 1 ? flow.roots[0] : flow)
+  }
+  for (let k = 0; k < sources.length; k++) to(sources[k])
+  if (kind === HELD) addFlow(origin)
+  else if (kind === INNER) to(base)
+  else if ((kind === SITE || kind === SHARED) && !isOther(of.kind)) addFlow(of.inside)
+  else if (kind === PARAMETER) for (let k = 0; k < watchers.length; k += 2) {
+    if (watchers[k + 1] !== null) addFlow(watchers[k])
+    else if (watchers[k].kind === PARAMETER) to(watchers[k])
+  }
 }
 
 /** @param {string} kind the kind of a site @returns {boolean} `true` if no function can write its contents */
@@ -65,7 +111,14 @@ const isOther = kind => kind === 'function' || kind === 'namespace'
  *
  * @param {Place} place @returns {boolean}
  */
-export const mayBeShared = place => find(originsOf(place), isState) !== undefined
+export const mayBeShared = place => shared.has(place.held)
+
+/**
+ * Whether another closure may write the object as an unknown object.
+ *
+ * @param {Place} place @returns {boolean}
+ */
+export const mayBeChanged = place => changed.has(place.held)
 
 /** @param {Root} root @returns {boolean} */
 function isState(root) {
@@ -75,16 +128,3 @@ function isState(root) {
   if ((kind !== SITE && kind !== SHARED) || isOther(of.kind)) return false
   return of.isReached || find(of.shared, ({ place }) => place?.owner === null) !== undefined
 }
-
-/** Notes that a closure writes an unknown object. @param {Place} place */
-export function markWritten(place) {
-  pick(originsOf(place), ({ kind, of }) => { if (kind === SITE || kind === SHARED) of.isChanged = true })
-}
-
-/**
- * Whether another closure may write the object as an unknown object.
- *
- * @param {Place} place @returns {boolean}
- */
-export const mayBeChanged = place => find(originsOf(place), ({ kind, of }) =>
-  (kind === SITE || kind === SHARED) && of.isChanged) !== undefined

@@ -24,7 +24,7 @@ import {
   takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
-import { markWritten, mayBeChanged, mayBeShared, resetOrigins } from './effects-origins.mjs'
+import { findOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
 import { append, emptyMap, emptySet, matches, pick, takeLast } from './primordials.mjs'
@@ -231,15 +231,21 @@ function isCalledInPlace(node) {
  * @param {Effects[]} functions @param {PackageState} state
  */
 function locate(functions, state) {
-  resetOrigins()
+  /** @type {Place[]} */
+  const places = []
+  /** @type {Place[]} */
+  const written = []
   for (let i = 0; i < functions.length; i++) {
     const { uses } = functions[i]
     if (uses !== null) uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
       const { kind, of, place, owner, writes } = key
       if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
-      if (kind === undefined && !writes && owner && bits & WRITE) markWritten(key)
+      if (kind !== undefined || writes || !owner) return
+      append(places, key)
+      if (bits & WRITE) append(written, key)
     })
   }
+  findOrigins(places, written)
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
     f.known = f.parts = null
