@@ -15,10 +15,9 @@ import {
 } from './effects-flow.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
-  exportOfNamespace, globalOf,
-  holderOf, initialized, instancesOf, invokeAccessor, iterated, made, memberOfBuiltIn, moduleFlow,
-  nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow, siteOf, siteOfClass,
-  specifierOfLoad, unknownFlow, visitUnit
+  exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, iterated, made,
+  memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow,
+  siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
 import { append, codeAt, cut, emptyMap, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -330,7 +329,7 @@ function bindName(id, value, isDeclaration) {
   const { variable, name } = id
   if (id.isDynamic) now.f.claimsAll = true
   const holder = variable ? initialized(variable) : globalOf(name, id)
-  edge(value, holder.inner)
+  fill(holder, value, id)
   if (isDeclaration && holder.owner === now.f) return
   append(holder.writes, id)
   noteUse(holder, WRITE)
