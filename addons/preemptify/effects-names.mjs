@@ -8,13 +8,13 @@
 import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addTarget, builtIn, calleeOf, domNode, each,
-  edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newFlow, newPlace,
-  newSite, note, outerFlow, parameterOf, pathOf, put, release, touch, use
+  edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd, newFlow,
+  newPlace, newSite, note, outerFlow, parameterOf, pathOf, put, release, setCrowd, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
-/** @import { Callee, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
+/** @import { Callee, Crowd, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -72,6 +72,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, boolean>} accessors names of accessors
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
  * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
+ * @property {Crowd} crowd
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
@@ -80,7 +81,7 @@ export function newProgram() {
   const unnamed = newFlow()
   return {
     members: emptyMap(), unnamed, unnamedFunctions: functionsIn(unnamed), accessors: emptyMap(),
-    globals: emptyMap(),
+    globals: emptyMap(), crowd: newCrowd(),
     stored: emptyMap(), matches: []
   }
 }
@@ -95,6 +96,7 @@ export const now = /** @type {any} */ ({ program: null, unit: null, f: null })
 /** @param {Program} next the texts that are known */
 export function beginWalk(next) {
   now.program = next
+  setCrowd(next.crowd)
 }
 
 /** Frees the tree of the last text. */
@@ -178,8 +180,6 @@ function versionAt(versions, position) {
 }
 
 /**
- * @param {Effects} owner @param {string} name @param {Variable | null} variable @param {Node} node
-/**
  * Gives a value to a variable.
  *
  * @param {Holder} holder @param {Flow | null} value @param {Node} id the assigned name
@@ -202,6 +202,8 @@ function isAfterText(owner) {
   }
   return true
 }
+/**
+ * @param {Effects} owner @param {string} name @param {Variable | null} variable @param {Node} node
  * @returns {Holder}
  */
 function newHolder(owner, name, variable, node) {
@@ -346,12 +348,12 @@ function readHolder(holder, node) {
   noteUse(holder, READ)
   if (owner !== now.f) capture(holder)
   else keep(inner)
-  return holder.outer ??= outerFlow(inner, holder.place)
-}
   const last = versions?.[versions.length - 1]
   if (last && owner !== now.f && node.start >= last.from && isAfterText(owner)) {
     return last.outer ??= outerFlow(last.inner, place)
   }
+  return holder.outer ??= outerFlow(inner, holder.place)
+}
 
 /** @param {Holder} holder @param {number} bits */
 export function noteUse(holder, bits) {

@@ -315,8 +315,17 @@ function randomModule(random, prefix, imported, size) {
       () => `kept = o\nreturn n`, () => `o.inner = kept\nreturn n`,
       () => block({ numbers: ['n'], objects: ['o'], isLeaf: true }, 1)
     ])()
-    share('helper', name, `function ${name}(o, n) {\n${body}\n}`)
+    const renewed = random.chance(0.2) ? `o = ${random.pick(['{ ...o }', 'same(o)', 'kept'])}\n` : ''
+    share('helper', name, `function ${name}(o, n) {\n${renewed}${body}\n}`)
     helpers.push(name)
+  }
+  if (helpers.length && random.chance(0.3)) {
+    const name = `${prefix}via`
+    lines.push(`function ${name}(fn) {\nreturn (o, n) => {\npause(1)\nreturn fn(o, n)\n}\n}`)
+    helpers.push(...random.shuffle(helpers).slice(0, 2).map((helper, i) => {
+      share('helper', `${name}${i}`, `const ${name}${i} = ${name}(${helper})`)
+      return `${name}${i}`
+    }))
   }
   if (random.chance(0.4)) {
     const name = `${prefix}C`
@@ -336,7 +345,7 @@ function randomModule(random, prefix, imported, size) {
     const scope = { numbers: ['p'], objects: ['q'], isLeaf: false }
     const isAsync = random.chance(0.1)
     const body = `${isAsync ? 'await null\n' : ''}if (typeof p === 'object') p = p.x | 0\nif (typeof q === 'number') q = { x: q, y: 1, list: [q], inner: null }\n` +
-      block(scope, 0)
+      (random.chance(0.2) ? `q = ${object(scope)}\n` : '') + block(scope, 0)
     const result = random.chance(0.7) ? `return ${value(scope)}` : ''
     share('function', name, `${isAsync ? 'async ' : ''}function ${name}(p, q) {\n${body}\n${result}\n}`)
     // Other functions do not call an async function, because its part after \`await\` is another stay.
