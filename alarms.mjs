@@ -53,7 +53,12 @@ const { parameters: TASK } = check
 const { among, callable, duration, flag, interval, notNegative, number, text, wrongType } = check
 const { options: checked, scheduler: schedulerOption, signal: signalOption } = check
 
-/** The error of `timeout`. */
+/**
+ * The error of `timeout` if the time has passed.
+ *
+ * @example
+ * await timeout(5, sleep(1000)).then(null, error => console.log(error instanceof TimeoutError)) // → true
+ */
 export class TimeoutError extends Error {
   name = 'TimeoutError'
 
@@ -346,13 +351,19 @@ export class Cycle {
 }
 
 /**
- * An alarm, made by `after`, `at` or `every`.
+ * The alarm that `after`, `at` or `every` returns: its next time, and `cancel()`.
  *
  * An alarm is never early. While jobs run, it fires between two budgets; otherwise one timer of the host
  * wakes the scheduler, up to half a millisecond late. Pages spend the last millisecond before an alarm in
  * turns of the event loop: alarms of every millisecond take a quarter of the processor. In a hidden page,
  * timers fire once per second, and in Chromium once per minute after five minutes. Alarms in workers, and in
  * pages whose jobs run, stay on time.
+ *
+ * @example
+ * const alarm = after(5, () => console.log('never'))
+ * console.log(alarm instanceof Alarm, alarm.time !== undefined) // → true, true
+ * alarm.cancel()
+ * console.log(alarm.time) // → undefined
  */
 export class Alarm extends Handle {
   /** Null if the signal was aborted before the alarm was set. */
@@ -458,11 +469,6 @@ function effectOf(work, options) {
 /**
  * Calls `work` after a delay, or releases `work` as a job.
  *
- * ```js
- * const alarm = after(250, save)
- * alarm.cancel()
- * ```
- *
  * @template {Releasable} W
  * @param {number} ms the delay, >= 0; Infinity: never
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, which the dispatcher calls with
@@ -471,6 +477,13 @@ function effectOf(work, options) {
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const alarm = after(5, () => console.log('never'))
+ * alarm.cancel()
+ * after(10, function* () { console.log('a job') }, { deadline: 5 })
+ * await sleep(20)
+ * await rt.idle() // → a job
  */
 export function after(ms, work, options = {}) {
   notNegative('ms', ms)
@@ -481,10 +494,6 @@ export function after(ms, work, options = {}) {
 /**
  * Calls `work` at a time, or releases `work` as a job. Fires immediately if the time has passed.
  *
- * ```js
- * at(rt.now() + 1000, function* () { ... }, { deadline: 20 })
- * ```
- *
  * @template {Releasable} W
  * @param {number} time a host timestamp, ms; Infinity: never
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work the callback, or the task or function to
@@ -492,6 +501,10 @@ export function after(ms, work, options = {}) {
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * at(rt.now() + 5, () => console.log('now'))
+ * await sleep(10) // → now
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
@@ -503,10 +516,6 @@ export function at(time, work, options = {}) {
  * Calls `work` every `period` ms, or releases `work` as a job. Activation times are absolute, so they do not
  * drift. Jobs can overlap; `periodic` prevents that.
  *
- * ```js
- * every(1000 / 60, draw, { catchUp: 'all' })
- * ```
- *
  * @template {Releasable} W
  * @param {number} period ms, > 0
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work the callback, or the task or function to
@@ -516,6 +525,12 @@ export function at(time, work, options = {}) {
  *   whether the times that passed while the page was suspended fire once ('skip', default) or each ('all')
  * @returns {Alarm}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * let ticks = 0
+ * const ticking = every(1000 / 60, () => { if (++ticks === 3) ticking.cancel() }, { catchUp: 'all' })
+ * while (ticks < 3) await sleep(10)
+ * console.log(ticks) // → 3
  */
 export function every(period, work, options = {}) {
   interval('period', period)
@@ -543,14 +558,15 @@ const LIMIT = /* @__PURE__ */ tableOf(WAIT, { cancel: flag })
 /**
  * Waits for a duration, which starts when a job yields the waitable, or async code awaits it.
  *
- * ```js
- * yield sleep(100, { signal })
- * ```
- *
  * @param {number} ms >= 0; Infinity: forever
  * @param {WaitOptions} [options] `signal`: ends the wait; the waitable then fails with the reason
  * @returns {Awaitable<void>}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const start = rt.now()
+ * await rt.spawn(function* () { yield sleep(20) })
+ * console.log(rt.now() - start >= 20) // → true
  */
 export function sleep(ms, options = {}) {
   notNegative('ms', ms)
@@ -560,14 +576,15 @@ export function sleep(ms, options = {}) {
 /**
  * Waits until a time. The wait ends immediately if the time has passed.
  *
- * ```js
- * yield until(start + 1000)
- * ```
- *
  * @param {number} time a host timestamp, ms; Infinity: forever
  * @param {WaitOptions} [options] `signal`: ends the wait; the waitable then fails with the reason
  * @returns {Awaitable<void>}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const time = rt.now() + 10
+ * await until(time)
+ * console.log(rt.now() >= time) // → true
  */
 export function until(time, options = {}) {
   timestamp('time', time)
@@ -635,10 +652,6 @@ class Timeout extends Sleep {
 /**
  * Waits for a promise, a job or a waitable, at most for a duration. Then it stops waiting and fails.
  *
- * ```js
- * const reply = yield timeout(500, channel.receive())
- * ```
- *
  * @template T
  * @param {number} ms >= 0; Infinity: without a limit
  * @param {PromiseLike<T>} awaited
@@ -646,6 +659,14 @@ class Timeout extends Sleep {
  *   cancelled; by default it continues
  * @returns {Awaitable<Awaited<T>>} the result of `awaited`; fails with a TimeoutError after `ms` ms
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const replies = new Channel()
+ * try {
+ *   await timeout(5, replies.receive())
+ * } catch (error) {
+ *   console.log(String(error)) // → TimeoutError: timed out after 5 ms
+ * }
  */
 export function timeout(ms, awaited, options = {}) {
   notNegative('ms', ms)
@@ -900,11 +921,6 @@ const PERIODIC = /* @__PURE__ */ tableOf(ONCE, { phase: duration, count: countOp
 /**
  * Releases a job every period, or one job that loops with `yield nextPeriod()`.
  *
- * ```js
- * const sampling = periodic(function* () { yield sample() }, { period: 10, wcet: 2 })
- * sampling.jitter().start.p99
- * ```
- *
  * @template {Releasable} W
  * @param {(W | (() => unknown)) & Taking<W, []>} task
  * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` defaults to
@@ -913,6 +929,13 @@ const PERIODIC = /* @__PURE__ */ tableOf(ONCE, { phase: duration, count: countOp
  *   period that starts before the previous job has ended, default 'skip'
  * @returns {Periodic}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * let samples = 0
+ * const sampling = periodic(function* () { samples++ }, { period: 10, wcet: 2 })
+ * while (samples < 3) await sleep(10)
+ * sampling.cancel()
+ * console.log(samples >= 3) // → true
  */
 export function periodic(task, options = {}) {
   const { phase = 0, excess } = checked(options, PERIODIC)
@@ -960,18 +983,19 @@ function* passPeriod() {
 }
 
 /**
- * Waits for the start of the next period of the running job (RTSJ: waitForNextPeriod). The deadline then
- * counts from that start. After the last of the `count` periods of `periodic`, the job is cancelled.
- *
- * ```js
- * for (;;) {
- *   control()
- *   const missed = yield nextPeriod()
- * }
- * ```
+ * Waits for the start of the next period of the running job. The deadline then counts from that start. After
+ * the last of the `count` periods of `periodic`, the job is cancelled (RTSJ: waitForNextPeriod).
  *
  * @returns {Iterator<Yieldable, number, unknown> & { [Symbol.iterator](): Generator<Yieldable, number,
  *   unknown> }} to be yielded; returns the number of missed periods
+ *
+ * @example
+ * await rt.spawn(function* () {
+ *   for (const step of [1, 2, 3]) {
+ *     console.log(step)
+ *     yield nextPeriod()
+ *   }
+ * }, { period: 5 }) // → 1, 2, 3
  */
 export function nextPeriod() {
   // Not a waitable, which settles when the job is woken: the code must observe when the job resumes.
@@ -991,11 +1015,6 @@ const SPORADIC = /* @__PURE__ */ tableOf(RELEASE, {
 /**
  * Returns a function that releases jobs of a task, at least `interarrival` ms apart.
  *
- * ```js
- * const save = sporadic(function* (text) { ... }, { interarrival: 1000, excess: 'latest' })
- * save('draft 1')
- * ```
- *
  * @template {Releasable} W
  * @param {(W | ((...args: any[]) => unknown)) & Checked<W>} task
  * @param {ReleaseOptions & { interarrival?: number, late?: 'defer' | 'drop' }} [options] `interarrival`: ms,
@@ -1004,6 +1023,12 @@ const SPORADIC = /* @__PURE__ */ tableOf(RELEASE, {
  * @returns {(...args: ArgumentsOf<W>) => Job<ResultOf<W>> | null} releases a job; returns null if no job is
  *   released
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const save = sporadic(function* (text = '') { console.log(text) }, { interarrival: 1000, late: 'drop' })
+ * save('first')
+ * save('too early')
+ * await rt.idle() // → first
  */
 export function sporadic(task, options = {}) {
   const { interarrival = 0, late = 'defer' } = checked(options, SPORADIC)
@@ -1030,11 +1055,6 @@ export function sporadic(task, options = {}) {
 /**
  * Releases a job per animation frame, except while the page is hidden.
  *
- * ```js
- * const drawing = frames(function* (time) { draw(time) })
- * drawing.cancel()
- * ```
- *
  * @template {Releasable} W
  * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the time of the
  *   frame, which is the release
@@ -1044,6 +1064,13 @@ export function sporadic(task, options = {}) {
  * @returns {{ cancel(): boolean }}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range; TypeError if the
  *   platform has no animation frames
+ *
+ * @example
+ * let shown = 0
+ * const drawing = frames(function* (time) { shown = time })
+ * while (shown === 0) await sleep(20)
+ * drawing.cancel()
+ * console.log(shown > 0) // → true
  */
 export function frames(task, options = {}) {
   const { signal } = checked(options, { ...RELEASE, signal: signalOption })
@@ -1394,8 +1421,8 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  * @typedef {ArgumentsOf<W> extends [] | [event?: V] ? Checked<W> : Taking<W, [V]>} Handles
  */
 /**
- * Releases a job per event. The release is the time stamp of the event, so the deadline includes the time for
- * which the event waited in the event loop.
+ * Handles events in jobs: releases a job per event. The release is the time stamp of the event, so the
+ * deadline includes the time for which the event waited in the event loop.
  *
  * Handlers of one target and type share a listener. Their jobs run directly after the last listener of the
  * event, in the same task of the event loop, for at most a slice. If a listener stops the event, they run in
@@ -1403,10 +1430,6 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  *
  * Use `interrupt` of addons/reservations.mjs for events whose rate the page does not control: it bounds their
  * processor time.
- *
- * ```js
- * on(field, 'input', search, { before: () => field.value, excess: 'restart' })
- * ```
  *
  * @template {EventTarget} T @template {string} K @template {Releasable} W
  * @template {Event} [E=EventOf<T, K>] @template [V=E]
@@ -1421,6 +1444,14 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  *   the number of events that may wait, default Infinity; further events are lost
  * @returns {Handling}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const field = Object.assign(new EventTarget(), { value: 'rt' }) // for example an input element
+ * const search = function* (text = '') { console.log(`results for ${text}`) }
+ * const searching = on(field, 'input', search, { before: () => field.value, excess: 'restart' })
+ * field.dispatchEvent(new Event('input'))
+ * await rt.idle() // → results for rt
+ * searching.cancel()
  */
 export function on(target, type, task, options = {}) {
   checkTarget(target, type)
@@ -1546,11 +1577,6 @@ const EVENTS = /* @__PURE__ */ tableOf({
  * Collects the events of a target in a queue. Async code iterates over the queue; a job yields it, or
  * `receive()`, for the next event.
  *
- * ```js
- * for await (const event of events(socket, 'message')) handle(event.data)
- * const key = yield keys // const keys = events(window, 'keydown')
- * ```
- *
  * @template {Event} [E=never] @template {EventTarget} [T=EventTarget] @template {string} [K=string]
  * @param {T} target
  * @param {K} type
@@ -1560,6 +1586,14 @@ const EVENTS = /* @__PURE__ */ tableOf({
  *   listener cannot wait. `signal` ends the queue, and all waits fail with its reason
  * @returns {Events<[E] extends [never] ? EventOf<T, K> : E>}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const target = new EventTarget()
+ * const keys = events(target, 'key')
+ * target.dispatchEvent(new Event('key'))
+ * const { type } = await keys.receive() // in a job: yield keys
+ * console.log(type) // → key
+ * keys.cancel()
  */
 export function events(target, type, options = {}) {
   checkTarget(target, type)
@@ -1582,20 +1616,21 @@ function keysOf(source) {
 }
 
 /**
- * An asynchronous event (RTSJ): code fires it, and any number of handlers run, the most eligible first.
+ * An event that code fires: any number of handlers run as jobs, the most eligible first.
  *
  * `fire` releases only the most eligible handler. The start of each job releases the next handler, so the
  * first handler runs as soon with a thousand handlers after it as alone (the priority inversion test of
  * RTJPerf). Handlers with a reservation or an `excess` are released immediately, because their parameters do
  * not tell when they can run.
  *
- * ```js
- * const moved = new AsyncEvent()
- * moved.handle(draw, { deadline: 16 })
- * moved.fire(x, y)
- * ```
- *
  * @template {any[]} [A=[]] the arguments of `fire`
+ *
+ * @example
+ * const changed = new AsyncEvent()
+ * changed.handle(() => console.log('background'), { deadline: 1000 })
+ * changed.handle(() => console.log('urgent'), { deadline: 10 })
+ * changed.fire()
+ * await rt.idle() // → urgent, background
  */
 export class AsyncEvent {
   /** In order of eligibility. The array is never changed in place. @type {Handler[]} */

@@ -72,7 +72,17 @@ const {
  *   readonly task?: Task | null }} Keys
  */
 
-/** Earliest deadline first, then the larger priority (Liu, Layland 1973). @type {Policy} */
+/**
+ * Earliest deadline first, then the larger priority (Liu, Layland 1973).
+ *
+ * @type {Policy}
+ *
+ * @example
+ * const scheduler = new Scheduler({ policy: edf })
+ * scheduler.spawn(() => console.log('later'), { deadline: 200 })
+ * scheduler.spawn(() => console.log('sooner'), { deadline: 100 })
+ * await scheduler.idle() // → sooner, later
+ */
 export const edf = Object.freeze({
   name: 'edf',
   compare: (a, b) => a.absoluteDeadline === b.absoluteDeadline ? b.priority - a.priority
@@ -81,7 +91,17 @@ export const edf = Object.freeze({
   priority: undefined // not one of Object.prototype
 })
 
-/** Fixed priority: the larger priority first. @type {Policy} */
+/**
+ * Fixed priority: the larger priority first.
+ *
+ * @type {Policy}
+ *
+ * @example
+ * const scheduler = new Scheduler({ policy: fp })
+ * scheduler.spawn(() => console.log('low'), { priority: 1 })
+ * scheduler.spawn(() => console.log('high'), { priority: 2 })
+ * await scheduler.idle() // → high, low
+ */
 export const fp = Object.freeze({
   name: 'fp',
   compare: (a, b) => b.priority - a.priority,
@@ -90,11 +110,16 @@ export const fp = Object.freeze({
 })
 
 /**
- * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period (Liu,
- * Layland 1973). A task without a period keeps its own priority; the default priority 0 ranks below every
- * rate.
+ * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period. A task
+ * without a period keeps its own priority; the default priority 0 ranks below every rate (Liu, Layland 1973).
  *
  * @type {Policy}
+ *
+ * @example
+ * const scheduler = new Scheduler({ policy: rm })
+ * scheduler.spawn(() => console.log('every 50 ms'), { period: 50 })
+ * scheduler.spawn(() => console.log('every 10 ms'), { period: 10 })
+ * await scheduler.idle() // → every 10 ms, every 50 ms
  */
 export const rm = Object.freeze({
   ...fp,
@@ -545,18 +570,22 @@ const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservat
   onMiss === undefined && onOverrun === undefined && reservation === undefined && uses === undefined
 
 /**
- * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a
- * method `run`; write either as a generator if the work should be preemptible.
+ * Recurring work and its static parameters: each `release` makes a job (Liu, Layland 1973). Give it a
+ * function, or derive a class with a method `run`; write either as a generator if the work should be
+ * preemptible.
  *
  * The parameters are properties of the task. They are checked and read at each release.
  *
- * ```js
- * const sample = new Task(function* (sensor) { ... }, { period: 10, wcet: 2 })
- * const job = sample.release(sensor)
- * ```
- *
  * @template {any[]} [A=any[]] the arguments of a release
  * @template [R=unknown] the result
+ *
+ * @example
+ * const count = new Task(function* (n = 0) {
+ *   for (let i = 0; i < n; i++) yield
+ *   return n
+ * }, { deadline: 500, miss: 'abort' })
+ * console.log(await count.release(100)) // → 100
+ * console.log(await count.release(200)) // → 200
  */
 export class Task {
   /** @type {string} */
@@ -816,17 +845,20 @@ const ownRankOf = ({ extras, rank }) => extras.own ?? rank
 let isCreating = false
 
 /**
- * An activation of a task, from its release to its finish. `spawn` and `release` create jobs.
+ * One run of work, from its release to its finish. `spawn` and `release` create jobs.
  *
  * A job is a thenable: `await job` returns its result or throws its error. In another job, `yield job` does
  * the same. While the other job waits, this job inherits the deadline and the priority of the other job.
  *
- * ```js
- * const job = rt.spawn(encrypt, { deadline: 100 }, text)
- * const cipher = await job
- * ```
- *
  * @template [T=unknown] the result
+ *
+ * @example
+ * const job = rt.spawn(function* () { for (;;) yield }, { name: 'endless' })
+ * await sleep(5)
+ * console.log(job.name, job.state) // → endless, ready
+ * job.cancel()
+ * await job.catch(error => console.log(error.name)) // → AbortError
+ * console.log(job.state) // → cancelled
  */
 export class Job {
   /**
@@ -999,6 +1031,13 @@ export class Job {
    * @param {unknown} [reason] default: an AbortError
    * @returns {boolean} `true` if this call cancelled the job; `false` if it had ended or had been cancelled
    *   before
+   *
+   * @example
+   * const job = rt.spawn(async () => {
+   *   await sleep(1000, { signal: rt.current?.signal }) // fetch takes the signal, too
+   * })
+   * after(5, () => job.cancel()) // `using job = ...` cancels the job at the end of the block
+   * await job.catch(({ name }) => console.log(name)) // → AbortError
    */
   cancel(reason) {
     return cancel(this, reason)
@@ -1998,14 +2037,15 @@ const counts = new Counts()
  * The preemption points that the running job may pass before the clock is read. The scheduler refills
  * `budget.left` before it resumes a job.
  *
- * ```js
- * for (const item of items) {
- *   step(item)
- *   if (--budget.left <= 0) yield // a preemption point that costs 2 ns
- * }
- * ```
- *
  * @type {{ left: number }}
+ *
+ * @example
+ * let sum = 0
+ * await rt.spawn(function* () {
+ *   for (let i = 0; i < 1e6; sum += i++)
+ *     if (--budget.left <= 0) yield // a preemption point that costs 2 ns
+ * })
+ * console.log(sum) // → 499999500000
  */
 export const budget = counts
 
@@ -4646,10 +4686,11 @@ function settingsOf(options, present) {
  * cheaper, it lasts up to 0.1 ms. If points of `p` ms suddenly cost `P` ms, one budget takes at most
  * `P * min(4096, ceil(0.1 / p))` ms, and the next budgets are shorter.
  *
- * ```js
+ * @example
  * const scheduler = new Scheduler({ policy: fp, round: 3 })
- * scheduler.spawn(decode, { priority: 2 }, bytes)
- * ```
+ * scheduler.spawn(() => console.log('low'), { priority: 1 })
+ * scheduler.spawn(() => console.log('high'), { priority: 5 })
+ * await scheduler.idle() // → high, low
  */
 export class Scheduler {
   /** @type {Core} */
@@ -4693,12 +4734,7 @@ export class Scheduler {
   }
 
   /**
-   * Releases a job.
-   *
-   * ```js
-   * const job = rt.spawn(function* (n) { ... }, { deadline: 100 }, 1e6)
-   * rt.spawn([fuse, 'search'], { priority: 1 }, text) // a method call
-   * ```
+   * Runs work as a job: from now on, in slices, until it returns.
    *
    * @template {Work} const W
    * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
@@ -4709,6 +4745,13 @@ export class Scheduler {
    * @param {ArgumentsOf<W>} args
    * @returns {Job<ResultOf<W>>}
    * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+   *
+   * @example
+   * const double = function* (n = 0) { yield; return 2 * n }
+   * const job = rt.spawn(double, { deadline: 100 }, 21)
+   * console.log(await job) // → 42
+   * const joined = rt.spawn([['a', 'b'], 'join'], { deadline: 100 }, '-') // calls a method
+   * console.log(await joined) // → a-b
    */
   spawn(work, options, ...args) {
     return /** @type {any} */ (spawn(this.#core, work, options, args))
@@ -4824,7 +4867,13 @@ function here(options) {
 
 // -------------------------------------------------------------------------------- 11 errors and input checks
 
-/** The reason with which a job with `miss: 'abort'` is cancelled at its deadline. */
+/**
+ * The reason with which a job with `miss: 'abort'` is cancelled at its deadline.
+ *
+ * @example
+ * const job = rt.spawn(function* () { for (;;) yield }, { deadline: 5, miss: 'abort' })
+ * await job.catch(error => console.log(error instanceof DeadlineError)) // → true
+ */
 export class DeadlineError extends Error {
   name = 'DeadlineError'
 
@@ -4835,7 +4884,17 @@ export class DeadlineError extends Error {
   }
 }
 
-/** Jobs wait for each other in a cycle. */
+/**
+ * The error of a job that would wait in a cycle of jobs, none of which could continue.
+ *
+ * @example
+ * const mutex = new Mutex()
+ * const job = rt.spawn(function* () {
+ *   yield mutex.lock()
+ *   yield mutex.lock()
+ * })
+ * await job.catch(error => console.log(error instanceof DeadlockError)) // → true
+ */
 export class DeadlockError extends Error {
   name = 'DeadlockError'
 
@@ -5161,6 +5220,13 @@ let sharedHost
  * and touches only the clock until then.
  *
  * @returns {Host}
+ *
+ * @example
+ * let turns = 0
+ * const host = defaultHost() // a custom host can extend it, here to count turns of the event loop
+ * const post = (fn = () => {}, goesOn = false) => { turns++; host.post(fn, goesOn) }
+ * await new Scheduler({ host: { ...host, post } }).spawn(() => {})
+ * console.log(turns) // → 1
  */
 export function defaultHost() {
   return sharedHost ??= makeHost(/** @type {any} */ (globalThis))
@@ -5990,5 +6056,15 @@ export const extend = /* @__PURE__ */ Object.freeze({
   }
 })
 
-/** The scheduler of this thread. */
+/**
+ * The scheduler of this thread. Most programs need no other: `rt.spawn(work)` runs work as a job.
+ *
+ * @example
+ * const slow = rt.spawn(function* () {
+ *   for (let i = 0; i < 1000; i++) yield
+ *   console.log('slow')
+ * }, { deadline: 1000 })
+ * rt.spawn(() => console.log('urgent'), { deadline: 10 })
+ * await slow // → urgent, slow
+ */
 export const rt = /* @__PURE__ */ new Scheduler()

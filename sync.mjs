@@ -86,7 +86,14 @@ const apply = /* @__PURE__ */ (() => Reflect.apply)()
  * @property {AbortSignal} [signal] ends the waits of the call, which then fails with the reason of the signal
  */
 
-/** The error of an operation on a closed channel, or on a channel whose other end has disappeared. */
+/**
+ * The error of an operation on a closed channel, or on a channel whose other end has disappeared.
+ *
+ * @example
+ * const lines = new Channel()
+ * lines.close('no more')
+ * await lines.receive().then(null, error => console.log(error instanceof ChannelError)) // → true
+ */
 export class ChannelError extends Error {
   name = 'ChannelError'
 
@@ -97,7 +104,16 @@ export class ChannelError extends Error {
   }
 }
 
-/** The error of releasing a lock that the caller does not hold, and of using a resource that is in use. */
+/**
+ * The error of releasing a lock that the caller does not hold, and of using a resource that is in use.
+ *
+ * @example
+ * try {
+ *   new Mutex().unlock()
+ * } catch (error) {
+ *   console.log(error instanceof OwnershipError) // → true
+ * }
+ */
 export class OwnershipError extends Error {
   name = 'OwnershipError'
 
@@ -214,19 +230,21 @@ class Fifo {
 export const NOTHING = /* @__PURE__ */ Symbol('nothing')
 
 /**
- * Carries messages between jobs, with any number of jobs at each end (Hoare 1978; Communicating Generators
- * 2.3). Without a buffer, a sender and a receiver meet: the first one waits for the second one.
- *
- * ```js
- * const lines = new Channel()
- * rt.spawn(function* () { for (const line of text) yield lines.send(line); lines.close() })
- * rt.spawn(() => lines.forEach(show))
- * ```
+ * Carries messages between jobs, with any number of jobs at each end. Without a buffer, a sender and a
+ * receiver meet: the first one waits for the second one (Hoare 1978; Communicating Generators 2.3).
  *
  * A closed channel accepts no messages: waiting and later sends fail with a ChannelError. Receivers get the
  * buffered messages; then `receive` fails with the ChannelError, and iterations end.
  *
  * @template [T=unknown]
+ *
+ * @example
+ * const lines = new Channel()
+ * rt.spawn(function* () {
+ *   for (const line of ['one', 'two']) yield lines.send(line)
+ *   lines.close()
+ * })
+ * await lines.forEach(line => console.log(line)) // → one, two
  */
 export class Channel {
   /**
@@ -793,17 +811,10 @@ function channelOf(name, value) {
 const timeOf = (time, isRelative, { scheduler }) => new Time(time, isRelative, scheduler && { scheduler })
 
 /**
- * Waits until one of several guards is ready, and commits to it (Hoare 1985, 3.3; Communicating Generators
- * 2.5). Exactly one guard takes effect, also if the partner is another choice. A choice never commits with
- * itself. If the channel of a guard is closed, or its `wait` fails, the guard is ready and the choice fails.
- *
- * ```js
- * const { index, value } = yield choice([
- *   { receive: orders, when: stock > 0, action: function* (order) { yield pack(order) } },
- *   { send: offers, value: price },
- *   { timeout: 100 }
- * ])
- * ```
+ * Waits until one of several guards is ready, and commits to it: to a message, a send, a wait or a timeout.
+ * Exactly one guard takes effect, also if the partner is another choice (Hoare 1985, 3.3; Communicating
+ * Generators 2.5). A choice never commits with itself. If the channel of a guard is closed, or its `wait`
+ * fails, the guard is ready and the choice fails.
  *
  * @template {readonly Guard[]} const G
  * @param {{ readonly [I in keyof G]: G[I] & Fitting<G[I]> }} guards guards in the order of preference
@@ -813,6 +824,14 @@ const timeOf = (time, isRelative, { scheduler }) => new Time(time, isRelative, s
  *   then fails with the signal's reason
  * @returns {Awaitable<Chosen<G>>} the index of the chosen guard, and its value or the result of its action
  * @throws {TypeError | RangeError} if a guard is invalid, or none is enabled
+ *
+ * @example
+ * const orders = new Channel(1)
+ * const offers = new Channel()
+ * orders.offer('tea')
+ * const guards = [{ receive: orders }, { send: offers, value: 5 }, { timeout: 100 }]
+ * const { index, value } = await choice(guards)
+ * console.log(index, value) // → 0, tea
  */
 export function choice(guards, options = NO_OPTIONS) {
   check.array('guards', guards)
@@ -980,24 +999,24 @@ function* resultOf(fn, ...args) {
 // --------------------------------------------------------------------------------------- 4 critical sections
 
 /**
- * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until the section has ended.
- * Rounds still end inside the section, alarms and event handlers still run, and jobs that are released in the
- * meantime keep their release times. Sections nest. The end of a section is a preemption point. Waiting
- * inside throws a TypeError; a cancellation is delayed to the end.
- *
- * ```js
- * yield nonPreemptive(function* () {
- *   balance -= amount
- *   yield // time for the page, not for other jobs
- *   other += amount
- * })
- * ```
+ * Runs a critical section that no other job can preempt (NPCS; RT.js III-D). Rounds still end inside the
+ * section, alarms and event handlers still run, and jobs that are released in the meantime keep their release
+ * times. Sections nest. The end of a section is a preemption point. Waiting inside throws a TypeError; a
+ * cancellation is delayed to the end.
  *
  * @template T
  * @param {(() => T) & Checked<T>} section
  * @param {CallOptions} [options]
  * @returns {Awaitable<Outcome<T>>} the result of the section
  * @throws {TypeError} if `section` is not a function or an option has the wrong type
+ *
+ * @example
+ * rt.spawn(() => nonPreemptive(function* () {
+ *   rt.spawn(() => console.log('urgent'), { deadline: 1 })
+ *   yield // time for the page, not for other jobs
+ *   console.log('in one piece')
+ * }))
+ * await rt.idle() // → in one piece, urgent
  */
 export function nonPreemptive(section, options = {}) {
   return callOf('nonPreemptive()', 'section', section, options,
@@ -1021,18 +1040,20 @@ function* inSection(section, open) {
 }
 
 /**
- * A resource under the stack resource policy (Baker 1991), for one job at a time. A job starts, or continues
- * after a wait, only if all resources that it could need are free. So it is blocked at most once, before it
- * runs, for at most one outermost section of a less eligible job, and there are no deadlocks.
+ * A resource for one job at a time, without deadlocks. By the stack resource policy (Baker 1991), a job
+ * starts, or continues after a wait, only if all resources that it could need are free. So it is blocked at
+ * most once, before it runs, for at most one outermost section of a less eligible job.
  *
  * Jobs declare the resources that they may use: `spawn(work, { uses: [resource] })`, or `uses` of a task. The
  * levels of these jobs set the ceiling of the resource. A declaration counts immediately, even while the
  * resource is held.
  *
- * ```js
- * const log = new Resource({ name: 'log' })
- * rt.spawn(function* () { yield log.use(() => append(line)) }, { deadline: 50, uses: [log] })
- * ```
+ * @example
+ * const table = new Resource({ name: 'table' })
+ * await rt.spawn(() => table.use(function* () {
+ *   yield
+ *   console.log(table.holder?.name) // → writer
+ * }), { name: 'writer', deadline: 50, uses: [table] })
  */
 export class Resource {
   /** @type {string} */
@@ -1291,17 +1312,21 @@ const DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).dispose ?? Sy
 const ONLY_OWNER = 'only the owner can unlock it'
 
 /**
- * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds the mutex runs by the
- * rank of its most eligible waiter, through chains of locks and jobs, until it unlocks the mutex. Deadlines
- * and misses stay its own.
+ * A lock with priority inheritance, for one job at a time. The job that holds the mutex runs by the rank of
+ * its most eligible waiter, through chains of locks and jobs, until it unlocks the mutex (Sha, Rajkumar,
+ * Lehoczky 1990). Deadlines and misses stay its own.
  *
  * If the owner ends without unlocking the mutex, the next waiter gets it, and `abandoned` is true.
  *
- * ```js
- * yield mutex.use(function* () { yield* write(record) })
- * ```
- *
  * SharedMutex (addons/shared.mjs) excludes jobs of several threads.
+ *
+ * @example
+ * const mutex = new Mutex()
+ * const write = function* (name = '') {
+ *   yield mutex.use(function* () { console.log(name); yield sleep(2); console.log(name) })
+ * }
+ * rt.spawn(write, { deadline: 50 }, 'one')
+ * await rt.spawn(write, { deadline: 100 }, 'two') // → one, one, two, two
  */
 export class Mutex {
   /** @type {string} */
@@ -1436,15 +1461,16 @@ export class Mutex {
 }
 
 /**
- * A number of permits (Dijkstra 1965). Permits have no owner: any code can release one, also a callback. A
- * released permit goes to the first waiter before later callers.
- *
- * ```js
- * const slots = new Semaphore(4)
- * yield slots.use(() => fetch(url))
- * ```
+ * A number of permits, for example of slots for parallel downloads. Permits have no owner: any code can
+ * release one, also a callback. A released permit goes to the first waiter before later callers (Dijkstra
+ * 1965).
  *
  * SharedSemaphore (addons/shared.mjs) counts permits of several threads.
+ *
+ * @example
+ * const slots = new Semaphore(4)
+ * await slots.use(async () => console.log(slots.available)) // → 3
+ * console.log(slots.available) // → 4
  */
 export class Semaphore {
   /** @type {string} */
@@ -1506,10 +1532,13 @@ export class Semaphore {
  * A reusable barrier: `wait()` blocks until `parties` jobs have called `wait()`. A job that is cancelled
  * while it waits does not count.
  *
- * ```js
- * const frame = new Barrier(2)
- * yield frame.wait()
- * ```
+ * @example
+ * const start = new Barrier(2)
+ * rt.spawn(function* () { yield start.wait(); console.log('one') })
+ * await sleep(5)
+ * console.log('go')
+ * await rt.spawn(function* () { yield start.wait(); console.log('two') })
+ * await rt.idle() // → go, one, two
  */
 export class Barrier {
   /** @type {string} */
@@ -1729,14 +1758,10 @@ function callOfAll(kind, given) {
  */
 
 /**
- * Runs several works as jobs, and waits for all of them (occam's PAR; Communicating Generators 2.2). If a
- * work fails or is cancelled, or the caller is cancelled, the other jobs are cancelled. When they have ended,
- * `finally` blocks included, the call fails: with this error, or with an AggregateError if other works failed
- * too.
- *
- * ```js
- * const [left, right] = yield par(() => sort(a), () => sort(b)) // sort is a generator function
- * ```
+ * Runs several works as jobs, and waits for all of them. If a work fails or is cancelled, or the caller is
+ * cancelled, the other jobs are cancelled. When they have ended, `finally` blocks included, the call fails:
+ * with this error, or with an AggregateError if other works failed too (occam's PAR; Communicating Generators
+ * 2.2).
  *
  * @template {readonly Member[]} const W
  * @param {Members<W>} works functions, Tasks and generators become jobs with the caller's deadline, priority
@@ -1744,6 +1769,11 @@ function callOfAll(kind, given) {
  *   argument can be `{ scheduler, signal }`, the options of other calls
  * @returns {Awaitable<Results<WorksIn<W>>>} the results, in order
  * @throws {TypeError} if a work has the wrong type
+ *
+ * @example
+ * const left = function* () { return 'left' }
+ * const right = function* () { yield sleep(5); return 'right' }
+ * console.log(await par(left, right)) // → ["left","right"]
  */
 export function par(...works) {
   return callOfAll('par', works)
@@ -1753,14 +1783,14 @@ export function par(...works) {
  * Runs several works as jobs, and waits for the first that ends: its result or error is the outcome. The
  * other jobs are cancelled, and the call waits until they have ended, `finally` blocks included.
  *
- * ```js
- * const { index, value } = yield race(() => search(left), () => search(right))
- * ```
- *
  * @template {readonly Member[]} const W
  * @param {W extends readonly [] ? ['at least one'] : Members<W>} works the works, as for `par`; at least one
  * @returns {Awaitable<Winner<WorksIn<W>>>}
  * @throws {TypeError} if a work has the wrong type, or there is none
+ *
+ * @example
+ * const { index, value } = await race(sleep(500), function* () { return 'fast' })
+ * console.log(index, value) // → 1, fast
  */
 export function race(...works) {
   return callOfAll('race', works)

@@ -96,17 +96,18 @@ const { options: checked, wrongType } = check
  * Makes jobs of the callbacks of a page, a worker or Node.
  *
  * `adopt` covers the callbacks that any code registers from now on: timers, frames, idle callbacks, event
- * listeners, `on...` properties, observers and messages. It also covers existing `on...` properties of the
- * global object, of the document and, for common events, of elements. A property of an element is adopted
- * when the first event passes the document on its way to the element. Platforms do not list listeners, so
- * earlier listeners stay native.
+ * listeners, `on...` properties, observers and messages. The rules give these jobs their deadlines. `adopt`
+ * also covers existing `on...` properties of the global object, of the document and, for common events, of
+ * elements. A property of an element is adopted when the first event passes the document on its way to the
+ * element. Platforms do not list listeners, so earlier listeners stay native.
  *
- * Native as well:
- * - `on...` properties of devices, payments, speech recognition, audio in scripts and other rare objects; but
- *   their listeners become jobs
- * - attributes like `ontransitionend="..."`, of less common events
- * - reactions of custom elements, reactions of promises, and `queueMicrotask`
- * - other realms: call `adopt` for the window of an iframe. In Firefox the iframe then has no `window.event`
+ * These callbacks stay native, too:
+ * - `on...` properties of devices, payments, speech recognition and other rare objects. Their listeners
+ *   become jobs.
+ * - Attributes of less common events, like `ontransitionend="..."`.
+ * - Reactions of custom elements and of promises, `queueMicrotask`, and strings given to setTimeout.
+ * - Callbacks of other realms: call `adopt` for the window of an iframe. In Firefox the iframe then has no
+ *   `window.event`.
  *
  * A callback with a twin (see `preemptify.source`) starts inside its event. The callback continues as a job
  * after its first budget, or after a slice if the budget is automatic. A callback without a twin runs to
@@ -135,21 +136,19 @@ const { options: checked, wrongType } = check
  * time. Long input handlers therefore leave time for frames.
  *
  * A call that has left its event has these limits:
- * - the event does not reach listeners that the call adds
- * - other code may have changed the state of the target
- * - microtasks run while the call is suspended
- * - `window.event` is undefined, except in functions that name it `event`
+ * - The event does not reach listeners that the call adds.
+ * - Other code may have changed the state of the target.
+ * - Microtasks run while the call is suspended.
+ * - `window.event` is undefined, except in functions that name it `event`.
  *
- * So some callbacks do not leave their event. Listeners of readystatechange start inside it. These run to
- * completion:
- * - listeners whose script waits for the event (dispatchEvent, click, focus)
- * - listeners of submit, beforeunload, beforeinput and other events that need an answer
- * - listeners of events after which the page may be frozen
- * - listeners with data that only the event has: dragged data, `waitUntil`, a database
- * - handlers in `on...` properties of cancelable events, if they may return a value
- * - async functions, until their first await
- *
- * A string given to setTimeout stays native.
+ * So some callbacks do not leave their event. Listeners of readystatechange start inside it. These callbacks
+ * run to completion:
+ * - Listeners whose script waits for the event (dispatchEvent, click, focus).
+ * - Listeners of submit, beforeunload, beforeinput and other events that need an answer.
+ * - Listeners of events after which the page may be frozen.
+ * - Listeners with data that only the event has: dragged data, `waitUntil`, a database.
+ * - Handlers in `on...` properties of cancelable events, if they may return a value.
+ * - Async functions, until their first await.
  *
  * @param {any} [target] a global object, default globalThis
  * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?:
@@ -164,6 +163,12 @@ const { options: checked, wrongType } = check
  *   listeners of the same target. `cancel` does the same as `release`, and returns `true` if the page was
  *   adopted. `report` lists all callbacks; the most expensive callback is first
  * @throws {TypeError | RangeError} if a parameter is wrong; TypeError if the target is adopted already
+ *
+ * @example
+ * const page = adopt(globalThis, { rules: { timer: { deadline: 50 } } })
+ * const deadline = await new Promise(resolve => setTimeout(() => resolve(rt.current?.deadline), 5))
+ * page.release()
+ * console.log(deadline) // → 50
  */
 export function adopt(target = globalThis, options = {}) {
   if (typeof target?.setTimeout !== 'function') throw wrongType('target', 'a global object', target)

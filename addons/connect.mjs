@@ -46,16 +46,6 @@ const { WaitQueue, check, here } = extend
  * ends of one endpoint, in any order. They can connect any number of names. A send ends when the peer has
  * received the message. `choice` works at both ends.
  *
- * ```js
- * // page                                             // worker.mjs
- * const worker = new Worker('worker.mjs', ...)        const lines = connect(self, 'lines')
- * const lines = connect(worker, 'lines')              rt.spawn(() => lines.forEach(draw))
- * rt.spawn(function* () {
- *   for (const line of all) yield lines.send(line)
- *   lines.close()
- * })
- * ```
- *
  * These objects can be endpoints. In browsers: a Worker or its global scope, a MessagePort, a
  * BroadcastChannel (two ends per name), a WebSocket, an RTCDataChannel. In Node: a worker, a port, a child
  * process, a cluster worker, `process`, a WebSocket of `ws`. Anywhere: a socket of socket.io, and any object
@@ -94,6 +84,14 @@ const { WaitQueue, check, here } = extend
  * @param {SessionOptions} [options] options of the endpoint or function; its first channel sets them
  * @returns {ExternalChannel<T>} the same channel as before, if one of this name is open
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const { port1, port2 } = new MessageChannel()
+ * const here = connect(port1, 'numbers')
+ * const there = connect(port2, 'numbers') // for example in a worker
+ * const [, value] = await par(here.send(42), there.receive())
+ * console.log(value) // → 42
+ * for (const end of [here, there, port1]) end.close()
  */
 export function connect(endpoint, name, options = {}) {
   check.text('name', name)
@@ -108,10 +106,6 @@ export function connect(endpoint, name, options = {}) {
  * Finds the session that an endpoint belongs to, by its first message, for the side that does not open
  * endpoints. A known session gets the endpoint as its next line. For a new session, `work` is called.
  *
- * ```js
- * server.on('connection', socket => accept(socket, session => hub.join(connect(session, 'say'))))
- * ```
- *
  * Before that, the peer can send 64 KiB, and must send its first message within three heartbeats. A peer that
  * knows the random 52-bit number of a session can take the session over, so use connections that others
  * cannot read.
@@ -123,6 +117,13 @@ export function connect(endpoint, name, options = {}) {
  *   gets `endpoint` itself
  * @param {SessionOptions} [options]
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const { port1, port2 } = new MessageChannel() // for example the two ends of a socket
+ * const lines = connect(() => port1, 'lines')
+ * accept(port2, session => rt.spawn(() => connect(session, 'lines').forEach(console.log)))
+ * await lines.send('first')
+ * lines.close() // → first
  */
 export function accept(endpoint, work, options = {}) {
   check.callable('work', work)

@@ -97,15 +97,16 @@ class Watch {
  * is called with it once per deadlock. Call this function before the jobs are spawned. A second call replaces
  * the first one.
  *
- * ```js
- * const stop = reportDeadlocks()
- * rt.spawn(function* () { yield new Channel().receive() }, { name: 'reader' })
- * rt.idle().catch(error => console.log(error.message)) // deadlock: nothing can wake reader
- * ```
- *
  * @param {Scheduler} [scheduler] default: `rt`
  * @returns {() => void} stops reporting
  * @throws {TypeError} if `scheduler` is not a Scheduler
+ *
+ * @example
+ * const core = new Scheduler()
+ * const stop = reportDeadlocks(core)
+ * core.spawn(function* () { yield new Channel().receive() }, { name: 'reader' })
+ * await core.idle().catch(({ message }) => console.log(message)) // → deadlock: nothing can wake reader
+ * stop()
  */
 export function reportDeadlocks(scheduler = rt) {
   extend.check.scheduler('scheduler', scheduler)

@@ -114,8 +114,8 @@ const IO_RESERVATION = {
 }
 
 /**
- * Reserves processor time: `capacity` ms in every `period` (the Main VCPU of Qduino II-A). Jobs that are
- * spawned with the reservation run by its keys while capacity remains. They cannot take more from other jobs.
+ * Reserves processor time: `capacity` ms in every `period`. Jobs that are spawned with the reservation run by
+ * its keys while capacity remains (the Main VCPU of Qduino II-A). They cannot take more from other jobs.
  * If the set of reservations was admitted (`admit`), other jobs cannot take the reserved time from them.
  *
  * `period` is the longest pause that you accept, `capacity` the time that the work needs in each period. With
@@ -125,6 +125,14 @@ const IO_RESERVATION = {
  * the deadline of the server. Its jobs rank among each other by their own keys, and jobs of equal rank
  * rotate. The scheduler tests the capacity at every budget. If the last budget or a critical section uses
  * more than the capacity, the next replenishment pays for the excess.
+ *
+ * @example
+ * const video = new Reservation({ capacity: 5, period: 20 })
+ * await rt.spawn(function* () {
+ *   for (const end = rt.now() + 10; rt.now() < end;) yield
+ * }, { reservation: video })
+ * console.log(video.used > 0, video.utilization) // → true, 0.25
+ * video.cancel()
  */
 export class Reservation extends Reserved {
   /**
@@ -188,13 +196,21 @@ export class Reservation extends Reserved {
 
 /**
  * A share of the processor for short, frequent work on behalf of other reservations, such as the bottom
- * halves of events (Qduino II-A: an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the
- * reservation for which it works, but never uses more than its own utilization. If you pass a period, its
+ * halves of events. It takes priority and period from the reservation for which it works, but never uses more
+ * than its own utilization (an I/O VCPU: Qduino II-A; Danish, Li, West 2011). If you pass a period, its
  * priority is the rate, 1 / period.
  *
  * There are three ways to give it work: `interrupt(target, type, handler, { io, capacity, period })`;
  * `spawn(work, { reservation: io.for(main) })`; or, in a job that has a reservation,
  * `spawn(work, { reservation: io })`.
+ *
+ * @example
+ * const io = new IoReservation({ utilization: 0.05 })
+ * const bumper = new EventTarget()
+ * const stop = () => console.log('stop')
+ * interrupt(bumper, 'hit', stop, { capacity: 1, period: 10, io, once: true })
+ * bumper.dispatchEvent(new Event('hit'))
+ * await rt.idle() // → stop
  */
 export class IoReservation extends Reserved {
   #mask = new InterruptMask(() => accountOf(this).turn({ isMasked: !this.isOn }))
@@ -1339,6 +1355,13 @@ function isSchedulable(claims, policy, share) {
  *   tasks of this call
  * @throws {AdmissionError} if the set does not fit; nothing has changed then
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+ *
+ * @example
+ * const scheduler = new Scheduler()
+ * admit({ wcet: 5, period: 10 }, { share: 0.8, scheduler })
+ * try {
+ *   new Reservation({ capacity: 4, period: 10, scheduler })
+ * } catch (error) { console.log(error instanceof AdmissionError) } // → true
  */
 export function admit(set, options = {}) {
   const { share } = checked(options, { share: positiveFraction, scheduler: elsewhere })
@@ -1371,21 +1394,13 @@ const RESERVED = { capacity: elsewhere, kind: elsewhere, depleted: elsewhere }
 const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callable }
 
 /**
- * Handles events in a separate reservation (Qduino II-C: attachInterruptVcpu): one event after the other, in
- * at most `capacity` ms of every `period`. A storm of events takes no more than that from other jobs.
+ * Handles events in a separate reservation: one event after the other, in at most `capacity` ms of every
+ * `period`. A storm of events takes no more than that from other jobs (Qduino II-C: attachInterruptVcpu).
  *
  * Use it for input whose rate the page does not control: messages of sockets and workers, sensors, MIDI, a
  * pointer. With `io`, an I/O reservation first runs `bottomHalf` for each event, for example to decode a
  * message. Two reservations then bound the work of the events, and `worstCaseDelay` returns how late a
  * handler can start.
- *
- * ```js
- * const io = new IoReservation({ utilization: 0.05 })
- * const feed = interrupt(socket, 'message', function* (order) { yield* insert(order) }, {
- *   capacity: 4, period: 16, io, bottomHalf: ({ data }) => JSON.parse(data), size: 1000
- * })
- * feed.noInterrupts() // holds messages back until feed.interrupts()
- * ```
  *
  * @template {EventTarget} T @template {string} K @template {Releasable} W
  * @template {Event} [E=EventOf<T, K>] @template [V=E]
@@ -1403,6 +1418,14 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  * @returns {Handling<Reservation | undefined>}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  * @throws {AdmissionError} if the admitted reservations leave too little processor time (see `admit`)
+ *
+ * @example
+ * const sensor = new EventTarget()
+ * const handle = function* ({ type = '' }) { console.log(type) }
+ * const handling = interrupt(sensor, 'change', handle, { capacity: 4, period: 16 })
+ * sensor.dispatchEvent(new Event('change'))
+ * await rt.idle() // → change
+ * handling.cancel()
  */
 export function interrupt(target, type, task, options = {}) {
   checkTarget(target, type)
@@ -1500,8 +1523,8 @@ class InterruptHandler extends EventHandler {
 }
 
 /**
- * Runs `body` repeatedly in a separate reservation (Qduino II-C: `loop(id, C, T)`), in `capacity` ms of every
- * `period`. You can start any number of loops; they do not disturb each other. The next iteration starts
+ * Runs `body` repeatedly in a separate reservation, in `capacity` ms of every `period`. You can start any
+ * number of loops; they do not disturb each other (Qduino II-C: `loop(id, C, T)`). The next iteration starts
  * immediately: if the body should wait, let it wait, for example by `yield sleep(ms)`.
  *
  * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function,
@@ -1512,6 +1535,14 @@ class InterruptHandler extends EventHandler {
  *   `cancel` ends the loop. An error in the body ends the loop too. Either frees the capacity
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  * @throws {AdmissionError} if the admitted reservations leave too little processor time (see `admit`)
+ *
+ * @example
+ * let turns = 0
+ * const steer = function* () { turns++; yield sleep(5) }
+ * const steering = loop(steer, { capacity: 2, period: 10 })
+ * while (turns < 3) await sleep(5)
+ * steering.cancel()
+ * console.log(turns >= 3) // → true
  */
 export function loop(body, options) {
   callable('body', body)
@@ -1574,7 +1605,9 @@ function* resultOf(fn, args) {
 }
 
 /**
- * Returns the maximum time from the listener of an event to its handler (Qduino equation 3):
+ * Returns the maximum time from the listener of an event to its handler.
+ *
+ * Qduino equation 3:
  *
  *   (T_h - C_h) + (T_io - C_io) + (ceil(b / C_io) - 1) T_io + (b mod C_io), the remainder taken in (0, C_io]
  *
@@ -1590,6 +1623,11 @@ function* resultOf(fn, args) {
  * @param {number} [options.bottomHalf] ms of work between listener and handler, default 0
  * @returns {number} the maximum delay in ms, or Infinity if a capacity is 0
  * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
+ *
+ * @example
+ * const handler = { capacity: 3, period: 10 }
+ * const io = { capacity: 2, period: 10 }
+ * console.log(worstCaseDelay({ handler, io, bottomHalf: 1 })) // → 16
  */
 export function worstCaseDelay(options) {
   const table = { handler: elsewhere, io: elsewhere, bottomHalf: duration }

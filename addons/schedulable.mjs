@@ -88,6 +88,11 @@ const SUM = 10
  *   function, for example deadline monotonic: `{ ...fp, priority: task => -task.deadline }`
  * @returns {Schedulability}
  * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
+ *
+ * @example
+ * const tasks = [{ wcet: 2, period: 5 }, { wcet: 4, period: 10 }]
+ * console.log(schedulable(tasks).schedulable) // → true
+ * console.log(schedulable(tasks, { policy: rm }).response) // → [2,8]
  */
 export function schedulable(tasks, options = {}) {
   const { policy = edf } = knownOptions(options, unchecked('policy'))
@@ -347,7 +352,16 @@ function releasedBy(time, demands, isInstant = false) {
 /** Formats a share of the processor. @internal @param {number} part */
 export const percent = part => `${Math.round(part * 1e4) / 100} %`
 
-/** The processor has too little time left for a reservation or a task. */
+/**
+ * The error if the processor has too little time left for a reservation or a task.
+ *
+ * @example
+ * try {
+ *   admit({ wcet: 12, period: 10 }, { scheduler: new Scheduler() })
+ * } catch (error) {
+ *   console.log(error instanceof AdmissionError) // → true
+ * }
+ */
 export class AdmissionError extends Error {
   // A field, because an assignment would throw if Error.prototype is frozen.
   name = 'AdmissionError'

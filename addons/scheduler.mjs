@@ -190,27 +190,32 @@ class TaskScheduler {
 }
 
 /**
- * The platform's API for one scheduler.
- *
- * ```js
- * const background = schedulerOf(new Scheduler({ policy: fp, round: 2 }))
- * await background.postTask(compress)
- * ```
+ * Returns the platform's API, `postTask` and `yield`, for one scheduler.
  *
  * @param {Scheduler} scheduler
  * @returns {TaskScheduler}
  * @throws {TypeError} if `scheduler` is not a Scheduler
+ *
+ * @example
+ * const core = new Scheduler({ policy: fp, round: 2 })
+ * const background = schedulerOf(core)
+ * console.log(await background.postTask(() => 42), core.stats().jobs) // → 42, 1
  */
 export const schedulerOf = scheduler => new TaskScheduler(check.scheduler('scheduler', scheduler))
 
 /**
- * The platform's API. It acts on the scheduler of the running job; outside of jobs on `rt`.
- *
- * ```js
- * await scheduler.postTask(save, { priority: 'background' })
- * ```
+ * The platform's `scheduler`, with `postTask` and `yield`, on jobs. It acts on the scheduler of the running
+ * job, and outside of jobs on `rt`.
  *
  * @type {TaskScheduler}
+ *
+ * @example
+ * scheduler.postTask(() => console.log('background'), { priority: 'background' })
+ * scheduler.postTask(async () => {
+ *   await scheduler.yield()
+ *   console.log('continued')
+ * })
+ * await rt.idle() // → continued, background
  */
 export const scheduler = /* @__PURE__ */ new TaskScheduler()
 
@@ -266,12 +271,13 @@ function controllerOf({ TaskController = OwnTaskController }) {
  * The platform's TaskController; in engines that have none, a class with the same members. Its signal is an
  * AbortSignal with a `priority` and `prioritychange` events.
  *
- * ```js
- * const controller = new TaskController({ priority: 'background' })
- * scheduler.postTask(prefetch, { signal: controller.signal })
- * controller.setPriority('user-blocking')
- * ```
- *
  * @type {typeof OwnTaskController}
+ *
+ * @example
+ * const controller = new TaskController({ priority: 'background' })
+ * scheduler.postTask(() => console.log('first'), { signal: controller.signal })
+ * scheduler.postTask(() => console.log('second'))
+ * controller.setPriority('user-blocking')
+ * await rt.idle() // → first, second
  */
 export const TaskController = /* @__PURE__ */ controllerOf(globalThis)

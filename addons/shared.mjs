@@ -50,11 +50,11 @@ const { check } = extend
  * advantage. Ranks are inherited, and cycles detected, within each thread. If the thread of the owner ends,
  * the mutex becomes free, and `abandoned` is set. This requires Web Locks, or Node 20.19 or later.
  *
- * ```js
+ * @example
  * const mutex = new SharedMutex()
- * worker.postMessage(mutex.buffer) // there: const mutex = SharedMutex.from(buffer)
- * yield mutex.use(function* () { ... })
- * ```
+ * const same = SharedMutex.from(mutex.buffer) // in a worker that received the buffer
+ * await rt.spawn(() => mutex.use(() => console.log(same.locked))) // → true
+ * console.log(same.locked) // → false
  */
 export class SharedMutex extends Mutex {
   #permits
@@ -95,6 +95,13 @@ export class SharedMutex extends Mutex {
  * if there is none, a permit of another thread; if there is none either, it adds a new permit. When a thread
  * ends, its permits are released, and `abandoned` is set. Waiting and the end of a thread are handled as for
  * SharedMutex.
+ *
+ * @example
+ * const seats = new SharedSemaphore(2)
+ * const same = SharedSemaphore.from(seats.buffer) // in a worker that received the buffer
+ * await seats.acquire()
+ * console.log(same.available) // → 1
+ * seats.release()
  */
 export class SharedSemaphore extends Semaphore {
   #permits
@@ -364,21 +371,21 @@ const SLOT = 5
 const WRITES = 7
 
 /**
- * The freshest value, for one writer and one reader, neither of which ever waits for the other: Simpson's
- * four-slot fully asynchronous communication mechanism (IEE Proceedings E 137, 1990; Qduino II-C). A value
- * that is overwritten before it is read is lost. Each read returns a complete value, and never an older value
- * than the read before.
+ * The freshest value, for one writer and one reader, neither of which ever waits for the other. A value that
+ * is overwritten before it is read is lost. Each read returns a complete value, and never an older value than
+ * the read before (Simpson's four-slot mechanism, IEE Proceedings E 137, 1990; Qduino II-C).
  *
- * ```js
- * const distance = new Latest(0, { shared: true })
- * worker.postMessage(distance.buffer) // there: Latest.from(buffer).write(17)
- * distance.read()
- * ```
- *
- * With `shared`, values are copied, as by structured clone. Without it, the reader and the writer are in one
- * thread, where writes cannot be interrupted and values are not copied.
+ * With `shared`, values are copied, as by structured clone: post `buffer` to the other thread, which calls
+ * `Latest.from(buffer)`. Without it, the reader and the writer are in one thread, where writes cannot be
+ * interrupted and values are not copied.
  *
  * @template [T=unknown]
+ *
+ * @example
+ * const distance = new Latest(0)
+ * distance.write(17)
+ * distance.write(18)
+ * console.log(distance.read()) // → 18
  */
 export class Latest {
   #store
@@ -463,10 +470,15 @@ const WRITTEN = 3
 const READ = 4
 
 /**
- * The last values in order, for one writer and one reader that never wait: a ring buffer (Lamport 1977;
- * Qduino II-C).
+ * A ring buffer: the last values in order, for one writer and one reader that never wait (Lamport 1977;
+ * Qduino II-C). With `shared`, post `buffer` to the other thread, which calls `Ring.from(buffer)`.
  *
  * @template [T=unknown]
+ *
+ * @example
+ * const samples = new Ring(2)
+ * console.log(samples.write(1), samples.write(2), samples.write(3)) // → true, true, false
+ * console.log(samples.read()) // → 1
  */
 export class Ring {
   #store

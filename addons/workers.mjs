@@ -79,13 +79,7 @@ const ASYNC_DISPOSE = /* @__PURE__ */ (() =>
  */
 
 /**
- * Jobs in workers: partitioned scheduling on Web Workers or the threads of Node. Each worker has its own
- * scheduler.
- *
- * ```js
- * const workers = new Workers(new URL('works.mjs', import.meta.url))
- * const picture = await workers.spawn('render', { deadline: 100 }, scene)
- * ```
+ * Runs jobs in Web Workers or in threads of Node. Each worker has its own scheduler (partitioned scheduling).
  *
  * The works are the exports of a module; each export is work as for `rt.spawn`. `spawn` returns a job of this
  * thread. You can await and cancel the job, and set its deadline and priority. A cancelled job ends after its
@@ -107,6 +101,12 @@ const ASYNC_DISPOSE = /* @__PURE__ */ (() =>
  *
  * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the type of the module's
  *   namespace: `Workers<typeof works>`
+ *
+ * @example
+ * const works = 'data:text/javascript,export const double = n => n * 2' // the URL of your module
+ * const workers = new Workers(works, { size: 2 })
+ * console.log(await workers.spawn('double', { deadline: 1000 }, 21)) // → 42
+ * await workers.close()
  */
 export class Workers {
   #options

@@ -8,8 +8,8 @@ const usage = `node bench/page-markdown.mjs [options]
   --ways plain,import,worker        as it is, by preemptify.import, by examples/service-worker`
 
 const values = optionsOf({ size: '5', browsers: kinds.join(), ways: 'plain,import,worker' }, usage)
-if (!existsSync(new URL('peers/node_modules/marked', import.meta.url))) {
-  console.log('it takes npm --prefix bench/peers install')
+if (!existsSync(new URL('../examples/packages/node_modules/marked', import.meta.url))) {
+  console.log('it takes npm --prefix examples/packages install')
   process.exit()
 }
 
@@ -24,7 +24,7 @@ async function start(report, way, size) {
   const load = path => way === 'import' ? preemptify.import(folder + path) : import(`${folder}${path}${way === 'plain' ? '?plain' : ''}`)
   const began = performance.now()
   const [{ Marked }, { default: hljs }, { render }] = await Promise.all(
-    ['packages/marked/lib/marked.esm.js', 'packages/@highlightjs/cdn-assets/es/highlight.min.js', 'work.mjs'].map(load))
+    ['../packages/marked/lib/marked.esm.js', '../packages/@highlightjs/cdn-assets/es/highlight.min.js', 'work.mjs'].map(load))
   const loading = performance.now() - began
   const text = markdown(size * 1e6)
 

@@ -1,14 +1,18 @@
 #!/usr/bin/env node
 import { createReadStream } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { extname, join, relative, sep } from 'node:path'
 import { pipeline } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openChat } from './chat/server.mjs'
+import { isReadable, readPage } from './site/read.mjs'
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
+
+/** The front page, to which the root of the repository leads. */
+const FRONT = 'examples/index.html'
 
 const types = {
   '.css': 'text/css; charset=utf-8',
@@ -102,11 +106,14 @@ async function answer(top, request, response) {
   // Never serve hidden files. This rule also rejects `..`.
   if (names.some(name => name.startsWith('.'))) return end(response, 404)
 
+  if (names[0] === 'read') return answerPage(top, path, names.slice(1), response)
+
   let file = await inside(top, join(top, ...placed(names)))
   if (file?.stats.isDirectory()) {
-    if (!path.endsWith('/')) {
-      response.setHeader('location', `/${names.map(encodeURIComponent).join('/')}/`)
-      return end(response, 301)
+    if (!path.endsWith('/')) return redirectToFolder(names, response)
+    if (path === '/' && await inside(top, join(top, FRONT))) {
+      response.setHeader('location', `/${FRONT}`)
+      return end(response, 302)
     }
     file = await inside(top, join(file.name, 'index.html'))
   } else if (path.endsWith('/')) return end(response, 404)
@@ -123,14 +130,34 @@ async function answer(top, request, response) {
 }
 
 /**
- * Maps `packages` folders below an example to the packages installed for the benches.
+ * Answers with the page of a text file: see site/read.mjs.
+ *
+ * @param {string} top @param {string} path @param {string[]} names the path of the file
+ * @param {import('node:http').ServerResponse} response
+ */
+async function answerPage(top, path, names, response) {
+  const file = await inside(top, join(top, ...names))
+  if (!file?.stats.isFile() || !isReadable(file.name)) return end(response, 404)
+  if (!path.endsWith('/')) return redirectToFolder(['read', ...names], response)
+  const page = readPage(names.join('/'), await readFile(file.name, 'utf8'))
+  response.setHeader('content-type', types['.html'])
+  response.end(page)
+}
+
+/** Redirects to the same path with a slash, because links of the page are relative to the folder. */
+function redirectToFolder(names, response) {
+  response.setHeader('location', `/${names.map(encodeURIComponent).join('/')}/`)
+  return end(response, 301)
+}
+
+/**
+ * Maps examples/packages to the packages that `npm --prefix examples/packages install` installs there.
  *
  * @param {string[]} names
  */
 function placed(names) {
-  const at = names.indexOf('packages')
-  if (names[0] !== 'examples' || at < 0) return names
-  return ['bench', 'peers', 'node_modules', ...names.slice(at + 1).map(name => name.replace(/(.)@.*/, '$1'))]
+  const isPackage = names[0] === 'examples' && names[1] === 'packages'
+  return isPackage ? ['examples', 'packages', 'node_modules', ...names.slice(2)] : names
 }
 
 function decode(url) {
@@ -187,7 +214,7 @@ async function main() {
     throw new RangeError(`port must be an integer from 0 to 65535, got ${values.port}`)
   }
   const { address } = await serve({ host: values.host, port, isolated: !values['no-isolation'] })
-  console.log(`${address}/examples/index.html`)
+  console.log(`${address}/`)
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(await realpath(process.argv[1])).href) {

@@ -159,11 +159,6 @@ function delegable(key, value) {
  * The source of the function (`Function.prototype.toString`) is rewritten at run time by the rules of RT.js
  * (III-B, Table I).
  *
- * ```js
- * const encrypt = preemptify(function encrypt(text) { ... }) // with loops, calls and recursion
- * const cipher = await rt.spawn(encrypt, { deadline: 500 }, text)
- * ```
- *
  * Preemption points are added at the start of the function, at the start of each loop body, and before each
  * statement that is a call. Calls of the function itself, of functions in `calls` and of generator functions
  * in `scope` become preemptible calls. `await` yields a promise. Nested functions stay unchanged.
@@ -182,6 +177,13 @@ function delegable(key, value) {
  * @param {PreemptifyOptions} [options]
  * @returns {Preemptible<This, A, R>} a generator function with the same name and length, and with its text
  *   as `source`
+ *
+ * @example
+ * const isPrime = preemptify(function isPrime(n = 0) {
+ *   for (let d = 2; d * d <= n; d++) if (n % d === 0) return false
+ *   return true
+ * })
+ * console.log(await rt.spawn(isPrime, { deadline: 1000 }, 2 ** 31 - 1)) // → true
  */
 /**
  * Turns methods of a class or an object into generator functions with preemption points.

@@ -47,6 +47,11 @@ const { options: optionsOf, wrongType } = extend.check
  *     packages.
  * @returns {Promise<M>} the namespace of the module, the same object for each call
  * @throws {EvalError} (rejects) if the Content-Security-Policy of the page has no `blob:` in its script-src
+ *
+ * @example
+ * const url = 'data:text/javascript,export const double = n => n * 2' // or './search.js'
+ * const { double } = await preemptify.import(url)
+ * console.log(await rt.spawn(double, { deadline: 1000 }, 21)) // → 42
  */
 export async function importModule(url, options = {}) {
   const host = moduleHost()
@@ -84,7 +89,15 @@ export function resolved(specifier, base) {
   }
 }
 
-/** Whether a text can only be a module. @param {string} text */
+/**
+ * Whether a text can only be a module.
+ *
+ * @param {string} text
+ * @returns {boolean}
+ *
+ * @example
+ * console.log(isModule('export const a = 1'), isModule('var a = 1')) // → true, false
+ */
 export function isModule(text) {
   return some(read(text, 'module'), ({ type, meta }) =>
     meta?.name === 'import' || matches(/^(?:Ex|Im)port\w+Declaration$/, type))

@@ -18,6 +18,9 @@ const OWN = /* @__PURE__ */ new RegExp(
  *
  * @param {string} url an absolute URL
  * @returns {boolean}
+ *
+ * @example
+ * console.log(isOwnModule('https://example.com/rt.mjs')) // → false
  */
 export function isOwnModule(url) {
   const here = `${import.meta.url}` // undefined in a bundle that is a script

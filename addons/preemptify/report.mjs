@@ -73,6 +73,10 @@ export function returnsOf(fn) {
  * @param {{ type?: 'module' | 'script', url?: string, get?: Getter }} [options] `type`: the kind of the text,
  *   default 'module'; `url` and `get`: see `preemptify.source`
  * @returns {Part[]} the parts in the order of the source
+ *
+ * @example
+ * const text = 'class List { get length() { let n = 0; for (const _ of this) n++; return n } }'
+ * for (const { line, reason } of preemptify.report(text)) console.log(line, reason) // → 1, an accessor
  */
 export function report(source, options = {}) {
   const { type = 'module', url = '', get } = optionsOf(options, REPORT_OPTIONS)

@@ -35,7 +35,12 @@ const SOURCE_OPTIONS = {
  *   - `get`: returns an imported module, so that all modules are analysed together.
  * @returns {string} the same module or script. A page that is served the result needs no eval
  * @throws {TypeError} if a parameter has the wrong type; the error names the parameter
- * @throws {SyntaxError} when the text cannot be parsed, or has a construct that rewriting would change
+ * @throws {SyntaxError} if the text cannot be parsed, or has a construct that rewriting would change
+ *
+ * @example
+ * const runtime = '/addons/preemptify/runtime.mjs'
+ * const text = preemptify.source('export function count(n) { while (n > 0) n-- }', { runtime })
+ * console.log(text.includes('budget'), text.includes(runtime)) // → true, true
  */
 export function sourceOfModule(text, options = {}) {
   return shielded(rewriteSource, [text, options])

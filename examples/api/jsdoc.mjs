@@ -13,7 +13,7 @@
  */
 
 const blocks = /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*/g
-const tagNames = /(?<![\w`'])@(param|property|returns|throws|template|typedef|type|overload|internal|see|import|module)\b\s*/g
+const tagNames = /(?<![\w`'])@(param|property|returns|throws|example|template|typedef|type|overload|internal|see|import|module)\b\s*/g
 
 /** The modules, in the order of the page. */
 export const MODULES = [
@@ -116,6 +116,10 @@ function documented(text, namespace) {
     }
     const [head, rest] = declaration
     if (!/^(?:export )?class /.test(head)) {
+      const [, made] = /^typeof (\w+)$/.exec(own.at(-1)?.tags.type?.[0].type ?? '') ?? []
+      const described = made && declared(shown, made)
+      // The comment of the class itself describes only one of the classes that the constant can be.
+      if (described) return { ...described, comments: [...own, ...described.comments.slice(1)] }
       return { name: shown, signature: callOf(shown, rest, own), comments: own, members: [] }
     }
     const members = membersOf(declaration)
@@ -152,12 +156,13 @@ function documented(text, namespace) {
 
   const exports = []
   for (const [name, value] of Object.entries(namespace)) {
-    const entry = declared(name, typeof value === 'function' ? value.name : name)
+    const entry = declared(name, name) ?? (typeof value === 'function' ? declared(name, value.name) : undefined)
     if (entry === undefined) continue
     exports.push(entry)
     if (typeof value !== 'function') continue
     for (const [key, part] of Object.entries(value)) {
-      const own = typeof part === 'function' && declared(`${name}.${key}`, part.name)
+      if (typeof part !== 'function') continue
+      const own = declared(`${name}.${key}`, part.name) ?? declared(`${name}.${key}`, key)
       if (own) entry.members.push(own)
     }
   }

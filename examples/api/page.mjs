@@ -1,13 +1,11 @@
-import { examples, run, textOf } from './examples.mjs'
+import { examplesOf, memberId, programOf, run } from './examples.mjs'
 import { bare, documentedModules } from './jsdoc.mjs'
 
 /** @typedef {import('./jsdoc.mjs').Entry} Entry */
 /** @typedef {import('./jsdoc.mjs').Comment} Comment */
 
 const modules = await documentedModules(async url => (await fetch(url)).text())
-// Sort the exports in the order of their examples, which suits a first reading.
-const order = Object.keys(examples)
-for (const { exports } of modules) exports.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+const examples = examplesOf(modules)
 
 /** Element ids of all exports and types, by name. @type {Map<string, string>} */
 const places = new Map()
@@ -79,7 +77,7 @@ const article = (level, signature, id, inside) =>
 
 /** @param {Entry} member */
 function memberOf({ name, signature, comments }, owner) {
-  const id = name.includes('.') ? name : `${owner}.${name}`
+  const id = memberId(name, owner)
   const { tags = {} } = comments[0] ?? {}
   const type = (tags.type ?? tags.returns)?.[0].type
   // An accessor has no signature: the page shows its type and its text.
@@ -88,22 +86,6 @@ function memberOf({ name, signature, comments }, owner) {
       `<dd>${inline([comments[0]?.text, tags.returns?.[0].text].filter(Boolean).join(' '))}</dl>`
   }
   return article(4, signature, id, comments.map(body).join('') + exampleOf(id))
-}
-
-/**
- * Returns an example as a program that a reader can copy: its imports and its text.
- *
- * @param {string} name @returns {string}
- */
-function programOf(name) {
-  const text = textOf(name)
-  const imports = modules.map(({ name: module, exports }) => {
-    const used = exports.map(({ name }) => name).sort()
-      .filter(name => new RegExp(`(?<![.\\w'])${name}\\b(?!['\\w:])`).test(text))
-    const from = module === 'rt' ? 'rt.mjs' : `rt.mjs/${module.replace('addons/', '')}`
-    return used.length ? `import { ${used.join(', ')} } from '${from}'\n` : ''
-  })
-  return `${imports.join('')}\nconst { log } = console\n${text}`
 }
 
 /** @param {Entry} entry */
@@ -119,7 +101,7 @@ function exportOf({ name, signature, comments, members, base }) {
 }
 
 /** @param {string} name */
-const exampleOf = name => name in examples ? `<details data-example="${name}"><summary>Example</summary><pre><code>${escape(programOf(name))}</code></pre>
+const exampleOf = name => examples.has(name) ? `<details data-example="${name}"><summary>Example</summary><pre><code>${escape(programOf(examples.get(name), modules))}</code></pre>
   <p class="row"><button type="button">Run</button> <output role="status"></output></p></details>` : ''
 
 const main = modules.map(({ name, exports }) => `<h2 id="module-${name}">${name}.mjs</h2>${exports.map(exportOf).join('')}<!--${name}-->`).join('')
@@ -150,7 +132,7 @@ place.addEventListener('click', async ({ target }) => {
   const { example } = target.closest('details').dataset
   const output = target.parentElement.querySelector('output')
   target.disabled = true
-  const { said, wanted } = await run(example).catch(error => ({ said: String(error), wanted: '' }))
+  const { said, wanted } = await run(examples.get(example), modules).catch(error => ({ said: String(error), wanted: '' }))
   output.value = said
   output.classList.toggle('wrong', said !== wanted)
   target.disabled = false

@@ -1,66 +1,173 @@
-// Runs equal work on two threads: plainly on the first, scheduled on the second. Only the first one freezes.
-const live = document.getElementById('live')
-const button = live.querySelector('button')
-const field = live.querySelector('input')
-const SECONDS = 15
+// The search field of the front page. Keys are measured from the press to the frame that paints the character.
+// A worker draws the figures, because this thread draws nothing while the plain search runs.
+import { budget, rt } from '../../rt.mjs'
+import { highlight } from '../site/highlight.mjs'
+import { isLike, lineOf } from './lines.mjs'
+import { search as plain } from './search-plain.mjs'
+import { search as ours } from './search-rt.mjs'
 
+const element = id => document.getElementById(id)
+const field = /** @type {HTMLInputElement} */ (element('field'))
+const ways = { plain, ours }
+const titles = { plain: 'Plain JavaScript', ours: 'rt.mjs' }
+
+/** Duration of one plain search, ms. A pause of this length is easy to see. */
+const SEARCH = 400
+/** How long frames are measured after the last key or result, ms. */
+const REST = 1500
+
+// --------------------------------------------------------------------------------------- the searched lines
+
+/** Returns the number of lines that a plain search reads in `SEARCH` ms. */
+function countLines() {
+  const sample = Array.from({ length: 1000 }, (_, n) => lineOf(n))
+  // The fastest round counts, because other programs can interrupt the others.
+  let fastest = Infinity
+  for (let round = 0; round < 15; round++) {
+    const start = performance.now()
+    for (const line of sample) isLike(line, 'script')
+    fastest = Math.min(fastest, performance.now() - start)
+  }
+  const count = SEARCH / fastest * sample.length
+  return Math.min(400_000, Math.max(50_000, Math.round(count / 10_000) * 10_000))
+}
+
+/** @type {string[]} */
+const lines = []
+const isReady = rt.spawn(function* () {
+  for (let n = 0, count = countLines(); n < count; n++) {
+    lines.push(lineOf(n))
+    if (--budget.left <= 0) yield
+  }
+  element('count').textContent = lines.length.toLocaleString('en')
+})
+
+// ------------------------------------------------------------------------------------------------ figures
+
+const canvas = /** @type {HTMLCanvasElement} */ (element('strip'))
+const worker = new Worker(new URL('worker.mjs', import.meta.url), { type: 'module' })
 const style = getComputedStyle(document.documentElement)
-const colorsOf = way => ({
-  background: style.getPropertyValue('--background'), text: style.getPropertyValue('--text'), own: style.getPropertyValue(`--${way}`)
+const colors = () => Object.fromEntries(['surface', 'background', 'text', 'muted', 'line', 'plain', 'ours']
+  .map(name => [name, style.getPropertyValue(`--${name}`)]))
+/** Time in ms since the epoch, which both threads know. */
+const now = () => performance.timeOrigin + performance.now()
+const resolution = () => ({ width: canvas.clientWidth, height: canvas.clientHeight, ratio: devicePixelRatio })
+
+const off = canvas.transferControlToOffscreen()
+worker.postMessage({ canvas: off, titles, colors: colors(), resolution: resolution() }, [off])
+new ResizeObserver(() => worker.postMessage({ resolution: resolution() })).observe(canvas)
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => worker.postMessage({ colors: colors() }))
+
+let measuresUntil = 0
+/** Reports each frame of this thread to the worker until some time after the last key or result. */
+function measure() {
+  const isMeasuring = performance.now() < measuresUntil
+  measuresUntil = performance.now() + REST
+  if (isMeasuring) return
+  const measured = way
+  worker.postMessage({ start: measured })
+  requestAnimationFrame(function frame() {
+    if (measured !== way) return
+    worker.postMessage({ frame: now(), way })
+    if (performance.now() < measuresUntil) return requestAnimationFrame(frame)
+    measuresUntil = 0
+    worker.postMessage({ stop: way })
+  })
+}
+
+/** The longest time from a key to its frame, ms. @type {Record<string, number>} */
+const longest = { plain: 0, ours: 0 }
+/** Time of the last key press that has changed nothing yet. @type {number | undefined} */
+let pressed
+
+/** Announces a key to the worker, and measures the time to the frame that paints it. */
+function key(way, time, isKnown) {
+  measure()
+  if (!isKnown) worker.postMessage({ key: time, way })
+  requestAnimationFrame(() => {
+    const delay = now() - time
+    longest[way] = Math.max(longest[way], delay)
+    worker.postMessage({ painted: time, delay, way })
+    summarize()
+  })
+}
+
+function summarize() {
+  const seen = Object.keys(ways).filter(way => longest[way] > 0)
+  element('summary').textContent = seen.map(way => `${titles[way]}: a key took up to ${Math.round(longest[way])} ms to appear.`).join(' ')
+}
+
+// ------------------------------------------------------------------------------------------------- searches
+
+/** @type {keyof typeof ways} */
+let way = 'plain'
+let left = new AbortController()
+
+/** @param {string[]} found */
+function show(found) {
+  element('total').textContent = `${found.length.toLocaleString('en')} of ${lines.length.toLocaleString('en')} lines`
+  element('list').textContent = found.slice(0, 4).join('\n')
+  measure()
+  worker.postMessage({ result: true })
+}
+
+/** @param {keyof typeof ways} next */
+function choose(next) {
+  left.abort()
+  left = new AbortController()
+  const radio = /** @type {HTMLInputElement} */ (document.querySelector(`[name=way][value=${next}]`))
+  radio.checked = true
+  way = next
+  measuresUntil = 0
+  ways[way](field, lines, show, { signal: left.signal })
+}
+
+field.addEventListener('keydown', ({ timeStamp }) => { pressed = performance.timeOrigin + timeStamp })
+// This listener comes before the searches, so the worker knows of the key before a plain search blocks the page.
+field.addEventListener('input', event => {
+  const isTyped = event instanceof CustomEvent
+  const time = isTyped ? event.detail : pressed ?? performance.timeOrigin + event.timeStamp
+  pressed = undefined
+  key(way, time, isTyped)
 })
+for (const radio of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('[name=way]'))) {
+  radio.addEventListener('change', () => {
+    choose(/** @type {any} */ (radio.value))
+    field.focus()
+  })
+}
+choose('plain')
 
-const sides = [...live.querySelectorAll('figure')].map(figure => {
-  const way = figure.className
-  const canvas = figure.querySelector('canvas')
-  const ratio = devicePixelRatio
-  canvas.width = canvas.clientWidth * ratio
-  canvas.height = canvas.clientHeight * ratio
-  const worker = new Worker(new URL('worker.mjs', import.meta.url), { type: 'module' })
-  const off = canvas.transferControlToOffscreen()
-  worker.postMessage({ canvas: off, way, ratio, colors: colorsOf(way) }, [off])
-  /** @param {'frames' | 'freeze' | 'echo'} name @param {number} value */
-  const show = (name, value) => {
-    const output = figure.querySelector(`[data-figure=${name}]`)
-    output.textContent = name === 'frames' ? String(Math.round(value)) : `${Math.round(value)} ms`
-    output.classList.toggle('bad', name === 'frames' ? value < 30 : value > 100)
+// --------------------------------------------------------------------------------------- typing for visitors
+
+// The worker types, because its clock runs while this thread is blocked.
+worker.addEventListener('message', ({ data: { typed, choose: next } }) => {
+  if (next !== undefined) {
+    field.value = ''
+    choose(next)
+  } else {
+    field.value += typed.char
+    field.dispatchEvent(new CustomEvent('input', { detail: typed.time }))
   }
-  const side = { worker, way, show, heard: 0, echo: 0, freeze: 0 }
-  worker.onmessage = ({ data: { frames, freeze, echo } }) => {
-    side.heard = performance.now()
-    if (echo !== undefined) return show('echo', side.echo = Math.max(side.echo, echo))
-    if (frames !== undefined) show('frames', frames)
-    show('freeze', side.freeze = freeze)
-  }
-  return side
 })
-const tell = message => sides.forEach(({ worker, way }) => worker.postMessage(typeof message === 'function' ? message(way) : message))
+async function type() {
+  await isReady
+  longest.plain = longest.ours = 0
+  worker.postMessage({ type: 'script' })
+}
+element('type').onclick = type
+const cancel = () => worker.postMessage({ type: '' })
+for (const name of ['keydown', 'pointerdown', 'wheel', 'touchstart']) addEventListener(name, cancel, { passive: true })
+if (!matchMedia('(prefers-reduced-motion: reduce)').matches) setTimeout(type, 700)
 
-/** Shows the silence of a side as its freeze, because a frozen thread cannot report one. */
-function watch() {
-  for (const { heard, freeze, show } of sides) {
-    const silence = performance.now() - heard
-    if (heard > 0 && silence > Math.max(freeze, 100)) show('freeze', silence)
-  }
-  if (button.getAttribute('aria-pressed') === 'true') requestAnimationFrame(watch)
-}
+// ----------------------------------------------------------------------------------------------------- code
 
-let timer = 0
-function set(isRunning) {
-  clearTimeout(timer)
-  for (const side of sides) side.heard = side.echo = side.freeze = 0
-  if (isRunning) for (const output of live.querySelectorAll('dd')) Object.assign(output, { textContent: '–', className: '' })
-  tell({ isRunning })
-  button.setAttribute('aria-pressed', String(isRunning))
-  button.textContent = isRunning ? 'Stop' : 'Run it'
-  // Each run keeps two processors busy, so it ends after some seconds.
-  if (!isRunning) return
-  timer = setTimeout(set, SECONDS * 1000, false)
-  watch()
+for (const code of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('code[data-file]'))) {
+  const file = code.dataset.file ?? ''
+  fetch(new URL(file, import.meta.url)).then(response => response.text()).then(text => {
+    code.innerHTML = highlight(text.slice(text.indexOf('export')).replace('export ', '').trim(), file)
+  })
 }
-button.onclick = () => set(button.getAttribute('aria-pressed') !== 'true')
-field.oninput = () => {
-  tell({ typed: field.value, pressed: performance.timeOrigin + performance.now() })
-  if (button.getAttribute('aria-pressed') !== 'true') set(true)
+for (const code of document.querySelectorAll('code[data-language]')) {
+  code.innerHTML = highlight(code.textContent ?? '', /** @type {HTMLElement} */ (code).dataset.language)
 }
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => tell(way => ({ colors: colorsOf(way) })))
-if (!matchMedia('(prefers-reduced-motion: reduce)').matches) set(true)

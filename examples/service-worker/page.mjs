@@ -12,8 +12,8 @@ const form = /** @type {HTMLFormElement} */ (element('controls'))
 const buttons = [...form.querySelectorAll('button')]
 const frames = new Frames()
 const packages = {
-  marked: 'packages/marked@17.0.1/lib/marked.esm.js',
-  hljs: 'packages/@highlightjs/cdn-assets@11.11.1/es/highlight.min.js'
+  marked: '../packages/marked/lib/marked.esm.js',
+  hljs: '../packages/@highlightjs/cdn-assets/es/highlight.min.js'
 }
 
 /** ms from each key to the next frame, of the present run. @type {number[]} */
@@ -43,7 +43,7 @@ start()
 
 async function start() {
   try {
-    await controlled('sw.mjs?match=/packages/|/work[.]mjs&cdn=packages.json')
+    await controlled('sw.mjs?match=/packages/|/work[.]mjs')
     for (const button of buttons) button.disabled = false
     say('Run it both ways, and type.')
   } catch (error) {
@@ -53,8 +53,12 @@ async function start() {
 
 /** The libraries: as they were published, or as the service worker rewrites them. @param {string} query */
 async function load(query) {
-  const [{ Marked }, { default: hljs }, { render }] = await Promise.all(
-    [packages.marked, packages.hljs, 'work.mjs'].map(name => import(`./${name}${query}`)))
+  const paths = [packages.marked, packages.hljs, 'work.mjs']
+  const [{ Marked }, { default: hljs }, { render }] =
+    await Promise.all(paths.map(path => import(`./${path}${query}`))).catch(error => {
+      const advice = 'In a clone, npm --prefix examples/packages install installs the libraries.'
+      throw new Error(`${error.message}. ${advice}`, { cause: error })
+    })
   return { libraries: { Marked, hljs }, render }
 }
 

@@ -58,17 +58,19 @@ const bothWays = async ({ browser, server }) => {
 const runsAll = async ({ browser, server }) => {
   await browser.open(`${server.isolated}/examples/api/index.html`)
   const wrong = await browser.evaluate(async () => {
-    const { examples, run } = await import('/examples/api/examples.mjs')
+    const { examplesOf, run } = await import('/examples/api/examples.mjs')
+    const { documentedModules } = await import('/examples/api/jsdoc.mjs')
+    const modules = await documentedModules(async url => (await fetch(url)).text())
     const wrong = []
     // Some builds of WebKit have no shared memory, so the shared locks cannot be created.
     const refused = typeof SharedArrayBuffer === 'undefined' ? ['SharedMutex', 'SharedSemaphore'] : []
-    for (const name in examples) {
+    for (const [name, text] of examplesOf(modules)) {
       if (refused.includes(name)) {
-        const error = await run(name).then(() => 'no error', String)
+        const error = await run(text, modules).then(() => 'no error', String)
         if (!error.startsWith(`TypeError: no ${name} here`)) wrong.push(`${name} says ${error}`)
         continue
       }
-      const { said, wanted } = await run(name)
+      const { said, wanted } = await run(text, modules)
       if (said !== wanted) wrong.push(`${name} says ${said}`)
     }
     return wrong

@@ -1,7 +1,7 @@
 /** The recipes for pages, pasted into an empty project: see test/support/recipe-project.mjs. */
 import { equal, ok } from 'node:assert/strict'
 import { select } from '../../examples/recipes/table.mjs'
-import { frameworks, pages, withProject } from '../support/recipe-project.mjs'
+import { frameworks, withProject } from '../support/recipe-project.mjs'
 import { until } from './page-control.mjs'
 
 /**
@@ -45,20 +45,6 @@ function sumOfPixels() {
   return data.reduce((sum, value) => sum + value)
 }
 
-const fits = page => onPage(page, async browser => {
-  await browser.resize(390, 844)
-  const { width, content, nameless } = await browser.evaluate(() => ({
-    width: innerWidth,
-    content: document.documentElement.scrollWidth,
-    nameless: [...document.querySelectorAll('button, input, textarea')]
-      .filter(field => !field.ariaLabel && !field.textContent.trim() && !field.labels?.length)
-      .map(field => field.outerHTML)
-  }))
-  await browser.resize(1000, 800)
-  ok(content <= width, `the page is ${content} wide on a screen of ${width}`)
-  equal(nameless.join(), '')
-})
-
 const numbers = Array.from({ length: 300_000 }, (_, n) => String(n))
 const matches = text => `${numbers.filter(number => number.includes(text)).length} numbers contain ${text}`
 
@@ -68,8 +54,6 @@ const framework = name => onPage(`${name}/index.html`, async browser => {
 })
 
 export default {
-  ...Object.fromEntries(pages.map(page => [`the recipe ${page} fits a phone, and its fields have names`, fits(page)])),
-
   'the recipe search.html shows the words for the last text': onPage('search.html', async browser => {
     const words = numbers.map(n => (n * 7919).toString(36)).filter(word => word.includes('1z'))
     await type(browser, '1z')

@@ -1,16 +1,17 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { examplesOf, run } from '../../examples/api/examples.mjs'
 import { MODULES, documentedModules } from '../../examples/api/jsdoc.mjs'
 
 // The default host looks for animation frames when rt.mjs is imported.
 Object.assign(globalThis, { requestAnimationFrame: fn => setTimeout(() => fn(performance.now()), 16), cancelAnimationFrame: clearTimeout })
-const { examples, run } = await import('../../examples/api/examples.mjs')
 
 const test = suite('examples/api')
 
 const modules = await documentedModules(url => readFileSync(url, 'utf8'))
 const exports = modules.flatMap(({ exports }) => exports)
+const examples = examplesOf(modules)
 
 test('the API page lists every module', () => {
   const addons = readdirSync(new URL('../../addons', import.meta.url)).filter(name => name.endsWith('.mjs'))
@@ -22,7 +23,7 @@ test('every export has a description and an example', () => {
   const publicOf = ({ namespace, internal }) => Object.keys(namespace).filter(name => !internal.has(name))
   const wanted = modules.flatMap(publicOf)
   assert.equal(exports.map(({ name }) => name).sort(), [...new Set(wanted)].sort())
-  assert.equal(Object.keys(examples).filter(name => !name.includes('.')).sort(), [...new Set(wanted)].sort())
+  assert.equal([...examples.keys()].filter(name => !name.includes('.')).sort(), [...new Set(wanted)].sort())
   for (const { name, comments } of exports) assert.ok(comments[0].text, `${name} is not described`)
 })
 
@@ -57,9 +58,17 @@ test('the API page finds the types that only reject invalid arguments', () => {
   assert.ok(found.includes('Checked') && found.includes('Taking'), `found ${found.join(', ')}`)
 })
 
-for (const name in examples) {
+test('every example has at most six lines, and states its log', () => {
+  for (const [name, text] of examples) {
+    const lines = text.split('\n').length
+    assert.ok(lines <= 6, `the example of ${name} has ${lines} lines`)
+    assert.match(text, /\/\/ → ./, `the example of ${name}`)
+  }
+})
+
+for (const [name, text] of examples) {
   test(`the example of ${name} prints its expected output`, async () => {
-    const { said, wanted } = await run(name)
+    const { said, wanted } = await run(text, modules)
     assert.is(said, wanted)
   })
 }

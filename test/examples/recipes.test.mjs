@@ -14,7 +14,7 @@ const folder = new URL('../../examples/recipes/', import.meta.url)
 const read = name => readFileSync(new URL(name, folder), 'utf8')
 /** Modules that a page imports belong to the recipe of this page. */
 const isPart = name => name.endsWith('.mjs') && existsSync(new URL(name.replace(/mjs$/, 'html'), folder))
-const recipes = readdirSync(folder).filter(name => /\.(?:html|m?js)$/.test(name) && name !== 'index.html')
+const recipes = readdirSync(folder).filter(name => /\.(?:html|m?js)$/.test(name))
   .filter(name => !isPart(name))
 
 const list = suite('examples/recipes')

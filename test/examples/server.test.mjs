@@ -22,6 +22,7 @@ test.before(async context => {
   await writeFile(join(root, 'a b.mjs'), 'export {}')
   await writeFile(join(root, 'page', 'index.html'), '<p>page')
   await writeFile(join(root, 'data.json'), '{}')
+  await writeFile(join(root, 'page', 'text.md'), '# Title\n[data](../data.json)')
   await symlink(join(directory, 'secret.txt'), join(root, 'way-out.txt'))
   await symlink(join(root, '.hidden'), join(root, 'to-hidden.txt'))
   Object.assign(context, { directory, server: await serve({ root, port: 0 }), root })
@@ -57,6 +58,26 @@ test('the server serves index.html for a directory and redirects to its slash', 
   assert.is((await get(server.port, '/empty/')).status, 404)
 })
 
+test('the server shows a text below /read/ as a page and redirects to its slash', async ({ server }) => {
+  const { status, headers, body } = await get(server.port, '/read/page/text.md/')
+  assert.is(status, 200)
+  assert.is(headers['content-type'], 'text/html; charset=utf-8')
+  assert.match(body, /<h1 id="title">Title<\/h1>\n<p><a href="\.\.\/\.\.\/\.\.\/read\/data\.json\/">data<\/a><\/p>/)
+  assert.is((await get(server.port, '/read/page/text.md')).headers.location, '/read/page/text.md/')
+  assert.is((await get(server.port, '/read/page/')).status, 404)
+  assert.is((await get(server.port, '/read/way-out.txt/')).status, 404)
+  assert.is((await get(server.port, '/read/page/text.md/', 'HEAD')).body, '')
+})
+
+test('the root of the repository leads to the front page, other roots to nothing', async ({ server }) => {
+  assert.is((await get(server.port, '/')).status, 404)
+  const repository = await serve({ port: 0 })
+  const { status, headers } = await get(repository.port, '/')
+  await repository.close()
+  assert.is(status, 302)
+  assert.is(headers.location, '/examples/index.html')
+})
+
 test('the server isolates pages unless isolated is false', async ({ server, root }) => {
   const { headers } = await get(server.port, '/page/')
   assert.is(headers['cross-origin-opener-policy'], 'same-origin')
@@ -68,7 +89,8 @@ test('the server isolates pages unless isolated is false', async ({ server, root
 
 test('the server serves no file outside its root and no hidden file', async ({ server }) => {
   const paths = ['/../secret.txt', '/%2e%2e/secret.txt', '/page/..%2f..%2fsecret.txt', '/..%5csecret.txt',
-    '/../root-beside/secret.txt', '/way-out.txt', '/to-hidden.txt', '/.hidden', '/%00', '/%', '//etc/passwd', '/missing']
+    '/../root-beside/secret.txt', '/way-out.txt', '/to-hidden.txt', '/.hidden', '/%00', '/%', '//etc/passwd', '/missing',
+    '/read/../secret.txt/', '/read/.hidden/', '/read/way-out.txt/', '/read/']
   for (const path of paths) {
     const { status, body } = await get(server.port, path)
     assert.ok(status === 404 || status === 400, `${path}: ${status}`)

@@ -11,6 +11,7 @@ import { serve } from '../../examples/server.mjs'
 import { findBrowser } from '../browser/process.mjs'
 import { browsers } from '../browser/run.mjs'
 import { pack } from './pack.mjs'
+import { inNode, inPages, inReact, inVite } from './recipes.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const expected = '{"received":4999950000,"isTraced":true,"chart":"function"}'
@@ -22,7 +23,7 @@ class Project {
   /** @param {string} name @param {string[]} tools */
   constructor(name, tools) {
     this.folder = join(scratch, name)
-    mkdirSync(this.folder)
+    mkdirSync(join(this.folder, 'public'), { recursive: true })
     this.write('package.json', '{ "type": "module", "private": true }')
     for (const file of ['app.mjs', 'small.mjs', 'part.mjs']) copyFileSync(join(here, file), join(this.folder, file))
     this.run('npm', 'install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts', archive, ...tools)
@@ -161,6 +162,11 @@ const consumers = {
     is(project.run('deno', 'run', '--no-remote', 'app.mjs'))
     return project.run('deno', '--version').split('\n')[0]
   },
+
+  'recipes in Node': () => inNode(new Project('recipes-node', [])),
+  'recipes in pages': () => inPages(new Project('recipes-pages', ['fuse.js', 'marked'])),
+  'recipes in Vite': () => inVite(new Project('recipes-vite', ['fuse.js', 'marked', 'vite@8.3.8'])),
+  'recipes in React': () => inReact(new Project('recipes-react', ['react@19', 'react-dom@19', 'vite@8.3.8'])),
 
   bun() {
     const project = new Project('bun', ['bun@1.4.5'])

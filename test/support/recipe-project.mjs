@@ -4,31 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { serve } from '../../examples/server.mjs'
+import { pasted } from '../../examples/site/read.mjs'
 import { importPeers } from './peers.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const recipes = join(root, 'examples', 'recipes')
 const fixtures = join(root, 'test', 'fixtures', 'recipes')
 const packages = join(root, 'test', 'peers', 'node_modules')
-const { dependencies } = JSON.parse(readFileSync(join(root, 'test', 'peers', 'package.json'), 'utf8'))
 
 /** The pages of recipes. */
-export const pages = readdirSync(recipes).filter(name => name.endsWith('.html') && name !== 'index.html')
+export const pages = readdirSync(recipes).filter(name => name.endsWith('.html'))
 /** The frameworks that have a recipe, and the entry of the component that uses it. */
 export const frameworks = { React: 'react.jsx', Vue: 'vue.js', Svelte: 'svelte.js' }
 
-/** Packages that the pages import from a CDN. */
+/** Libraries that the pages import. */
 const imported = ['fuse.js', 'marked']
-
-/** Replaces the addresses of the import map by addresses in the project. @param {string} page */
-function pasted(page) {
-  return page.replaceAll('../../', './node_modules/rt.mjs/')
-    .replace(/https:\/\/cdn\.jsdelivr\.net\/npm\/([^@"]+)@([^/"]+)/g, (address, name, version) => {
-      if (dependencies[name] !== version) throw new Error(`${address}: the version must be ${dependencies[name]}`)
-      return `./node_modules/${name}`
-    })
-    .replace('<html', '<script src="problems.js"></script><html')
-}
 
 /** Compiles components and modules of Svelte. @param {any} svelte the compiler of Svelte */
 const sveltePlugin = svelte => ({
@@ -52,10 +42,12 @@ async function create() {
     cpSync(join(root, name), join(project, 'node_modules', 'rt.mjs', name), { recursive: true })
   }
   for (const name of imported) cpSync(join(packages, name), join(project, 'node_modules', name), { recursive: true })
-  cpSync(join(root, 'examples', 'style.css'), join(project, 'style.css'))
   cpSync(join(root, 'test', 'browser', 'problems.js'), join(project, 'problems.js'))
   for (const name of readdirSync(recipes)) cpSync(join(recipes, name), join(project, name))
-  for (const page of pages) writeFileSync(join(project, page), pasted(readFileSync(join(recipes, page), 'utf8')))
+  for (const page of pages) {
+    const text = pasted(readFileSync(join(recipes, page), 'utf8'))
+    writeFileSync(join(project, page), text.replace('<html', '<script src="problems.js"></script><html'))
+  }
   for (const [name, entry] of Object.entries(frameworks)) {
     const folder = join(project, name)
     mkdirSync(folder)

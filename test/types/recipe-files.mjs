@@ -30,7 +30,7 @@ export function writeRecipes(project) {
   mkdirSync(join(modules, '@types'), { recursive: true })
   for (const name of imported) symlinkSync(join(packages, name), join(modules, name))
   writeFileSync(join(project, 'runes.d.ts'), '/// <reference types="svelte" />\n/// <reference types="node" />\n')
-  const names = readdirSync(recipes).filter(name => /\.(?:html|m?js)$/.test(name) && name !== 'index.html')
+  const names = readdirSync(recipes).filter(name => /\.(?:html|m?js)$/.test(name))
   return ['runes.d.ts', ...names.map(name => {
     const text = readFileSync(join(recipes, name), 'utf8')
     const file = name.replace(/\.html$/, '.page.mjs')
