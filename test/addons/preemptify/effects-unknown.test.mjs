@@ -28,7 +28,7 @@ unknown('a closure that its maker only returns calls the functions that the prog
 })
 
 unknown('a closure that passes state of the module to a captured parameter lets it leave', () => {
-  claims('const t = { n: 1 }; export function make(g) { return function c() { return g(t) } } export function r() { return t.n }',
+  claims('const t = { n: 1 }; export function make(g) { return function c() { return g(t) } } export function r() { return t.n + 1 }',
     { c: 't!', r: 't' })
 })
 
