@@ -102,8 +102,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * Plans and prints a module or script.
  *
  * The predicted length of the text determines the form of each twin, so most twins are planned only once.
- * Then the length of the composed text is known before it is printed, and some functions get shorter or longer
- * texts (see `savings`).
+ * Then the length of the composed text is known before it is printed, and some functions get shorter or
+ * longer texts (see `savings`).
  *
  * @param {string} source @param {Node} tree
  * @param {string} specifier the URL of the run-time support

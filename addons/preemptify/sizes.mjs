@@ -170,7 +170,7 @@ export function plainLength(text) {
   return length
 }
 
-/** Returns the number of characters that edits add, without edits inside their ranges. @param {Edit[]} edits */
+/** Returns the number of characters that edits add, without those in their ranges. @param {Edit[]} edits */
 export function addedByEdits(edits) {
   let length = 0
   for (let i = 0; i < edits.length; i++) length += plainLength(edits[i].text) - (edits[i].to - edits[i].at)
