@@ -203,10 +203,10 @@ export class Reservation extends Reserved {
  * @example
  * const io = new IoReservation({ utilization: 0.05 })
  * const bumper = new EventTarget()
- * const stop = () => console.log('stop')
- * interrupt(bumper, 'hit', stop, { capacity: 1, period: 10, io, once: true })
+ * interrupt(bumper, 'hit', () => console.log('stop'), { capacity: 1, period: 10, io, once: true })
  * bumper.dispatchEvent(new Event('hit'))
  * await rt.idle() // → stop
+ * io.cancel()
  */
 export class IoReservation extends Reserved {
   #mask = new InterruptMask(() => accountOf(this).turn({ isMasked: !this.isOn }))

@@ -32,7 +32,7 @@ import { sequence } from './internal/sequences.mjs'
 import { hold, threads, whenReleased } from './internal/threads.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
 /** @import { ArgumentsOf, Awaitable, JobOptions, Policy, ResultOf } from '../rt.mjs' */
-/** @import { TaskOptions, TraceRecord } from '../rt.mjs' */
+/** @import { TaskOptions, TraceRecord, Work } from '../rt.mjs' */
 /** @import { TaskParameters } from './schedulable.mjs' */
 /** @typedef {InstanceType<typeof extend.Waitable>} Waitable */
 
@@ -74,6 +74,13 @@ const ASYNC_DISPOSE = /* @__PURE__ */ (() =>
  *   'onMiss' | 'onOverrun' | 'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }}
  *   RemoteOptions `scheduler`: the scheduler of the local job; `transfer`: the exact list of objects in the
  *   arguments to transfer; `restart`: overrides the option of the workers for this job
+ */
+
+/**
+ * The names of the exports that are work.
+ *
+ * @template M
+ * @typedef {{ [K in keyof M & string]: M[K] extends Work ? K : never }[keyof M & string]} NameOf
  */
 
 /**
@@ -154,7 +161,7 @@ export class Workers {
   /**
    * Releases a job in a worker.
    *
-   * @template {keyof M & string} K
+   * @template {NameOf<M>} K
    * @param {K} name the name of the work
    * @param {RemoteOptions} [options]
    * @param {ArgumentsOf<M[K]>} args
@@ -171,7 +178,7 @@ export class Workers {
   /**
    * Releases a job without options: `workers.run.render(scene)`.
    *
-   * @type {{ readonly [K in keyof M & string]: (...args: ArgumentsOf<M[K]>) => Job<ResultOf<M[K]>> }}
+   * @type {{ readonly [K in NameOf<M>]: (...args: ArgumentsOf<M[K]>) => Job<ResultOf<M[K]>> }}
    */
   run = new Proxy(/** @type {any} */ (Object.freeze(Object.create(null))), /** @type {any} */ ({
     __proto__: null, // a property of Object.prototype must not act as a trap

@@ -150,6 +150,13 @@ test('every example has at most six lines, and states its log', () => {
   }
 })
 
+test('an example that has run leaves no processor time reserved', async () => {
+  const { Reservation } = modules.find(({ name }) => name === 'addons/reservations').namespace
+  for (const name of ['Reservation', 'IoReservation', 'interrupt', 'loop']) await run(examples.get(name), modules)
+  await modules[0].namespace.rt.idle()
+  new Reservation({ capacity: 10, period: 10 }).cancel()
+})
+
 for (const [name, text] of examples) {
   test(`the example of ${name} prints its expected output`, async () => {
     const { said, wanted } = await run(text, modules)
