@@ -16,7 +16,7 @@ import {
   startingWith
 } from './claims.mjs'
 import { stampEvents } from './events.mjs'
-import { finish, isBusy, startAtEntry } from './finish.mjs'
+import { finish, isBusy, isInStay, startAtEntry } from './finish.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
@@ -194,9 +194,11 @@ export { budget }
 /** Returns the function that a job calls first in place of its function. @param {any} fn @returns {any} */
 function startOf(fn) {
   const twin = twinOf(fn)
-  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
   const claimer = isLinked ? claimerOf(fn) : undefined
-  return claimer === undefined ? fn : startingAfter(fn, claimer.claim, claimer.changes)
+  if (twin === undefined && claimer === undefined) return fn
+  extend.code.enter(extend.code.counts.job, 1)
+  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
+  return startingAfter(fn, /** @type {any} */ (claimer).claim, /** @type {any} */ (claimer).changes)
 }
 
 /**
@@ -231,7 +233,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : outerTwinOf(twin, fn)
-  }, startOf, adviceFor, eventUseOf, finish, isBusy, startAtEntry })
+  }, startOf, adviceFor, eventUseOf, finish, isBusy, isInStay, startAtEntry })
   if (shared in realm) link()
 }
 linkScheduler()

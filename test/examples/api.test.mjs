@@ -41,6 +41,16 @@ test('every parameter has a type, and every function describes its result', () =
   }
 })
 
+test('every error of an export is described by its condition', () => {
+  for (const { name, comments, members } of exports) {
+    for (const { tags } of [...comments, ...members.flatMap(({ comments }) => comments)]) {
+      for (const { type, text } of tags.throws ?? []) {
+        assert.match(text, /^(?:\(rejects\) )?(?:with `\w+`, )?if /, `${name}: ${type} ${text}`)
+      }
+    }
+  }
+})
+
 test('the page shows the comments of the source', () => {
   const { comments, signature } = exports.find(({ name }) => name === 'every')
   assert.is(signature, 'every(period, work, options?)')
@@ -99,6 +109,13 @@ test('each element of a page has a separate identifier', () => {
   for (const [name, html] of pages) {
     const ids = Array.from(html.matchAll(/ id="([^"]*)"/g), ([, id]) => id)
     assert.equal(ids.filter((id, i) => ids.indexOf(id) !== i), [], `repeated in ${name}`)
+  }
+})
+
+test('the pages show no code that is not tested as an example', () => {
+  for (const [name, html] of pages) assert.not.match(html, '```', name)
+  for (const { name, comments } of modules.flatMap(({ types }) => [...types.values()])) {
+    assert.not.ok(comments.some(({ text, tags }) => text.includes('```') || tags.example), name)
   }
 })
 
