@@ -80,6 +80,7 @@ const PUTS = 13
 const FUNCTIONS_ONLY = 14
 const LENDER = 15
 const LEND = 16
+const STATE = 17
 
 /**
  * @typedef {object} Root
@@ -330,6 +331,7 @@ export function setBuiltInHandler(fn) {
  * @typedef {object} Crowd
  * @property {Flow} flow
  * @property {Callee} callee
+ * @property {boolean} mayHaveState whether `mayHaveState` is set for all functions
  */
 
 /** @returns {Crowd} */
@@ -338,7 +340,7 @@ export function newCrowd() {
   flow.isNamed = true
   const callee = newCallee()
   watch(flow, LENDER, null, callee, 0)
-  return { flow, callee }
+  return { flow, callee, mayHaveState: false }
 }
 
 /** The functions in large flows of the analysed texts. */
@@ -536,6 +538,8 @@ function watch(flow, kind, f, to, more) {
     if (kind === EDGE && (to === flow.crowd.flow || to.crowd !== null)) return
     if (kind === EDGE && to.isPassed) return joinCrowd(to)
     if (kind === LENDER) return lendFrom(flow.crowd.callee, to)
+    if (kind === STATE && flow.crowd.mayHaveState) return
+    if (kind === STATE) flow.crowd.mayHaveState = true
     flow = flow.crowd.flow
   }
   const watcher = { kind, f, to, more }
@@ -834,8 +838,8 @@ export function markState(flow) {
   if (flow) each(flow, root => {
     const { kind, of } = root
     if (kind === SITE || kind === SHARED) of.hasState = true
-    else if (kind === PARAMETER) each(passedTo(root), ({ of }) => { of.mayHaveState = true })
-    else if (kind === HELD) each(heldFunctions(root), ({ of }) => { of.mayHaveState = true })
+    else if (kind === PARAMETER) watch(passedTo(root), STATE, null, null, 0)
+    else if (kind === HELD) watch(heldFunctions(root), STATE, null, null, 0)
   })
 }
 
@@ -1047,6 +1051,7 @@ function fire({ kind, f, to, more }, root) {
     case LENDER: return addLender(root, to)
     case LEND: return lend(root, f, to)
     case HANDLER: return to(root)
+    case STATE: root.of.mayHaveState = true
   }
 }
 
