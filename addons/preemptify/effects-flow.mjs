@@ -1003,6 +1003,10 @@ export function settle() {
       const { returned, captures } = effects
       watch(returned, RETURN, effects, null, true)
       for (let i = 0; i < captures.length; i++) keep(captures[i].inner)
+    } else if (undecided.length) {
+      const calls = undecided
+      undecided = []
+      for (let i = 0; i < calls.length; i++) followFunctions(calls[i])
     } else if (!findUnresolved()) break
   }
   callees = []
@@ -1260,6 +1264,17 @@ function isOfMaker({ owner, variable }) {
 const MAX_CAPTURED = 4
 
 /**
+ * A call that reaches a captured parameter.
+ *
+ * @typedef {object} CapturedCall
+ * @property {Callee} callee
+ * @property {Root[]} functions the functions that the program passes, until the call follows them
+ * @property {boolean} isFollowed whether the call follows the functions
+ */
+/** Calls of captured parameters that wait for all functions that the program passes. @type {CapturedCall[]} */
+let undecided = []
+
+/**
  * Records that a call reaches a captured parameter of a function that only returns its closures. The values
  * that the program passes are known. Code outside of the program that calls the function with other values
  * also gets the closure, and claims the arguments of the closure.
@@ -1273,17 +1288,28 @@ function addCaptured(callee, held) {
   add(callee.result, foreign)
   const { parameters } = callee
   pick(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
-  let count = 0
+  /** @type {CapturedCall} */
+  const call = { callee, functions: [], isFollowed: false }
+  append(undecided, call)
   const check = (/** @type {Root} */ root) => {
     const { kind, of } = root
     if (kind === INNER || callee.isUnknown) return
-    if ((kind === SITE || kind === SHARED || kind === BUILT_IN) && ++count <= MAX_CAPTURED) {
-      return addCallee(root, callee, true)
-    }
-    if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
+    if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
+      append(call.functions, root)
+      if (call.isFollowed) followFunctions(call)
+    } else if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
     else makeUnknown(callee)
   }
   each(held.origin ??= newFlow(), check)
+}
+
+/** Adds the functions that the program passes to a call, if there are few. @param {CapturedCall} call */
+function followFunctions(call) {
+  const { callee, functions } = call
+  if (callee.isUnknown) return
+  if (functions.length === 0 || functions.length > MAX_CAPTURED) return makeUnknown(callee)
+  call.isFollowed = true
+  for (let i = 0; i < functions.length; i++) addCallee(functions[i], callee, true)
 }
 
 /** @param {Root} held @returns {Flow} the functions that an unknown object of a variable may be */
