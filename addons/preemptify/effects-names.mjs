@@ -285,7 +285,14 @@ function pathOfVariable(variable) {
 }
 
 /** @param {Node} node @returns {string | null} */
-function pathOfExpression({ type, variable, name, object, property, computed, expressions }) {
+function pathOfExpression(node) {
+  const { type, variable, name, object, property, computed, expressions, operator, left, right } = node
+  if (type === 'LogicalExpression') {
+    // The global object of several environments, for example `typeof self === 'object' && self || global`
+    const path = pathOfExpression(right)
+    return operator === '&&' && path === '' || path === '' && pathOfExpression(left) === '' ? '' : null
+  }
+  if (isGlobalCall(node)) return ''
   if (type === 'SequenceExpression') return pathOfExpression(expressions[expressions.length - 1])
   if (type === 'MemberExpression') return memberPath(pathOfExpression(object), nameOfKey(property, computed))
   if (type !== 'Identifier') return null
@@ -293,6 +300,11 @@ function pathOfExpression({ type, variable, name, object, property, computed, ex
   if (matches(GLOBAL_OBJECT, name)) return ''
   return !now.program.globals.has(name) && matches(ENGINE, name) ? name : null
 }
+
+/** Whether an expression is `Function('return this')()`. @param {Node} node */
+const isGlobalCall = ({ type, callee }) => type === 'CallExpression' && callee.type === 'CallExpression' &&
+  callee.callee.name === 'Function' && callee.callee.variable === null &&
+  callee.arguments[0]?.value === 'return this'
 
 /** @param {string | null} path @param {string} name @returns {string | null} */
 function memberPath(path, name) {

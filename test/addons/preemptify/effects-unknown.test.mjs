@@ -32,6 +32,14 @@ unknown('a closure that passes state of the module to a captured parameter lets 
     { c: 't!', r: 't' })
 })
 
+unknown('a variable that holds the global object in every environment is the global object', () => {
+  const root = `const freeGlobal = typeof global == 'object' && global && global.Object === Object && global
+    const freeSelf = typeof self == 'object' && self`
+  const use = 'const Symbol = root.Symbol, tag = Symbol ? Symbol.toStringTag : 0; export function f(v) { return tag in v ? 1 : 2 }'
+  claims(`${root}; const root = freeGlobal || freeSelf || Function('return this')(); ${use}`, { f: '' })
+  claims(`${root}; const root = freeGlobal || unknown(); ${use} export function w() { root.Symbol.x = 1 }`, { f: 'tag.*', w: 'root.*!' })
+})
+
 unknown('require() and an awaited import() within expressions claim the objects of the module', () => {
   claims(`export function f() { require('s').n++ } export function g() { return require('s').n + 1 }
     export function h() { return require('s').list.push(1) }`, { f: 's.*!', g: 's.*', h: 's.*!' })
