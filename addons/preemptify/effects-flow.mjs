@@ -1271,7 +1271,7 @@ const MAX_CAPTURED = 4
  * @property {Root[]} functions the functions that the program passes, until the call follows them
  * @property {boolean} isFollowed whether the call follows the functions
  */
-/** Calls of captured parameters that wait for all functions that the program passes. @type {CapturedCall[]} */
+/** Calls that wait for all functions that the program passes. @type {CapturedCall[]} */
 let undecided = []
 
 /**

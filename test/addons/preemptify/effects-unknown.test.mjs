@@ -40,6 +40,24 @@ unknown('a variable that holds the global object in every environment is the glo
   claims(`${root}; const root = freeGlobal || unknown(); ${use} export function w() { root.Symbol.x = 1 }`, { f: 'tag.*', w: 'root.*!' })
 })
 
+unknown('a test by typeof shows that a constant variable holds a primitive value', () => {
+  const claimOf = body => claimsIn(`export function make(x) { ${body} }`).g
+  const g = '() => { return x }'
+  for (const body of [`if (typeof x === 'number') return { g: ${g} }`, `return typeof x == 'string' ? { g: ${g} } : 0`,
+    `return typeof x === 'string' && { g: ${g} }`, `if (typeof x !== 'string') throw x; return { g: ${g} }`,
+    `if (typeof x !== 'string') { return } return { g: ${g} }`]) assert.is(claimOf(body), '', body)
+  for (const body of [`if (typeof x !== 'string') y(); return { g: ${g} }`, `if (typeof x === 'string') y(); return { g: ${g} }`,
+    `if (typeof x === 'object') return { g: ${g} }`, `if (typeof x === 'number') return 1; else return { g: ${g} }`,
+    `if (typeof x === 'number' || y) return { g: ${g} }`, `if (typeof x !== 'number') return { g: ${g} }`,
+    `if (typeof x !== 'number') return; else y(); return { g: ${g} }`,
+    `if (y) { if (typeof x !== 'number') return } return { g: ${g} }`,
+    'y(g); if (typeof x !== "number") return; function g() { return x }']) assert.is(claimOf(body), 'x.*@make!', body)
+  assert.is.not(claimOf(`if (typeof x === 'number') { x = {}; return { g: ${g} } }`), '')
+  const { g: sloppy } = claimsIn(`function make(x) { if (typeof x !== 'number') return
+    arguments[0] = {}; return { g: () => { return x } } }`, 'script')
+  assert.is(sloppy, 'x@make!')
+})
+
 unknown('require() and an awaited import() within expressions claim the objects of the module', () => {
   claims(`export function f() { require('s').n++ } export function g() { return require('s').n + 1 }
     export function h() { return require('s').list.push(1) }`, { f: 's.*!', g: 's.*', h: 's.*!' })
