@@ -315,7 +315,8 @@ function leaves({ type, body }) {
 function pathOfVariable(variable) {
   if (variable.path !== undefined) return variable.path
   variable.path = null
-  const found = variable.kind === 'import' ? now.unit.importOf?.(variable)?.variable : null
+  // The variable of another text is imported there.
+  const found = variable.kind === 'import' ? variable.scope.node.unit?.importOf?.(variable)?.variable : null
   if (found) return variable.path = pathOfVariable(found)
   if (!isFixed(variable) || variable.declarations.length !== 1) return null
   const { 0: id } = variable.declarations

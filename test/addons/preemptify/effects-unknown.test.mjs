@@ -1,7 +1,7 @@
 /** Claims of unknown objects: captured parameters, callbacks, and properties of literals. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { claimsIn } from '../../support/effects-watch.mjs'
+import { claimsIn, claimsInGraph } from '../../support/effects-watch.mjs'
 
 const unknown = suite('preemptify.effects of unknown objects')
 
@@ -38,6 +38,14 @@ unknown('a variable that holds the global object in every environment is the glo
   const use = 'const Symbol = root.Symbol, tag = Symbol ? Symbol.toStringTag : 0; export function f(v) { return tag in v ? 1 : 2 }'
   claims(`${root}; const root = freeGlobal || freeSelf || Function('return this')(); ${use}`, { f: '' })
   claims(`${root}; const root = freeGlobal || unknown(); ${use} export function w() { root.Symbol.x = 1 }`, { f: 'tag.*', w: 'root.*!' })
+})
+
+unknown('a built-in value of the global object is known in modules that import it', () => {
+  assert.is(claimsInGraph({
+    'a.js': "import Symbol from 's.js'; const tag = Symbol ? Symbol.toStringTag : 0; export function f(v) { return tag in v ? 1 : 2 }",
+    's.js': "import root from 'root.js'; var Symbol = root.Symbol; export default Symbol",
+    'root.js': "var free = typeof self == 'object' && self; var root = free || Function('return this')(); export default root"
+  }).f, '')
 })
 
 unknown('a test by typeof shows that a constant variable holds a primitive value', () => {
