@@ -1,7 +1,5 @@
 /**
- * alarms.mjs: when work starts.
- *
- * Alarms, waits for a time, periodic and sporadic tasks, frames, events.
+ * alarms.mjs: starts work at a time, again and again, per frame or per event, and lets jobs wait for a time.
  *
  * Alarms fire inside the dispatcher, between two budgets, while jobs run. An idle scheduler waits for the
  * earliest alarm by one host timer (RT.js III-D). Activation times are absolute, so a late alarm does not
@@ -159,7 +157,9 @@ const tableOf = (...tables) => tables.reduce((all, table) => Object.assign(all, 
 
 /**
  * @typedef {'queue' | 'skip' | 'latest' | 'restart'} Excess
- *   the treatment of a release before the end of the previous job: see the head of this file
+ *   the treatment of a release before the end of the previous job. By default both jobs run. 'queue': the new
+ *   job waits for its turn. 'skip': no job is released. 'latest': the new job waits, and replaces the waiting
+ *   job. 'restart': the new job starts, and the running job is cancelled
  */
 /** @typedef {TaskOptions & { excess?: Excess }} ReleaseOptions parameters of jobs that can overlap */
 /** Work that can be released again and again. @typedef {Function | Task<any, any>} Releasable */
@@ -417,7 +417,8 @@ export class Alarm extends Handle {
 
 /**
  * @typedef {TaskOptions & { ref?: boolean, signal?: AbortSignal }} AlarmOptions
- *   parameters of the released jobs; `ref: false` lets the process end before the alarm; `signal` cancels it
+ *   parameters of the released jobs. `ref`: `false` lets a process of Node end before the alarm. `signal`:
+ *   cancels the alarm
  */
 /**
  * Rejects work that an alarm cannot do: an alarm calls a callback with its time, and releases jobs without
@@ -549,7 +550,11 @@ export function every(period, work, options = {}) {
 
 // ----------------------------------------------------------------------------------------------- 3 waiting
 
-/** @typedef {{ scheduler?: Scheduler, signal?: AbortSignal }} WaitOptions `scheduler`: outside of jobs */
+/**
+ * @typedef {{ scheduler?: Scheduler, signal?: AbortSignal }} WaitOptions
+ *   `scheduler`: the clock that counts if code outside of jobs waits, default `rt`. `signal`: ends the wait,
+ *   which then fails with the reason
+ */
 
 const SCHEDULER = /* @__PURE__ */ tableOf({ scheduler: schedulerOption })
 const WAIT = /* @__PURE__ */ tableOf(SCHEDULER, { signal: signalOption })
@@ -557,6 +562,10 @@ const LIMIT = /* @__PURE__ */ tableOf(WAIT, { cancel: flag })
 
 /**
  * Waits for a duration, which starts when a job yields the waitable, or async code awaits it.
+ *
+ * In TypeScript, `yield*` has the type of its result: `const reply = yield* timeout(100, request)`. All plain
+ * `yield` of a generator share one type, so `const reply = yield request` is an error in strict code (TS7057:
+ * implicitly any). It compiles with a declared type: `const reply: Response = yield request`.
  *
  * @param {number} ms >= 0; Infinity: forever
  * @param {WaitOptions} [options] `signal`: ends the wait; the waitable then fails with the reason
@@ -640,7 +649,8 @@ class Timeout extends Sleep {
       copy()
     }, this)
     this.#waiter = waiter
-    if (awaited.waitBy(waiter)) copy() // `try` has failed
+    // `try` has found `awaited` pending, but the wait can settle it: with an error, or with a partner.
+    if (awaited.waitBy(waiter)) copy()
     else super.enter(job)
   }
   leave() {
@@ -1440,8 +1450,9 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
  *   capture?: boolean, signal?: AbortSignal, size?: number }} [options] `before`: runs inside the listener,
  *   for example to call preventDefault, or to read the event while it lasts; if it throws, no job is
- *   released. In TypeScript, declare its parameter: `before: (event: KeyboardEvent) => event.key`. `size`:
- *   the number of events that may wait, default Infinity; further events are lost
+ *   released. In TypeScript, declare its parameter: `before: (event: KeyboardEvent) => event.key`. `once`:
+ *   handles one event. `passive`: see addEventListener. `capture`: see addEventListener. `signal`: ends the
+ *   handling. `size`: the number of events that may wait, default Infinity; further events are lost
  * @returns {Handling}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  *

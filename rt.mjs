@@ -984,11 +984,8 @@ export class Job {
   }
 
   /**
-   * An AbortSignal that is aborted when the job is cancelled. It is created on first use.
-   *
-   * ```js
-   * await fetch(url, { signal: rt.current.signal })
-   * ```
+   * An AbortSignal that is aborted when the job is cancelled, for example for `fetch(url, { signal })`. It is
+   * created on first use.
    *
    * @returns {AbortSignal}
    */
@@ -1048,7 +1045,7 @@ export class Job {
    *
    * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
    *   cancelled
-   * @throws {TypeError} in a generator job: write `yield` there
+   * @throws {TypeError} if the job is a generator: write `yield` there
    */
   yield() {
     return yieldIn(this)
@@ -2444,6 +2441,8 @@ let eventUseOf = () => 0
 let finishJob = () => {}
 /** @type {(job: Job) => boolean | undefined} */
 let isJobBusy = () => undefined
+/** @type {(job: Job) => boolean} */
+let isJobInStay = () => false
 /** @type {(fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any} */
 let startAtEntry = (fn, self, args) => apply(twinOf(fn), self, args)
 
@@ -4324,7 +4323,12 @@ class AsyncDriver {
     })
   }
 
-  /** @param {number} result @param {any} outcome */
+  /**
+   * Notes the outcome of the promise that the function returned. A waiting job finishes now. Any other job
+   * finishes when it is dispatched next.
+   *
+   * @param {number} result DONE or FAILED @param {any} outcome
+   */
   end(result, outcome) {
     const { job } = this
     if (job.status >= DONE || this.result !== 0) return
@@ -4335,7 +4339,11 @@ class AsyncDriver {
     finish(job, result, outcome)
   }
 
-  /** @param {boolean} isThrowing @param {any} input @returns {number} */
+  /**
+   * Continues the code after its point, by settling the promise that the point returned.
+   *
+   * @param {boolean} isThrowing @param {any} input @returns {number}
+   */
   resume(isThrowing, input) {
     const signal = signalOf(this.job)
     const isAborted = !isThrowing && signal !== null && signal.aborted
@@ -4739,7 +4747,8 @@ export class Scheduler {
    * @template {Work} const W
    * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
    *   or a function. A function is called with `args` when the job starts. Its return value decides: an
-   *   iterator is driven, a thenable is awaited, any other value is the result
+   *   iterator is driven, a thenable is awaited, any other value is the result. In TypeScript, a generic
+   *   function needs its types, or its result is unknown: `rt.spawn(first<number>, {}, [1, 2])`
    * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the
    *   task
    * @param {ArgumentsOf<W>} args
@@ -4843,8 +4852,8 @@ export class Scheduler {
    * engines with AsyncContext. Elsewhere `job.yield()` brings the job back. Without it, the continuation has
    * priority 0 and no deadline.
    *
-   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] a continuation of its
-   *   own: `deadline` in ms from now; default: those of the calling job
+   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] the rank of the
+   *   continuation: `deadline` in ms from now; default: the deadline and priority of the calling job
    * @returns {Promise<void>} rejects if the job has been cancelled, or `signal` has been aborted
    * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
    */
@@ -5907,6 +5916,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
      * @param {{ twinOf?: (fn: any) => any, startOf?: (fn: any) => any, answers?: (fn: any) => boolean,
      *   adviceFor?: (fn: any) => string | undefined, eventUseOf?: (fn: any) => number,
      *   finish?: (job: Job) => void, isBusy?: (job: Job) => boolean | undefined,
+     *   isInStay?: (job: Job) => boolean,
      *   startAtEntry?: (fn: any, self: any, args: any[], note: (isWaiting: boolean) => void) => any }} hooks
      *   replacements of the functions `twinOf`, `startOf`, `answers` and `adviceFor` of this module; the
      *   others are described below
@@ -5915,6 +5925,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
       eventUseOf = hooks.eventUseOf ?? eventUseOf
       finishJob = hooks.finish ?? finishJob
       isJobBusy = hooks.isBusy ?? isJobBusy
+      isJobInStay = hooks.isInStay ?? isJobInStay
       startAtEntry = hooks.startAtEntry ?? startAtEntry
       twinOf = hooks.twinOf ?? twinOf
       startOf = hooks.startOf ?? startOf
@@ -5944,6 +5955,12 @@ export const extend = /* @__PURE__ */ Object.freeze({
      * @param {Job} job @returns {boolean | undefined} undefined: the job has started none
      */
     isBusy: job => isJobBusy(job),
+    /**
+     * Whether a job, or asynchronous code that it has started, is suspended and holds claims.
+     *
+     * @param {Job} job @returns {boolean}
+     */
+    isInStay: job => isJobInStay(job),
     /**
      * Starts a twin whose arguments may change while it waits for the claims at its entry.
      *

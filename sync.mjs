@@ -249,9 +249,10 @@ export const NOTHING = /* @__PURE__ */ Symbol('nothing')
 export class Channel {
   /**
    * @param {number} [size] the capacity of the buffer: an integer >= 0, or Infinity; default 0
-   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] `overflow`: what happens to a
-   *   message if there is no receiver and no free place. The sender waits ('block', the default), the message
-   *   is dropped ('drop'), or the oldest message is dropped ('slide'). `name`: for traces and errors
+   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] `overflow`: the treatment
+   *   of a message for which no receiver waits and no place is free. The sender waits ('block', the
+   *   default), the message is dropped ('drop'), or the oldest message is dropped ('slide'). `name`: for
+   *   traces and errors
    * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   constructor(size = 0, options = {}) {
@@ -938,6 +939,7 @@ class Call extends Waitable {
       if (child === this.#child && !this.#hasStarted) this.fail(end.outcome)
     }))
   }
+  /** Lets the runner inherit the rank of the waiter: the runner owns a queue in which the call waits. */
   refresh() {
     if (this.waiter === null || this.waiter.queue !== null) return
     this.#queue ??= new WaitQueue()

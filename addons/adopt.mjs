@@ -58,8 +58,8 @@ const { options: checked, wrongType } = check
  * @property {boolean} [latest] whether a new call of the callback replaces the call that waits for its turn.
  *   A listener then waits even if its event is cancelable, so it may be too late to cancel the event
  * @property {boolean} [interleave] waives the protection of shared state, for example for a listener that
- *   only reads: the callback claims nothing, need not finish before the user's next edit of its field, and
- *   may leave its event although it passes the event on. Default: false
+ *   only reads: the callback claims nothing, need not finish before the user's next edit of a field, and may
+ *   leave its event although it passes the event on. Default: false
  * @property {boolean} [atomic] whether the callback runs to completion in one piece. Default: false
  */
 /**
@@ -123,6 +123,8 @@ const { options: checked, wrongType } = check
  * Callbacks have the effects of the plain page:
  * - A suspended listener, and the microtasks that it has queued, finish before the browser applies the user's
  *   next edit to the same field. A listener of an event that precedes an edit directly runs to completion.
+ *   Other suspended callbacks finish before the edit if they have claimed shared state, because they may
+ *   write the field.
  * - A listener stays in its event until its last call of preventDefault, stopPropagation or another member
  *   that works only inside the event. A listener that passes the event to other code, or stores it, stays in
  *   the event until the listener has ended.

@@ -1,5 +1,5 @@
 /**
- * addons/schedulable.mjs: whether a set of tasks will meet its deadlines, calculated before any of them runs.
+ * addons/schedulable.mjs: tests whether a set of tasks will meet its deadlines, before any of them runs.
  *
  * Reservations and workers use the same tests for admission, so the error of a failed admission is defined
  * here.

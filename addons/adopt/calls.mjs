@@ -8,6 +8,7 @@ import { OwnMap, OwnSet, OwnWeakMap, holderOf, nameOf } from './books.mjs'
 import { precedesEdit } from './edits.mjs'
 /** @import { Job, Scheduler } from '../../rt.mjs' */
 /** @import { AdoptionRow, AdoptionRule, AdoptionWait } from '../adopt.mjs' */
+/** @import { Edit } from './edits.mjs' */
 
 const { Waitable, Waiter } = extend
 
@@ -98,7 +99,7 @@ export class Calls {
   /** The newest waiting call of each callback with the rule `latest`. @type {WeakMap<Function, Call>} */
   #newest = new OwnWeakMap()
   /**
-   * The latest calls of listeners that have ended, and have started asynchronous code.
+   * The latest calls that have ended, and have started asynchronous code.
    *
    * @type {Set<Call>}
    */
@@ -166,7 +167,7 @@ export class Calls {
   #rowOf(key, kind, name, where) {
     let row = this.#rows.get(key)
     if (row !== undefined) return row
-    if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
+    if (this.#rows.size >= MAX_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
     const counts = { calls: 0, time: 0, longest: 0, stalls: 0, longestStall: 0, misses: 0 }
     row = { kind, name: name(), where: where(), ...counts }
     this.#rows.set(key, row)
@@ -395,24 +396,24 @@ export class Calls {
   }
 
   /**
-   * Finishes the calls of listeners that an edit affects, and the calls before them in their queues. Calls
-   * with the rule `interleave` are not finished.
+   * Finishes the calls of listeners that an edit affects, and the calls before them in their queues. If the
+   * edit changes a field, also finishes the calls that hold claims. Calls with the rule `interleave` are not
+   * finished.
    *
-   * @param {(type: string, target: any) => boolean} isAffected tests the type and the innermost target of an
-   *   event
-   * @returns {Call[]} the calls that may have been suspended
+   * @param {Edit} edit @returns {Call[]} the calls that may have been suspended
    */
-  finish(isAffected) {
-    const isGuarded = (/** @type {Call} */ { rule, target, invocation: { event } }) =>
-      event !== undefined && !rule.interleave && isAffected(event.type, target)
+  finish({ changesField, isAffected }) {
+    const isAffectedCall = (/** @type {Call} */ { target, invocation: { event } }) =>
+      event !== undefined && isAffected(event.type, target)
+    const hasClaims = (/** @type {Call} */ { made }) =>
+      changesField && extend.code.isInStay(/** @type {Job} */ (made))
     /** @type {Call[]} */
-    const found = extend.membersOf(this.#tails).filter(isGuarded)
+    let found = extend.membersOf(this.#tails).filter(call => isAffectedCall(call) || hasClaims(call))
     this.#queues.forEach(queue => {
-      const last = queue.findLastIndex(isGuarded)
-      queue.slice(0, last + 1).forEach(call => {
-        if (!call.rule.interleave) found.push(call)
-      })
+      const last = queue.findLastIndex(call => !call.rule.interleave && isAffectedCall(call))
+      found = found.concat(queue.filter((call, index) => index <= last || hasClaims(call)))
     })
+    found = found.filter(({ rule }) => !rule.interleave)
     found.forEach(call => this.#finish(call))
     return found
   }
@@ -476,10 +477,9 @@ export class Calls {
     this.#beginNext(queue)
   }
 
-  /** Keeps the call of a listener that has started asynchronous code. @param {Call} call */
+  /** Keeps a call that has started asynchronous code. @param {Call} call */
   #keepTail(call) {
-    const { made, invocation: { event } } = call
-    if (event === undefined || extend.code.isBusy(/** @type {Job} */ (made)) === undefined) return
+    if (extend.code.isBusy(/** @type {Job} */ (call.made)) === undefined) return
     this.#tails.add(call)
     if (this.#tails.size <= MAX_TAILS) return
     const isIdle = (/** @type {Call} */ { made }) => !extend.code.isBusy(/** @type {Job} */ (made))
@@ -596,6 +596,6 @@ const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 /** Minimum duration of a stall or wait for a warning on the console, ms: a long task (W3C Long Tasks). */
 const LONG_TASK = 50
 /** Maximum number of rows in the report. Further callbacks share one row. */
-const MOST_ROWS = 1000
+const MAX_ROWS = 1000
 /** How many characters of the text of a function identify its row. */
 const SHOWN = 200

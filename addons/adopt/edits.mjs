@@ -9,6 +9,11 @@
  *   scroll, drag, drop on a target                                  -> the suspended listeners of that target
  *   keys and pointers anywhere                                      -> suspended listeners of the selection
  *
+ * Other callbacks can write the field too: a timer that formats the text, or a message for which a framework
+ * renders the field again. Which callbacks do so is unknown before they write. A callback that has claimed no
+ * shared state yet is equal to a callback that starts after the edit. So before an edit of a field, all
+ * suspended callbacks with claims finish, whatever their kind and target.
+ *
  * Some events precede an edit directly, without another event in between: see `precedesEdit`. Their listeners
  * run to completion.
  */
@@ -43,9 +48,9 @@ export function guardEdits({ target, calls, undo }) {
   if (typeof add !== 'function' || typeof target.document?.addEventListener !== 'function') return
   const guard = extend.markInternal((/** @type {any} */ event) => {
     if (!event.isTrusted || extend.page.isBusy()) return
-    const isAffected = affectedBy(event)
-    if (isAffected === null) return
-    const finished = calls.finish(isAffected)
+    const edit = editOf(event)
+    if (edit === null) return
+    const finished = calls.finish(edit)
     if (finished.length === 0) return
     // Microtasks of the finished listeners must also finish before the edit.
     let left = MICROTASKS
@@ -82,23 +87,32 @@ const isControl = ({ localName, type }) =>
   localName === 'select' || localName === 'input' && CONTROL.test(type)
 
 /**
- * Returns a predicate of the listeners that must finish before an event: by the type and the innermost target
- * of the event with which the listener was called.
+ * The callbacks that must finish before an event.
  *
- * @param {any} event
- * @returns {((type: string, target: any) => boolean) | null} null if no listener must finish
+ * @typedef {object} Edit
+ * @property {boolean} changesField whether the browser may change the text or the state of a field, so that
+ *   callbacks with claims must finish
+ * @property {(type: string, target: any) => boolean} isAffected whether a listener must finish: by the type
+ *   and the innermost target of the event with which the listener was called
  */
-function affectedBy(event) {
+
+/** @param {any} event @returns {Edit | null} null if no callback must finish */
+function editOf(event) {
   const { type } = event
   if (MOVES.test(type) && event.buttons === 0) return null
   const target = event.composedPath()[0]
-  if (CHANGES.includes(type)) return (other, at) => other === type && at === target
+  if (CHANGES.includes(type)) {
+    return { changesField: false, isAffected: (other, at) => other === type && at === target }
+  }
   const field = fieldOf(target)
   // The release of a key follows its edit, so that it would finish the listener of that edit at once. Only
   // controls such as check boxes are edited by it.
   if (type === 'keyup' && (field === null || !isControl(field))) return null
-  return (other, at) => other === 'selectionchange' || field !== null && isSameField(field, fieldOf(at)) ||
-    at !== target && isInside(at, target)
+  return {
+    changesField: field !== null && type !== 'wheel',
+    isAffected: (other, at) => other === 'selectionchange' ||
+      field !== null && isSameField(field, fieldOf(at)) || at !== target && isInside(at, target)
+  }
 }
 
 /** @param {any} a @param {any} b a field, or null */

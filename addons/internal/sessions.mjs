@@ -75,14 +75,15 @@ const accepted = /* @__PURE__ */ new Map()
 /**
  * @typedef {object} SessionOptions times in ms
  * @property {number} [timeout] how long a session may be without progress before its channels fail, > 0;
- *   default 60,000. Progress is an acknowledgement, or a sign of life if nothing is to be acknowledged
+ *   default 60,000. Progress is an acknowledgement, or a sign of life if no frame is out
  * @property {number} [heartbeat] the period of signs of life, > 0; default 5000, at most a quarter of
  *   `timeout`. A line without a sign of life for three heartbeats is closed
  * @property {number} [retry] the longest pause before the next endpoint, > 0; default 10,000. Pauses start at
  *   100 ms and double without progress; half of each pause is random
  * @property {number} [maxPayload] the largest message to accept over endpoints that carry bytes, bytes, >=
  *   65,536; default 33,554,432. A sender at the peer gets a RangeError for a larger one
- * @property {Scheduler} [scheduler] the scheduler of the clock; default the one of the running job, else `rt`
+ * @property {Scheduler} [scheduler] the scheduler whose clock counts; default: the scheduler of the running
+ *   job, else `rt`
  */
 export const SESSION = /* @__PURE__ */ Object.freeze({
   timeout: check.positive, heartbeat: check.interval, retry: check.interval,

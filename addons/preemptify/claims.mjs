@@ -110,6 +110,17 @@ class Stay {
   }
 }
 
+/**
+ * Whether the stay of a job holds claims, other than the claims of its arguments by identity: each callback
+ * of a page claims its receiver and its event.
+ *
+ * @param {Job} job
+ */
+export function holdsClaims(job) {
+  const stay = /** @type {Stay | null} */ (code.stayOf(job))
+  return stay !== null && find(stay.locks, ({ isOfObject }) => !isOfObject) !== undefined
+}
+
 /** A job that waits for a lock. */
 class Claim extends Waitable {
   /** @param {Lock} lock @param {boolean} isExclusive @param {number} site */

@@ -7,7 +7,7 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { finishStay, isClaim } from './claims.mjs'
+import { finishStay, holdsClaims, isClaim } from './claims.mjs'
 import { hasFamily, holderOf } from './family.mjs'
 import { apply } from './primordials.mjs'
 import { entryOf, suspended, takeClaimAtEntry, undriven } from './run.mjs'
@@ -35,6 +35,17 @@ export function finish(job) {
  * @param {Job} job @returns {boolean | undefined} undefined if the job has started no asynchronous code
  */
 export const isBusy = job => hasFamily(job) ? holderOf(job) !== null : undefined
+
+/**
+ * Whether a job, or the member of its family that has the turn, is suspended with claims. A member that has
+ * not run yet counts too: in plain code nothing runs between the job and its microtasks.
+ *
+ * @param {Job} job
+ */
+export function isInStay(job) {
+  const member = holderOf(job) ?? job
+  return holdsClaims(member) || member !== job && member.cost === 0
+}
 
 /**
  * Starts a twin whose arguments may change while it waits for the claims at its entry: see

@@ -71,7 +71,7 @@ export function returnsOf(fn) {
  *
  * @param {Function | string} source a function, or the text of a module or script
  * @param {{ type?: 'module' | 'script', url?: string, get?: Getter }} [options] `type`: the kind of the text,
- *   default 'module'; `url` and `get`: see `preemptify.source`
+ *   default 'module'. `url`: see `preemptify.source`. `get`: see `preemptify.source`
  * @returns {Part[]} the parts in the order of the source
  *
  * @example

@@ -16,7 +16,7 @@ import {
   startingWith
 } from './claims.mjs'
 import { stampEvents } from './events.mjs'
-import { finish, isBusy, startAtEntry } from './finish.mjs'
+import { finish, isBusy, isInStay, startAtEntry } from './finish.mjs'
 import { making, stampMaking } from './made.mjs'
 import { stampReactions } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
@@ -233,7 +233,7 @@ function linkScheduler() {
   extend.code.link({ twinOf: fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : outerTwinOf(twin, fn)
-  }, startOf, adviceFor, eventUseOf, finish, isBusy, startAtEntry })
+  }, startOf, adviceFor, eventUseOf, finish, isBusy, isInStay, startAtEntry })
   if (shared in realm) link()
 }
 linkScheduler()

@@ -32,8 +32,9 @@ export const memberId = (member, owner) => member.includes('.') ? member : `${ow
  * @param {string} text @param {Module[]} modules @returns {{ module: Module, names: string[] }[]}
  */
 function usedBy(text, modules) {
-  const isUsed = name => new RegExp(`(?<![.\\w'])${name}\\b(?!['\\w:])`).test(text)
-  const isDeclared = name => new RegExp(`(?:const|let|function) ${name}\\b`).test(text)
+  const code = text.replace(/'[^'\n]*'|\/\/.*/g, '')
+  const isUsed = name => new RegExp(`(?<![.\\w])${name}\\b(?!:)`).test(code)
+  const isDeclared = name => new RegExp(`(?:const|let|function) ${name}\\b`).test(code)
   return modules.map(module => {
     const names = module.exports.map(({ name }) => name).filter(name => isUsed(name) && !isDeclared(name))
     return { module, names: names.sort() }
@@ -50,7 +51,7 @@ export function programOf(text, modules) {
     const from = name === 'rt' ? 'rt.mjs' : `rt.mjs/${name.replace('addons/', '')}`
     return `import { ${names.join(', ')} } from '${from}'\n`
   })
-  return `${imports.join('')}${imports.length ? '\n' : ''}${text}`
+  return imports.join('') + text
 }
 
 const AsyncFunction = /** @type {any} */ ((async () => {}).constructor)

@@ -15,12 +15,34 @@
 const blocks = /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*/g
 const tagNames = /(?<![\w`'])@(param|property|returns|throws|example|template|typedef|type|overload|internal|see|import|module)\b\s*/g
 
-/** The modules, in the order of the page. */
-export const MODULES = [
-  'rt', 'alarms', 'sync',
-  'addons/preemptify', 'addons/adopt', 'addons/schedulable', 'addons/reservations', 'addons/shared',
-  'addons/connect', 'addons/workers', 'addons/scheduler', 'addons/deadlock'
-]
+/**
+ * The modules in the order of the index, each with its exports in the order of a first reading.
+ *
+ * @type {Record<string, string[]>}
+ */
+const ORDER = {
+  rt: ['rt', 'budget', 'Job', 'Scheduler', 'Task', 'edf', 'fp', 'rm', 'defaultHost', 'DeadlineError', 'DeadlockError'],
+  alarms: [
+    'on', 'every', 'after', 'at', 'sleep', 'timeout', 'until', 'frames', 'periodic', 'nextPeriod', 'sporadic', 'events',
+    'AsyncEvent', 'Alarm', 'TimeoutError'
+  ],
+  sync: [
+    'Channel', 'choice', 'par', 'race', 'Mutex', 'Semaphore', 'Barrier', 'Resource', 'nonPreemptive', 'ChannelError',
+    'OwnershipError'
+  ],
+  'addons/preemptify': ['preemptify', 'isModule', 'isOwnModule'],
+  'addons/adopt': ['adopt'],
+  'addons/workers': ['Workers'],
+  'addons/connect': ['connect', 'accept'],
+  'addons/shared': ['Latest', 'Ring', 'SharedMutex', 'SharedSemaphore'],
+  'addons/reservations': ['Reservation', 'interrupt', 'loop', 'admit', 'IoReservation', 'worstCaseDelay'],
+  'addons/schedulable': ['schedulable', 'AdmissionError'],
+  'addons/scheduler': ['scheduler', 'schedulerOf', 'TaskController'],
+  'addons/deadlock': ['reportDeadlocks']
+}
+
+/** The names of the modules. */
+export const MODULES = Object.keys(ORDER)
 
 /**
  * Reads and documents all modules.
@@ -35,8 +57,8 @@ export async function documentedModules(read) {
 }
 
 /**
- * Returns the text of a module and of the files in its own folder that it imports. For example,
- * addons/preemptify.mjs exports functions of several files in addons/preemptify/.
+ * Returns the text of a module, of the files in its own folder that it imports, and of the files whose types
+ * it uses. For example, addons/preemptify.mjs exports functions of several files in addons/preemptify/.
  *
  * @param {URL} url @param {(url: URL) => string | Promise<string>} read
  */
@@ -46,7 +68,8 @@ async function textWithFolder(url, read) {
   const files = [...text.matchAll(/^(?:import|export) [^']*from '([.]\/[^']+)'/gm)]
     .map(([, from]) => new URL(from, url))
     .filter(({ href }) => href.startsWith(folder))
-  return [text, ...await Promise.all(files.map(read))].join('\n')
+  const types = [...text.matchAll(/@typedef \{import\('([.]\/[^']+)'\)/g)].map(([, from]) => new URL(from, url))
+  return [text, ...await Promise.all([...files, ...types].map(read))].join('\n')
 }
 
 /**
@@ -55,7 +78,19 @@ async function textWithFolder(url, read) {
  * @param {{ name: string, text: string, namespace: Record<string, unknown> }[]} modules
  */
 export function documentedAll(modules) {
-  return modules.map(module => ({ ...module, ...documented(module.text, module.namespace) }))
+  return modules.map(module => {
+    const { exports, ...others } = documented(module.text, module.namespace)
+    const order = ORDER[module.name] ?? []
+    const inOrder = exports.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+    return { ...module, ...others, exports: inOrder, purpose: purposeOf(module.text) }
+  })
+}
+
+/** Returns the first sentence of the comment at the start of a module, without the name of its file. @param {string} text */
+function purposeOf(text) {
+  const [, comment] = /^\/\*\*((?:(?!\*\/)[^])*)\*\//.exec(text) ?? []
+  const [, purpose] = /^[\w/]+\.mjs: ([^]*?\.)(?:\s|$)/.exec(parse(comment ?? '').text) ?? []
+  return purpose ? purpose[0].toUpperCase() + purpose.slice(1) : ''
 }
 
 /**
@@ -116,10 +151,13 @@ function documented(text, namespace) {
     }
     const [head, rest] = declaration
     if (!/^(?:export )?class /.test(head)) {
-      const [, made] = /^typeof (\w+)$/.exec(own.at(-1)?.tags.type?.[0].type ?? '') ?? []
-      const described = made && declared(shown, made)
-      // The comment of the class itself describes only one of the classes that the constant can be.
-      if (described) return { ...described, comments: [...own, ...described.comments.slice(1)] }
+      const [, isClass, made] = /^(typeof )?(\w+)$/.exec(own.at(-1)?.tags.type?.[0].type ?? '') ?? []
+      const described = made && found(made) && declared(shown, made)
+      if (described && isClass) {
+        // The comment of the class itself describes only one of the classes that the constant can be.
+        return { ...described, comments: [...own, ...described.comments.slice(1)] }
+      }
+      if (described) return { ...described, signature: shown, comments: own }
       return { name: shown, signature: callOf(shown, rest, own), comments: own, members: [] }
     }
     const members = membersOf(declaration)
@@ -180,9 +218,10 @@ function documented(text, namespace) {
  * @returns {string}
  */
 function callOf(name, rest, comments) {
-  if (!rest.startsWith('(')) return name
   const tags = comments.flatMap(({ tags }) => tags.param ?? [])
   const optional = new Set(tags.filter(({ name }) => name?.startsWith('[')).map(bare))
+  const isArrow = / =>/.test(rest) && tags.length > 0
+  if (!rest.startsWith('(')) return isArrow ? `${name}(${tags.map(bare).join(', ')})` : name
   const names = rest.slice(1, closing(rest, 0)).replace(/ = .*?(?=,|$)/g, '')
     // A destructured parameter has a name only in its comment.
     .replace(/\{.*\}/, () => bare(tags.find(({ name }) => /^\[?options/.test(name ?? '')) ?? { type: '', text: '' }))

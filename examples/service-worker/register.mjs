@@ -14,6 +14,10 @@ export async function controlled(url, options = {}) {
   const registration = await serviceWorker.register(url, { type: 'module', updateViaCache: 'none', ...options })
   if (serviceWorker.controller) return
   const { active } = await serviceWorker.getRegistration().then(found => found ? serviceWorker.ready : registration)
+  // The worker deletes old texts during its activation. A page that it controls earlier could lose new texts.
+  while (active?.state === 'activating') {
+    await new Promise(resolve => active.addEventListener('statechange', resolve, { once: true }))
+  }
   active?.postMessage('claim')
   await isTaken
 }

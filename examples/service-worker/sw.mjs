@@ -36,15 +36,19 @@ const STORE = 'preemptified'
 /** Maximum number of rewritten texts in the store. A script can have another text at each visit. */
 const MAX_TEXTS = 200
 
+/** Settles when the texts of an old version are deleted. Texts that are stored earlier would be deleted too. */
+let cleared = Promise.resolve(false)
+
 // A page keeps the scripts that it has loaded. So a new version of the worker waits until no page is left
 // (there is no skipWaiting), and drops the texts that the old version has rewritten.
 self.addEventListener('activate', event => {
-  event.waitUntil(caches.delete(STORE).then(() => self.clients.claim()))
+  cleared = caches.delete(STORE)
+  event.waitUntil(cleared.then(() => self.clients.claim()))
 })
 
 // A page that was loaded before the worker, or past it (reloaded with Shift), asks the worker to control it.
 self.addEventListener('message', event => {
-  if (event.data === 'claim') event.waitUntil(self.clients.claim())
+  if (event.data === 'claim') event.waitUntil(cleared.then(() => self.clients.claim()))
 })
 
 self.addEventListener('fetch', event => {
@@ -180,6 +184,7 @@ async function stored(event, text) {
   const parts = [runtime, version, searchParams.get('exclusive'), url, text]
   const hash = await digest(new TextEncoder().encode(JSON.stringify(parts)))
   const key = new URL(`/${STORE}/${encodeURIComponent(hash)}`, origin).href
+  await cleared
   const store = await caches.open(STORE)
   const found = await store.match(key)
   if (found) return found.text()

@@ -44,6 +44,29 @@ function controlChoice({ target }) {
   answer()
 }
 
+const timed = document.getElementById('timed')
+let ticks = 0
+
+/** Writes a field back that it does not listen to, again and again. */
+function tick() {
+  const { value } = timed
+  work()
+  timed.value = value
+  if (--ticks > 0) setTimeout(tick, 5)
+}
+
+timed.addEventListener('input', () => {
+  if (ticks === 0) setTimeout(tick, 5)
+  ticks = 20
+  answer()
+})
+document.getElementById('format').addEventListener('click', () => {
+  const { value } = timed
+  window.formatting = 'started'
+  for (let i = 0; i < 30; i++) work()
+  timed.value = value.toUpperCase()
+  window.formatting = 'finished'
+})
 document.getElementById('text').addEventListener('input', controlText)
 document.getElementById('area').addEventListener('input', controlText)
 document.getElementById('rich').addEventListener('input', controlRich)

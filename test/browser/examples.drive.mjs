@@ -1,21 +1,24 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapse } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { MODULES } from '../../examples/api/jsdoc.mjs'
+import { keyOf } from '../../examples/api/render.mjs'
 import { until } from './page-control.mjs'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
-const screenshots = join(tmpdir(), 'rt-screenshots')
+/** The folder for pictures of the pages; without it, no pictures are taken. */
+const { SCREENSHOTS } = process.env
 
 const pages = ['index.html', ...readdirSync(examples).map(name => `${name}/index.html`)]
   .filter(page => existsSync(join(examples, page)))
 
 const loads = page => async ({ browser, server }) => {
-  mkdirSync(screenshots, { recursive: true })
   const shoot = async size => {
+    if (!SCREENSHOTS) return
+    mkdirSync(SCREENSHOTS, { recursive: true })
     const name = page.replace(/\/?index\.html$/, '') || 'index'
-    await browser.screenshot(join(screenshots, `${name}-${browser.kind}-${size}.png`))
+    await browser.screenshot(join(SCREENSHOTS, `${name}-${browser.kind}-${size}.png`))
   }
   await browser.resize(1000, 800)
   await browser.open(`${server.isolated}/examples/${page}`)
@@ -47,7 +50,7 @@ const bothWays = async ({ browser, server }) => {
   await browser.evaluate(() => { document.forms[0].elements.args.value = '' })
   await browser.click('[name=args]')
   for (const key of ['1', '5', 'Enter']) await browser.press(key)
-  await says('Now run it as it is.')
+  await says('Now run it plainly.')
   await browser.click('#run-plain')
   await says('✓ the same')
   await browser.click('[name=text]')
@@ -78,8 +81,49 @@ const runsAll = async ({ browser, server }) => {
   if (wrong.length) throw new Error(wrong.join('\n'))
 }
 
+/** Maximum height of a page of the API on a desk, px. */
+const MAX_HEIGHT = 8000
+
+const rendered = browser => until(browser, () => !document.querySelector('[aria-busy]'), 'the page is rendered')
+const widthOf = browser => browser.evaluate('document.documentElement.scrollWidth - innerWidth')
+
+const fitsEachModule = async ({ browser, server }) => {
+  const wrong = []
+  for (const name of MODULES) {
+    await browser.resize(1280, 900)
+    await browser.open(`${server.plain}/examples/api/index.html?module=${keyOf(name)}`)
+    await rendered(browser)
+    const height = await browser.evaluate('document.documentElement.scrollHeight')
+    if (height > MAX_HEIGHT) wrong.push(`${name} is ${height} px high`)
+    if (await widthOf(browser) > 0) wrong.push(`${name} is too wide`)
+    await browser.resize(390, 844)
+    if (await widthOf(browser) > 0) wrong.push(`${name} is too wide for a phone`)
+  }
+  await browser.resize(1000, 800)
+  if (wrong.length) throw new Error(wrong.join('\n'))
+}
+
+const findsAndRuns = async ({ browser, server }) => {
+  await browser.open(`${server.plain}/examples/api/index.html?module=sync`)
+  await rendered(browser)
+  await browser.click('#search')
+  for (const key of 'catchup') await browser.press(key)
+  await until(browser, () => document.querySelector('#results b')?.textContent === 'catchUp', 'the option is found')
+  await browser.open(await browser.evaluate('document.querySelector("#results a").href'))
+  await until(browser, () => {
+    const { top, bottom } = document.getElementById('option-every.catchUp')?.getBoundingClientRect() ?? {}
+    return top >= 0 && bottom <= innerHeight
+  }, 'the option is shown')
+  await browser.open(`${server.plain}/examples/api/index.html?module=rt#Job.cancel`)
+  await until(browser, () => document.getElementById('Job.cancel')?.open, 'the member is open')
+  await browser.evaluate(() => document.querySelector('#spawn button').click())
+  await until(browser, () => document.querySelector('#spawn output').value === '42, a-b', 'the example has run')
+}
+
 export default {
   ...Object.fromEntries(pages.map(page => [`examples/${page} loads and fits, on a phone too`, loads(page)])),
   'examples/api runs every example': runsAll,
+  'examples/api shows each module on a page of at most 8,000 px': fitsEachModule,
+  'examples/api finds an option in all modules, and runs an example': findsAndRuns,
   'examples/preemptify runs a function both ways': bothWays
 }

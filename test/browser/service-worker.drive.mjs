@@ -2,6 +2,7 @@
 // its store.
 import { createHash } from 'node:crypto'
 import { equal, deepEqual, match, ok } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { serve } from '../../examples/server.mjs'
 
 const WORKER = '/examples/service-worker/sw.mjs'
@@ -234,6 +235,30 @@ export default {
       const count = () => browser.evaluate(async () => (await (await caches.open('preemptified')).keys()).length)
       for (let tries = 0; await count() !== 200 && tries < 50; tries++) await browser.evaluate(() => new Promise(resolve => setTimeout(resolve, 20)))
       equal(await count(), 200)
+    })
+  },
+
+  'service worker: texts are stored after those of an old version are deleted'({ browser }) {
+    const address = new URL(`../..${WORKER}`, import.meta.url)
+    // The worker deletes the old texts late.
+    const slow = readFileSync(address, 'utf8').replace('cleared = caches.delete(STORE)',
+      'cleared = new Promise(resolve => setTimeout(resolve, 1000)).then(() => caches.delete(STORE))')
+    ok(slow.includes('1000'))
+    const files = { [WORKER]: script(slow), '/vendor/a.js': script(`window.f = function (n) { ${LOOP} }`) }
+    return served({ files }, async ({ origin }) => {
+      equal(await registered(browser, origin, '?match=/vendor/'), undefined)
+      equal(await load(browser, '/vendor/a.js'), 'loaded')
+      equal(await browser.evaluate(async () => {
+        const { active } = await navigator.serviceWorker.ready
+        while (active.state === 'activating') {
+          await new Promise(resolve => active.addEventListener('statechange', resolve, { once: true }))
+        }
+        const count = async () => (await (await caches.open('preemptified')).keys()).length
+        for (let tries = 0; await count() !== 1 && tries < 50; tries++) {
+          await new Promise(resolve => setTimeout(resolve, 20))
+        }
+        return count()
+      }), 1)
     })
   },
 

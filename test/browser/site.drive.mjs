@@ -55,6 +55,7 @@ export default {
     for (const page of pages) {
       await browser.open(`${address}/${page.replace(/^(read\/.*)index\.html$/, '$1')}`)
       if (!page.startsWith('read/')) await elapse(300) // for workers and other late requests
+      await until(browser, () => document.querySelector('[aria-busy=true]') === null)
       const { width, content, mains, foreign, nameless } = await browser.evaluate(inspect)
       equal(mains, 1, page)
       ok(content <= width, `${page} is ${content} wide on a screen of ${width}`)
@@ -83,7 +84,7 @@ export default {
     await browser.open(`${address}/examples/recipes/search.html`)
     const text = await browser.evaluate(async () => {
       document.querySelector('script[type=importmap]').textContent = '{ "imports": { "marked": "../packages/marked" } }'
-      await import('/examples/site/recipe.mjs?again')
+      await import('/examples/site/program.mjs?again')
       dispatchEvent(new ErrorEvent('error', { error: new TypeError('not found') }))
       return document.querySelector('[role=alert]:not([hidden])').textContent
     })

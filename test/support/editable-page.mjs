@@ -27,5 +27,7 @@ export function editablePage() {
     act(target, 'input')
     act(target, 'change')
   }
-  return { host, window, log, field, act, type, parentOf: () => body }
+  /** Types a character at a time. Rewritten code of a test that typed would finish callbacks by its claims. */
+  const typeAt = (time, target, key) => { host.after(time, () => type(target, key)) }
+  return { host, window, log, field, act, type, typeAt, parentOf: () => body }
 }

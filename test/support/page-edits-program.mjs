@@ -1,8 +1,11 @@
-/** Random programs of a page with fields: listeners, timers and frames over three variables, and edits by the user. */
+/**
+ * Random programs of a page with fields: listeners, timers and frames over three variables and two fields, and
+ * edits by the user.
+ */
 
 /** @typedef {{ kind: string, of: number, ms: number }} Act */
 
-const KINDS = { add: 4, writeBack: 3, timer: 2, frame: 2, note: 1 }
+const KINDS = { add: 4, writeBack: 5, timer: 2, frame: 2, note: 1 }
 const TYPES = ['keydown', 'input', 'input', 'input', 'change']
 /** Maximum number of calls of one program. */
 const MAX_CALLS = 60
@@ -12,11 +15,16 @@ export function randomEdits(random) {
   const act = () => ({ kind: random.weighted(KINDS), of: random.integer(0, 5), ms: random.pick([0, 1, 5, 16, 20]) })
   const acts = () => Array.from({ length: random.integer(1, 4) }, act)
   const list = (min, max, make) => Array.from({ length: random.integer(min, max) }, make)
+  // An edit at the time of a timer comes between the steps of the timer. It may then come before another timer
+  // of the same time, as in a plain page with a faster user. So only the texts of the fields are effects.
+  const isBetween = random.chance(0.5)
+  const time = () => isBetween ? random.pick([4, 8, 12]) : random.integer(1, 20)
   return {
+    isBetween,
     listeners: list(1, 4, () => ({ type: random.pick(TYPES), of: random.integer(0, 2), acts: acts() })),
-    timers: list(0, 3, () => ({ ms: random.integer(0, 30), acts: acts() })),
+    timers: list(0, 4, () => ({ ms: time(), acts: acts() })),
     frames: list(0, 2, () => ({ acts: acts() })),
-    edits: list(1, 8, () => ({ time: random.integer(0, 40), of: random.integer(0, 1), key: random.pick(['a', 'b', 'c']) }))
+    edits: list(1, 8, () => ({ time: time(), of: random.integer(0, 1), key: random.pick(['a', 'b', 'c']) }))
   }
 }
 
@@ -59,8 +67,8 @@ function textOf({ value }) {
  * @param {any} page an editable page @param {ReturnType<typeof randomEdits>} program
  * @returns {() => string} the effects
  */
-export function playEdits(page, { listeners, timers, frames, edits }) {
-  const { window, host } = page
+export function playEdits(page, { listeners, timers, frames, edits, isBetween }) {
+  const { window } = page
   a = b = c = 1
   let calls = 0
   const fields = [page.field('input', 'text'), page.field('textarea')]
@@ -71,8 +79,8 @@ export function playEdits(page, { listeners, timers, frames, edits }) {
       if (kind === 'add') ADDS[of % 3](n + ms)
       else if (kind === 'timer') window.setTimeout(() => ADDS[of % 3](ms), ms)
       else if (kind === 'frame') window.requestAnimationFrame(() => ADDS[of % 3](of))
-      else if (kind === 'writeBack' && event) {
-        const { target } = event
+      else if (kind === 'writeBack') {
+        const { target } = event ?? { target: fields[of % 2] }
         const text = textOf(target)
         work(5)
         ADDS[of % 3](text.length)
@@ -87,6 +95,6 @@ export function playEdits(page, { listeners, timers, frames, edits }) {
   })
   timers.forEach(({ ms, acts }, n) => window.setTimeout(() => { perform(acts, n, null) }, ms))
   frames.forEach(({ acts }, n) => window.requestAnimationFrame(() => { perform(acts, n, null) }))
-  edits.forEach(({ time, of, key }) => host.after(time + 0.5, () => page.type(fields[of], key)))
-  return () => [a, b, c, ...fields.map(({ value }) => value), ...window.errors].join(' ')
+  edits.forEach(({ time, of, key }) => page.typeAt(isBetween ? time : time + 0.5, fields[of], key))
+  return () => [...isBetween ? [] : [a, b, c], ...fields.map(({ value }) => value), ...window.errors].join(' ')
 }

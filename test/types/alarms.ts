@@ -42,6 +42,7 @@ function* waits() {
 }
 // @ts-expect-error: TS7057, because `yield` has no type: use `yield*`
 rt.spawn(function* () { const slept = yield sleep(5); return slept })
+is<Job<void>>()(rt.spawn(function* () { const slept: void = yield sleep(5); return slept }))
 is<void>()(await sleep(5))
 is<void>()(await sleep(5, { signal: AbortSignal.timeout(3) }).finally(() => {}))
 timeout(5, rt.spawn(tick), { cancel: true })

@@ -1,10 +1,14 @@
-// Checks the JSDoc of all modules and their unused bindings. Then packs the modules, installs the package in a strict project,
-// and compiles the files beside this one, the snippets of README.md and the recipes there. tsc must be on the path: `npm run types`.
+// Checks the JSDoc of all modules and their unused bindings. Then packs the modules, installs the package in a
+// strict project, and compiles the files beside this one, the snippets of README.md, the examples of the API
+// and the recipes there. tsc must be on the path: `npm run types`.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { examplesOf, programOf } from '../../examples/api/examples.mjs'
+import { documentedModules } from '../../examples/api/jsdoc.mjs'
+import { TYPED } from '../../examples/api/render.mjs'
 import { install } from '../package/pack.mjs'
 import { firstScript, importsFor, snippetsIn, surroundingsOf } from '../readme/snippets.mjs'
 import { importPeers } from '../support/peers.mjs'
@@ -35,6 +39,18 @@ function readmeFiles() {
   })
 }
 
+/** Writes each example of the API as a file of the project. @returns {Promise<string[]>} the names of the files */
+async function exampleFiles() {
+  const modules = await documentedModules(url => readFileSync(url, 'utf8'))
+  const programs = Array.from(examplesOf(modules), ([name, text]) => ({ name, text: programOf(text, modules) }))
+  return [...programs, { name: 'overview', text: TYPED }].map(({ name, text }, index) => {
+    // Some names differ only by case, and file systems may not.
+    const file = `example-${index}-${name}.ts`
+    writeFileSync(join(project, file), `${text}\nexport {}\n`)
+    return file
+  })
+}
+
 try {
   run('tsc', [...options, '--allowJs', '--checkJs', '--noUnusedLocals', '--noUnusedParameters', ...modules], root)
   install(project)
@@ -44,6 +60,7 @@ try {
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
   const strict = [...options, '--exactOptionalPropertyTypes']
   run('tsc', [...strict, ...names], project)
+  run('tsc', [...strict, '--noUnusedLocals', ...await exampleFiles()], project)
   if (await importPeers('esbuild') !== null) {
     run('tsc', [...strict, '--skipLibCheck', '--allowJs', '--checkJs', ...writeRecipes(project)], project)
   }

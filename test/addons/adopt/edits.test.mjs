@@ -58,6 +58,29 @@ export const listeners = (host, log) => {
       work(host, 5)
       act()
     },
+    // Callbacks that are no listeners of the field.
+    writeBack: field => () => {
+      const { value } = field
+      work(host, 9)
+      field.value = value
+    },
+    upperCase: field => () => {
+      const { value } = field
+      work(host, 9)
+      field.value = value.toUpperCase()
+    },
+    show: field => () => {
+      const text = state
+      work(host, 9)
+      field.value = text
+    },
+    showLater: field => () => {
+      const text = state
+      Promise.resolve().then(() => { work(host, 9); field.value = text })
+    },
+    note({ target }) {
+      state = target.value
+    },
     data(event) {
       const { key } = event
       work(host, 5)
@@ -72,6 +95,16 @@ export const listeners = (host, log) => {
   }
 }
 `)
+
+/** A callback of 9 ms that claims nothing, because the analysis knows that `performance` has no effects. */
+const { compute } = await rewrittenModule(
+  'export function compute() { for (let i = 0; i < 9; i++) performance.advance() }')
+
+/** Gives `compute` the clock of a page, and logs the end of each call. */
+function watchComputing({ host, scheduler, log }) {
+  Object.defineProperty(performance, 'advance', { value: () => host.advance(1), configurable: true })
+  scheduler.observe(({ type }) => { if (type === 'finish') log.push('end') })
+}
 
 /** A page with fields, adopted or plain. */
 function pageWith({ rules, isAdopted = true, ...options } = {}) {
@@ -142,6 +175,63 @@ edits('a listener with the rule interleave does not finish before the next edit'
   assert.is(kept.text, 'abcd')
 })
 
+/** Ways of a page to call a callback soon that is no listener of the edited field. */
+const OTHER_CALLBACKS = {
+  timer: ({ window }, fn) => window.setTimeout(fn, 1),
+  frame: ({ window }, fn) => window.requestAnimationFrame(fn),
+  message({ window }, fn) {
+    const { port1, port2 } = new window.MessageChannel()
+    port1.onmessage = fn
+    port2.postMessage(null)
+  },
+  'listener of a button'({ window, field }, fn) {
+    const button = field('button')
+    button.addEventListener('click', fn)
+    window.fire(button, 'click')
+  }
+}
+
+/** Types a key each 5 ms while a callback that is no listener of the field is suspended. */
+function typedBeside(kind, name, options) {
+  const page = pageWith(options)
+  const field = page.field('input', 'text')
+  field.addEventListener('input', page.note)
+  ;[...'abcdefgh'].forEach((key, i) => page.host.after(5 * i + 3, () => page.type(field, key)))
+  page.host.after(10, () => OTHER_CALLBACKS[kind](page, page[name](field)))
+  page.host.run()
+  page.adoption?.release()
+  return field.value
+}
+
+for (const kind in OTHER_CALLBACKS) {
+  for (const name of ['writeBack', 'upperCase', 'show', 'showLater']) {
+    edits(`a ${kind} with ${name} finishes before the next edit of the field`, () => {
+      const text = typedBeside(kind, name)
+      assert.is(text.toLowerCase(), 'abcdefgh')
+      assert.is(text, typedBeside(kind, name, { isAdopted: false }))
+    })
+  }
+}
+
+edits('a timer with the rule interleave does not finish before the next edit', () => {
+  const rules = { timer: { interleave: true } }
+  assert.is.not(typedBeside('timer', 'writeBack', { rules }), 'abcdefgh')
+})
+
+edits('a timer without claims stays suspended while the user edits a field', () => {
+  const page = pageWith({ budget: 1 })
+  watchComputing(page)
+  const field = page.field('input', 'text')
+  page.window.setTimeout(compute, 1)
+  page.host.after(5, () => {
+    page.type(field, 'a')
+    page.log.push('edited')
+  })
+  page.host.run()
+  page.adoption.release()
+  assert.is(page.log.join(), 'edited,end')
+})
+
 edits('a listener with the rule atomic runs to completion inside its event', () => {
   const page = pageWith({ rules: { event: { type: 'input', atomic: true } } })
   const field = page.field('input', 'text')
@@ -168,11 +258,12 @@ edits('microtasks of a listener finish before the next edit', () => {
 for (const [name, first, second] of [
   ['another field', 'text', 'text'], ['a radio button of another group', 'radio', 'radio']
 ]) {
-  edits(`a listener stays suspended while the user edits ${name}`, () => {
-    const page = pageWith()
+  edits(`a listener without claims stays suspended while the user edits ${name}`, () => {
+    const page = pageWith({ budget: 1 })
+    watchComputing(page)
     const field = page.field('input', first, 'a')
     const other = page.field('input', second, 'b')
-    field.addEventListener('input', page.work(9, 'end'))
+    field.addEventListener('input', compute)
     page.window.fire(field, 'input')
     page.host.post(() => {
       page.act(other, 'keydown')
@@ -248,6 +339,7 @@ edits('release removes the listeners that finish others before edits', () => {
 })
 
 edits.run()
+delete performance.advance
 
 const uses = suite('uses of events')
 
