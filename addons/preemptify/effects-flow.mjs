@@ -80,6 +80,7 @@ const PUTS = 13
 const FUNCTIONS_ONLY = 14
 const LENDER = 15
 const LEND = 16
+const STATE = 17
 
 /**
  * @typedef {object} Root
@@ -330,6 +331,7 @@ export function setBuiltInHandler(fn) {
  * @typedef {object} Crowd
  * @property {Flow} flow
  * @property {Callee} callee
+ * @property {boolean} mayHaveState whether `mayHaveState` is set for all functions
  */
 
 /** @returns {Crowd} */
@@ -338,7 +340,7 @@ export function newCrowd() {
   flow.isNamed = true
   const callee = newCallee()
   watch(flow, LENDER, null, callee, 0)
-  return { flow, callee }
+  return { flow, callee, mayHaveState: false }
 }
 
 /** The functions in large flows of the analysed texts. */
@@ -536,6 +538,8 @@ function watch(flow, kind, f, to, more) {
     if (kind === EDGE && (to === flow.crowd.flow || to.crowd !== null)) return
     if (kind === EDGE && to.isPassed) return joinCrowd(to)
     if (kind === LENDER) return lendFrom(flow.crowd.callee, to)
+    if (kind === STATE && flow.crowd.mayHaveState) return
+    if (kind === STATE) flow.crowd.mayHaveState = true
     flow = flow.crowd.flow
   }
   const watcher = { kind, f, to, more }
@@ -834,8 +838,8 @@ export function markState(flow) {
   if (flow) each(flow, root => {
     const { kind, of } = root
     if (kind === SITE || kind === SHARED) of.hasState = true
-    else if (kind === PARAMETER) each(passedTo(root), ({ of }) => { of.mayHaveState = true })
-    else if (kind === HELD) each(heldFunctions(root), ({ of }) => { of.mayHaveState = true })
+    else if (kind === PARAMETER) watch(passedTo(root), STATE, null, null, 0)
+    else if (kind === HELD) watch(heldFunctions(root), STATE, null, null, 0)
   })
 }
 
@@ -999,6 +1003,10 @@ export function settle() {
       const { returned, captures } = effects
       watch(returned, RETURN, effects, null, true)
       for (let i = 0; i < captures.length; i++) keep(captures[i].inner)
+    } else if (undecided.length) {
+      const calls = undecided
+      undecided = []
+      for (let i = 0; i < calls.length; i++) followFunctions(calls[i])
     } else if (!findUnresolved()) break
   }
   callees = []
@@ -1047,6 +1055,7 @@ function fire({ kind, f, to, more }, root) {
     case LENDER: return addLender(root, to)
     case LEND: return lend(root, f, to)
     case HANDLER: return to(root)
+    case STATE: root.of.mayHaveState = true
   }
 }
 
@@ -1255,6 +1264,17 @@ function isOfMaker({ owner, variable }) {
 const MAX_CAPTURED = 4
 
 /**
+ * A call that reaches a captured parameter.
+ *
+ * @typedef {object} CapturedCall
+ * @property {Callee} callee
+ * @property {Root[]} functions the functions that the program passes, until the call follows them
+ * @property {boolean} isFollowed whether the call follows the functions
+ */
+/** Calls that wait for all functions that the program passes. @type {CapturedCall[]} */
+let undecided = []
+
+/**
  * Records that a call reaches a captured parameter of a function that only returns its closures. The values
  * that the program passes are known. Code outside of the program that calls the function with other values
  * also gets the closure, and claims the arguments of the closure.
@@ -1268,17 +1288,28 @@ function addCaptured(callee, held) {
   add(callee.result, foreign)
   const { parameters } = callee
   pick(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
-  let count = 0
+  /** @type {CapturedCall} */
+  const call = { callee, functions: [], isFollowed: false }
+  append(undecided, call)
   const check = (/** @type {Root} */ root) => {
     const { kind, of } = root
     if (kind === INNER || callee.isUnknown) return
-    if ((kind === SITE || kind === SHARED || kind === BUILT_IN) && ++count <= MAX_CAPTURED) {
-      return addCallee(root, callee, true)
-    }
-    if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
+    if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
+      append(call.functions, root)
+      if (call.isFollowed) followFunctions(call)
+    } else if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
     else makeUnknown(callee)
   }
   each(held.origin ??= newFlow(), check)
+}
+
+/** Adds the functions that the program passes to a call, if there are few. @param {CapturedCall} call */
+function followFunctions(call) {
+  const { callee, functions } = call
+  if (callee.isUnknown) return
+  if (functions.length === 0 || functions.length > MAX_CAPTURED) return makeUnknown(callee)
+  call.isFollowed = true
+  for (let i = 0; i < functions.length; i++) addCallee(functions[i], callee, true)
 }
 
 /** @param {Root} held @returns {Flow} the functions that an unknown object of a variable may be */

@@ -259,7 +259,52 @@ export function referenceTo(id) {
   const path = pathOfVariable(variable)
   if (path !== null) return builtIn(path)
   if (variable.kind === 'import') return importedFlow(variable, id)
+  if (!variable.isAssigned && isPrimitive(variable, id)) return null
   return readHolder(initialized(variable), id)
+}
+
+/** The types of primitive values. */
+const PRIMITIVE_TYPE = /^(?:number|string|boolean|bigint|symbol|undefined)$/
+
+/**
+ * Whether a test by `typeof` shows that a variable that no code assigns holds a primitive value at a
+ * reference: `if (typeof x === 'number') ...`, or `if (typeof x !== 'number') return` in earlier text.
+ *
+ * @param {Variable | any} variable @param {Node} id
+ */
+function isPrimitive(variable, { start }) {
+  const { kind, isDynamic, isOpen, declarations, scope: { facts } } = variable
+  if (isDynamic || isOpen || declarations.length !== 1 || !matches(/^(?:parameter|let|const)$/, kind) ||
+    (facts.usesArguments && !facts.isStrict)) return false
+  const ranges = variable.primitives ??= primitiveRanges(variable)
+  for (let i = 0; i < ranges.length; i += 2) {
+    if (start >= ranges[i] && start < ranges[i + 1]) return isAfterText(facts.node.plan.effects)
+  }
+  return false
+}
+
+/** @param {Variable} variable @returns {number[]} the starts and ends of texts where it is primitive */
+function primitiveRanges({ references }) {
+  /** @type {number[]} */
+  const ranges = []
+  pick(references, ({ parent: type }) => {
+    const { parent: test } = type
+    if (type.operator !== 'typeof' || test.type !== 'BinaryExpression' || test.left !== type ||
+      !matches(PRIMITIVE_TYPE, `${test.right.value}`)) return
+    const { parent: around } = test
+    const { start, end } = around.consequent ?? around.right ?? test // the text that runs if the test holds
+    if (around.test !== test && (around.operator !== '&&' || around.left !== test)) return
+    if (matches(/^===?$/, test.operator)) append(ranges, start, end)
+    else if (around.type === 'IfStatement' && !around.alternate && leaves(around.consequent) &&
+      around.parent.type === 'BlockStatement') append(ranges, around.end, around.parent.end)
+  })
+  return ranges
+}
+
+/** Whether a statement always ends the function. @param {Node} statement */
+function leaves({ type, body }) {
+  const last = type === 'BlockStatement' ? body[body.length - 1]?.type : type
+  return matches(/^(?:Return|Throw)Statement$/, last ?? '')
 }
 
 /**
@@ -270,7 +315,8 @@ export function referenceTo(id) {
 function pathOfVariable(variable) {
   if (variable.path !== undefined) return variable.path
   variable.path = null
-  const found = variable.kind === 'import' ? now.unit.importOf?.(variable)?.variable : null
+  // The variable of another text is imported there.
+  const found = variable.kind === 'import' ? variable.scope.node.unit?.importOf?.(variable)?.variable : null
   if (found) return variable.path = pathOfVariable(found)
   if (!isFixed(variable) || variable.declarations.length !== 1) return null
   const { 0: id } = variable.declarations
@@ -285,7 +331,14 @@ function pathOfVariable(variable) {
 }
 
 /** @param {Node} node @returns {string | null} */
-function pathOfExpression({ type, variable, name, object, property, computed, expressions }) {
+function pathOfExpression(node) {
+  const { type, variable, name, object, property, computed, expressions, operator, left, right } = node
+  if (type === 'LogicalExpression') {
+    // The global object of several environments, for example `typeof self === 'object' && self || global`
+    const path = pathOfExpression(right)
+    return operator === '&&' && path === '' || path === '' && pathOfExpression(left) === '' ? '' : null
+  }
+  if (isGlobalCall(node)) return ''
   if (type === 'SequenceExpression') return pathOfExpression(expressions[expressions.length - 1])
   if (type === 'MemberExpression') return memberPath(pathOfExpression(object), nameOfKey(property, computed))
   if (type !== 'Identifier') return null
@@ -293,6 +346,11 @@ function pathOfExpression({ type, variable, name, object, property, computed, ex
   if (matches(GLOBAL_OBJECT, name)) return ''
   return !now.program.globals.has(name) && matches(ENGINE, name) ? name : null
 }
+
+/** Whether an expression is `Function('return this')()`. @param {Node} node */
+const isGlobalCall = ({ type, callee }) => type === 'CallExpression' && callee.type === 'CallExpression' &&
+  callee.callee.name === 'Function' && callee.callee.variable === null &&
+  callee.arguments[0]?.value === 'return this'
 
 /** @param {string | null} path @param {string} name @returns {string | null} */
 function memberPath(path, name) {

@@ -73,7 +73,9 @@ function resumesAt({ node, isAsync, isGenerator, awaits, loops }) {
 }
 
 /** Prepares the functions of a text. @param {Unit} next */
-export function prepare({ plans, tree }) {
+export function prepare(next) {
+  const { plans, tree } = next
+  tree.unit = next
   for (let i = 0; i < plans.length; i++) {
     const plan = /** @type {any} */ (plans[i])
     plan.effects = newEffects(plan)

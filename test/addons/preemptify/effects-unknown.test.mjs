@@ -1,7 +1,7 @@
 /** Claims of unknown objects: captured parameters, callbacks, and properties of literals. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { claimsIn } from '../../support/effects-watch.mjs'
+import { claimsIn, claimsInGraph } from '../../support/effects-watch.mjs'
 
 const unknown = suite('preemptify.effects of unknown objects')
 
@@ -30,6 +30,40 @@ unknown('a closure that its maker only returns calls the functions that the prog
 unknown('a closure that passes state of the module to a captured parameter lets it leave', () => {
   claims('const t = { n: 1 }; export function make(g) { return function c() { return g(t) } } export function r() { return t.n + 1 }',
     { c: 't!', r: 't' })
+})
+
+unknown('a variable that holds the global object in every environment is the global object', () => {
+  const root = `const freeGlobal = typeof global == 'object' && global && global.Object === Object && global
+    const freeSelf = typeof self == 'object' && self`
+  const use = 'const Symbol = root.Symbol, tag = Symbol ? Symbol.toStringTag : 0; export function f(v) { return tag in v ? 1 : 2 }'
+  claims(`${root}; const root = freeGlobal || freeSelf || Function('return this')(); ${use}`, { f: '' })
+  claims(`${root}; const root = freeGlobal || unknown(); ${use} export function w() { root.Symbol.x = 1 }`, { f: 'tag.*', w: 'root.*!' })
+})
+
+unknown('a built-in value of the global object is known in modules that import it', () => {
+  assert.is(claimsInGraph({
+    'a.js': "import Symbol from 's.js'; const tag = Symbol ? Symbol.toStringTag : 0; export function f(v) { return tag in v ? 1 : 2 }",
+    's.js': "import root from 'root.js'; var Symbol = root.Symbol; export default Symbol",
+    'root.js': "var free = typeof self == 'object' && self; var root = free || Function('return this')(); export default root"
+  }).f, '')
+})
+
+unknown('a test by typeof shows that a constant variable holds a primitive value', () => {
+  const claimOf = body => claimsIn(`export function make(x) { ${body} }`).g
+  const g = '() => { return x }'
+  for (const body of [`if (typeof x === 'number') return { g: ${g} }`, `return typeof x == 'string' ? { g: ${g} } : 0`,
+    `return typeof x === 'string' && { g: ${g} }`, `if (typeof x !== 'string') throw x; return { g: ${g} }`,
+    `if (typeof x !== 'string') { return } return { g: ${g} }`]) assert.is(claimOf(body), '', body)
+  for (const body of [`if (typeof x !== 'string') y(); return { g: ${g} }`, `if (typeof x === 'string') y(); return { g: ${g} }`,
+    `if (typeof x === 'object') return { g: ${g} }`, `if (typeof x === 'number') return 1; else return { g: ${g} }`,
+    `if (typeof x === 'number' || y) return { g: ${g} }`, `if (typeof x !== 'number') return { g: ${g} }`,
+    `if (typeof x !== 'number') return; else y(); return { g: ${g} }`,
+    `if (y) { if (typeof x !== 'number') return } return { g: ${g} }`,
+    'y(g); if (typeof x !== "number") return; function g() { return x }']) assert.is(claimOf(body), 'x.*@make!', body)
+  assert.is.not(claimOf(`if (typeof x === 'number') { x = {}; return { g: ${g} } }`), '')
+  const { g: sloppy } = claimsIn(`function make(x) { if (typeof x !== 'number') return
+    arguments[0] = {}; return { g: () => { return x } } }`, 'script')
+  assert.is(sloppy, 'x@make!')
 })
 
 unknown('require() and an awaited import() within expressions claim the objects of the module', () => {
