@@ -31,8 +31,8 @@ import {
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
-  chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss, isPrintedTwice, ownLength, plainLength,
-  possibleKeepers, predictedLength
+  addedByEdits, addedInTwin, chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss,
+  isPrintedTwice, isPrintedWhole, plainLength, possibleKeepers, predictedLength
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Draft, Keeper, Plan } from './calls.mjs' */
@@ -49,8 +49,8 @@ const SHORT = 1000
  * for messages is still tried.
  */
 const MARGIN = 1.15
-/** The fraction of the allowed length to fill when the lengths of all twins are known. */
-const AIM = 0.995
+/** The fraction of the allowed length to fill. The length is measured with an error of at most 0.1 %. */
+const AIM = 0.999
 /** The fraction of the allowed length that may stay unused. */
 const SLACK = 0.01
 
@@ -101,9 +101,9 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
 /**
  * Plans and prints a module or script.
  *
- * The predicted length of the text determines the form of each twin, so most twins are planned only once. If
- * the printed text is too long, some functions get shorter texts (see `savings`), and the text is printed
- * again.
+ * The predicted length of the text determines the form of each twin, so most twins are planned only once.
+ * Then the length of the composed text is known before it is printed, and some functions get shorter or
+ * longer texts (see `savings`).
  *
  * @param {string} source @param {Node} tree
  * @param {string} specifier the URL of the run-time support
@@ -203,7 +203,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
     pick(plans, plan => { plan.identity = identityOf(plan) })
   }
-  const most = possibleKeepers(plans) * textOfKeeper(`${unit}99k`, '.member').length
+  const lengthOfKeeper = textOfKeeper(`${unit}99k`, '.member').length
+  const most = possibleKeepers(plans) * lengthOfKeeper
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
   /** Functions whose twins can have either form. The first functions lose frame form first. */
   const spare = inOrderOfLoss(plans)
@@ -215,19 +216,33 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     editTwin(plan)
     plan.text = textOf(plan)
   })
+  /** How often the text calls each twin by its name. @type {Map<Plan, number> | null} */
+  let uses = null
   let shortening = savings()
-  if (!mustFit) {
-    const left = AIM * room - predictedLength(plans, says, lengthOfKeepers())
-    if (!isLengthened(left)) isShortened(-left)
-  }
-  for (let isFirst = !mustFit; ; isFirst = false) {
-    const result = print(source, compose(), kept, named)
+  let canGrow = !mustFit
+  for (;;) {
+    const pieces = compose()
+    const length = composedLength()
+    if (mustFit && length > room / AIM) return null
+    if (!mustFit && isFitted(AIM * room - length)) continue
+    const result = print(source, pieces, kept, named)
     const excess = result.length - room
     if (excess > 0 && mustFit) return null
-    const isChanged = excess > 0 ? isShortened(excess)
-      : isFirst && excess < -SLACK * room && isLengthened(-excess)
-    if (!isChanged) return result
+    if (!isShortened(excess)) return result
     if (kept) kept.length = named.length = 0
+  }
+
+  /**
+   * Changes the forms of twins if the text is too long, or much too short. It becomes longer at most once.
+   *
+   * @param {number} left the number of characters that the text may still grow
+   * @returns {boolean} `true` if the text has to be composed again
+   */
+  function isFitted(left) {
+    if (left < 0) return isShortened(-left)
+    const mayGrow = canGrow && left > SLACK * room
+    canGrow = false
+    return mayGrow && isLengthened(left)
   }
 
   /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
@@ -273,15 +288,54 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @returns {number} the number of characters that this saves
    */
   function changeForm(plan) {
-    const { 0: outside, 1: inside } = plan.copies
-    const before = (outside + inside) * ownLength(plan)
+    const before = addedLength(plan)
+    const { size } = keepers
     plan.isFramed = !plan.isFramed
     plan.opening.length = plan.closing.length = 0
     plan.edits = []
     planForm(plan)
     editTwin(plan)
     plan.text = textOf(plan)
-    return before - (outside + inside) * ownLength(plan)
+    return before - addedLength(plan) - (keepers.size - size) * lengthOfKeeper
+  }
+
+  /**
+   * Returns the number of characters that a function with a twin adds to the text: its twin, the calls that
+   * attach the twin, and the text around direct calls of the twin.
+   *
+   * @param {Plan} plan
+   */
+  function addedLength(plan) {
+    const { copies: { 0: outside, 1: inside }, opening, closing } = plan
+    uses ??= directCalls(plans)
+    let length = (plainLength(opening) + plainLength(closing)) * (uses.get(plan) ?? 0)
+    if (outside > 0) length += outside * registeredLength(plan, false)
+    if (inside > 0) length += inside * registeredLength(plan, true)
+    return length + (outside + inside) * addedInTwin(plan, plan.own ?? plan.edits)
+  }
+
+  /** @param {Plan} plan @param {boolean} isInner whether the function is inside of a twin */
+  function registeredLength(plan, isInner) {
+    /** @type {Edit[]} */
+    const edits = []
+    const around = { edits: [] }
+    if (isInner) plan.inner = edits
+    else plan.plain = edits
+    printChild(around, plan, isInner)
+    return addedByEdits(around.edits) + (isPrintedWhole(plan, isInner) ? addedByEdits(edits) : 0)
+  }
+
+  /** Returns the length of the text that `compose` has composed. */
+  function composedLength() {
+    let length = source.length
+    for (let i = 0; i < plans.length; i++) {
+      const plan = plans[i]
+      const { copies: { 0: outside, 1: inside }, isLong } = plan
+      if (outside > 0 && isPrintedWhole(plan, false)) length += outside * addedByEdits(plan.plain)
+      if (inside > 0 && isPrintedWhole(plan, true)) length += inside * addedByEdits(plan.inner)
+      if (isLong) length += (outside + inside) * addedInTwin(plan, plan.edits)
+    }
+    return length
   }
 
   /** Collects the edits of a twin. @param {Plan} plan */
@@ -392,14 +446,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
   function* savings() {
-    const uses = directCalls(plans)
-    for (let i = 0; i < spare.length; i++) {
-      const plan = spare[i]
-      if (!plan.isFramed) continue
-      const saved = changeForm(plan)
-      const around = plainLength(plan.opening) + plainLength(plan.closing)
-      yield saved - around * (uses.get(plan) ?? 0)
-    }
+    for (let i = 0; i < spare.length; i++) if (spare[i].isFramed) yield changeForm(spare[i])
     const rare = listOf(keepers)
     sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
     for (let i = 0; i < rare.length; i++) {
@@ -443,13 +490,6 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
-  }
-
-  /** The length of the texts of all keepers. */
-  function lengthOfKeepers() {
-    let length = 0
-    keepers.forEach(({ name }, key) => { length += textOfKeeper(name, key).length })
-    return length
   }
 
   function placeOfHead() {

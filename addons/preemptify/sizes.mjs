@@ -8,7 +8,7 @@
 import { calledIn, directOf, keptName } from './calls.mjs'
 import { canClaimInTail, isTailOnly } from './frames.mjs'
 import { emptyMap, emptySet, isArray, max, pick, sort } from './primordials.mjs'
-/** @import { Pieces } from './edits.mjs' */
+/** @import { Edit, Pieces } from './edits.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
 // Mean numbers of characters that rewriting adds, fitted to 20 packages, most of them minified. The predicted
@@ -46,8 +46,7 @@ function addedBy(plan, says, isFramed) {
 }
 
 /**
- * Predicts the length of a rewritten text. If a twin has a text already, the length of this text is used.
- * Otherwise the length is predicted from the tree.
+ * Predicts the length of a rewritten text from the tree.
  *
  * @param {Plan[]} plans the plans of all functions, after `countCopies` and `markPlaces`
  * @param {boolean} says whether calls pass on the text of the callee for error messages
@@ -57,13 +56,13 @@ export function predictedLength(plans, says, keepers) {
   let length = keepers
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    const { node, isLong, text, title, twin, copies: { 0: outside, 1: inside } } = plan
+    const { node, isLong, title, twin, copies: { 0: outside, 1: inside } } = plan
     const own = ownSpan(plan) + (plan.claimTexts.length > 0 ? CLAIM.plain : 0) +
       (plan.identity ? IDENTITY + plan.identity.length : 0)
-    length += outside * (!isLong || isPrintedTwice(plan, false) ? own : STUB)
-    length += inside * (!isLong || isPrintedTwice(plan, true) ? own : STUB)
+    length += outside * (isPrintedWhole(plan, false) ? own : STUB)
+    length += inside * (isPrintedWhole(plan, true) ? own : STUB)
     if (!isLong) continue
-    const added = text === '' ? addedBy(plan, says, plan.isFramed) : ownLength(plan) - spanOf(plan)
+    const added = addedBy(plan, says, plan.isFramed)
     const name = node.type === 'FunctionDeclaration' ? REGISTRATION.name * twin.length : 0
     const registration = REGISTRATION.call + REGISTRATION.title * title.length + name
     length += (outside + inside) * (own + added + registration)
@@ -118,14 +117,20 @@ export const isPrintedTwice = ({ node, facts, duals, children }, isInner) =>
   (facts.isMethod && node.parent.type === 'MethodDefinition') ||
   (!isInner && (duals > 0 || children.length === 0))
 
+/**
+ * Whether a copy of a function contains its body, in addition to a twin or without a twin.
+ *
+ * @param {Plan} plan @param {boolean} isInner whether this copy of the function is inside of a twin
+ */
+export const isPrintedWhole = (plan, isInner) => !plan.isLong || isPrintedTwice(plan, isInner)
+
 /** Counts the copies of each function in the text: see Plan. @param {Plan[]} plans outer functions first */
 export function countCopies(plans) {
   plans[0].copies = [1, 0]
   for (let i = 0; i < plans.length; i++) {
-    const { 0: outside, 1: inside } = plans[i].copies
-    const isWhole = (/** @type {boolean} */ isInner) => !plans[i].isLong || isPrintedTwice(plans[i], isInner)
-    const plain = isWhole(false) ? outside : 0
-    const inner = (plans[i].isLong ? outside + inside : 0) + (isWhole(true) ? inside : 0)
+    const { isLong, copies: { 0: outside, 1: inside } } = plans[i]
+    const plain = isPrintedWhole(plans[i], false) ? outside : 0
+    const inner = (isLong ? outside + inside : 0) + (isPrintedWhole(plans[i], true) ? inside : 0)
     pick(plans[i].children, child => { child.copies = [plain, inner] })
   }
 }
@@ -165,11 +170,16 @@ export function plainLength(text) {
   return length
 }
 
-/** Returns the length of a twin without the changes of the functions in it. @param {Plan} plan */
-export function ownLength({ text, edits, own, frame, children }) {
-  const list = own ?? edits
-  let length = plainLength(text)
-  for (let i = 0; i < list.length; i++) length += plainLength(list[i].text) - (list[i].to - list[i].at)
+/** Returns the number of characters that edits add, without those in their ranges. @param {Edit[]} edits */
+export function addedByEdits(edits) {
+  let length = 0
+  for (let i = 0; i < edits.length; i++) length += plainLength(edits[i].text) - (edits[i].to - edits[i].at)
+  return length
+}
+
+/** Returns the number of characters that the edits of a twin add. @param {Plan} plan @param {Edit[]} edits */
+export function addedInTwin({ frame, children }, edits) {
+  let length = addedByEdits(edits)
   if (frame) pick(children, ({ registered }) => { length -= plainLength(registered ?? '') })
   return length
 }
