@@ -123,6 +123,8 @@ function fieldsIn(node) {
   const fields = []
   pick(keysOf(node), key => {
     if (typeof node[key] !== 'object' || key === 'parent') return
+    // The other fields of a program are lists of nodes that stand elsewhere in the tree, such as `reads`.
+    if (node.type === 'Program' && key !== 'body') return
     const place = `${node.type}.${key}`
     append(fields, {
       key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined,
