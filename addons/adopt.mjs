@@ -116,8 +116,9 @@ const { options: checked, wrongType } = check
  * Calls of equal rank keep the platform's order: a call starts when the call before has ended and its
  * microtasks have run. If earlier calls have not ended, a new call waits and starts outside its event. If its
  * event is cancelable and its rule is not `latest`, the earlier calls run first, for at most one round, and
- * the new call starts inside its event. These values and options stay unchanged: `this`, arguments, `target`,
- * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout,
+ * the new call starts inside its event. A listener of `input` or `change` of a field starts inside its event,
+ * before all earlier calls of other callbacks. These values and options stay unchanged: `this`, arguments,
+ * `target`, `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout,
  * removeEventListener and disconnect prevent calls that have not started.
  *
  * Callbacks have the effects of the plain page:

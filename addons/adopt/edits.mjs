@@ -11,9 +11,9 @@
  *
  * Other callbacks can write the field too: a timer that formats the text, or a message for which a framework
  * renders the field again. Which callbacks do so is unknown before they write. A callback that has claimed no
- * shared state yet is equal to a callback that starts after the listeners of the edit. So before an edit of a
- * field, all suspended callbacks with claims finish, whatever their kind and target. The listeners of the edit
- * start before all callbacks that wait.
+ * shared state yet is equal to a callback that starts after the listeners of the edit. So before an edit of
+ * a field, all suspended callbacks with claims finish, whatever their kind and target. The listeners of the
+ * edit start before all callbacks that wait.
  *
  * Some events precede an edit directly, without another event in between: see `precedesEdit`. Their listeners
  * run to completion.
