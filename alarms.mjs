@@ -649,7 +649,8 @@ class Timeout extends Sleep {
       copy()
     }, this)
     this.#waiter = waiter
-    if (awaited.waitBy(waiter)) copy() // `try` has failed
+    // `try` has found `awaited` pending, but the wait can settle it: with an error, or with a partner.
+    if (awaited.waitBy(waiter)) copy()
     else super.enter(job)
   }
   leave() {

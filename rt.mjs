@@ -769,6 +769,8 @@ class Extras {
     this.stay = null
     /** Whether the job claims nothing. */
     this.isFree = false
+    /** How many calls of rewritten code by code that is not rewritten have not ended. */
+    this.entered = 0
 
     // Accounts
     /** @type {BudgetTuner | null} */
@@ -982,11 +984,8 @@ export class Job {
   }
 
   /**
-   * An AbortSignal that is aborted when the job is cancelled. It is created on first use.
-   *
-   * ```js
-   * await fetch(url, { signal: rt.current.signal })
-   * ```
+   * An AbortSignal that is aborted when the job is cancelled, for example for `fetch(url, { signal })`. It is
+   * created on first use.
    *
    * @returns {AbortSignal}
    */
@@ -1046,7 +1045,7 @@ export class Job {
    *
    * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
    *   cancelled
-   * @throws {TypeError} in a generator job: write `yield` there
+   * @throws {TypeError} if the job is a generator: write `yield` there
    */
   yield() {
     return yieldIn(this)
@@ -2012,7 +2011,7 @@ class Counts {
   s = null
   /** The number of stays that hold claims of objects by identity. */
   held = 0
-  /** The value of `held` while no job runs, otherwise 0: plain calls outside jobs claim their arguments. */
+  /** The value of `held` outside rewritten code, otherwise 0: see noteHeld. */
   i = 0
   /** Whether the next `yield` is a preemption point that rewriting has inserted. */
   isPoint = false
@@ -2601,7 +2600,12 @@ function setDispatching(core, job) {
   counts.job = job
   counts.stay = job === null ? null : job.extras.stay
   counts.s = job === null ? null : counts.stay ?? NO_STAY
-  counts.i = job === null ? counts.held : 0
+  noteHeld()
+}
+/** Sets `counts.i`. Plain calls claim their arguments if no rewritten code of the job has called them. */
+function noteHeld() {
+  const { job, held } = counts
+  counts.i = held > 0 && (job === null || job.extras.entered === 0) ? held : 0
 }
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0
@@ -4319,7 +4323,12 @@ class AsyncDriver {
     })
   }
 
-  /** @param {number} result @param {any} outcome */
+  /**
+   * Notes the outcome of the promise that the function returned. A waiting job finishes now. Any other job
+   * finishes when it is dispatched next.
+   *
+   * @param {number} result DONE or FAILED @param {any} outcome
+   */
   end(result, outcome) {
     const { job } = this
     if (job.status >= DONE || this.result !== 0) return
@@ -4330,7 +4339,11 @@ class AsyncDriver {
     finish(job, result, outcome)
   }
 
-  /** @param {boolean} isThrowing @param {any} input @returns {number} */
+  /**
+   * Continues the code after its point, by settling the promise that the point returned.
+   *
+   * @param {boolean} isThrowing @param {any} input @returns {number}
+   */
   resume(isThrowing, input) {
     const signal = signalOf(this.job)
     const isAborted = !isThrowing && signal !== null && signal.aborted
@@ -5997,6 +6010,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
       job.startTime = readClock(core)
       extras.callers = calls
       extras.isFree = parent.extras.isFree
+      extras.entered = 1
       if (parent.extras.rechargeAt < Infinity) serve(job, null)
       const { budget, reservation } = parameters
       if (parameters !== PLAIN) extras.parameters = { ...PLAIN, budget, reservation }
@@ -6027,6 +6041,20 @@ export const extend = /* @__PURE__ */ Object.freeze({
     },
     /** @param {Job} job @returns {Stay | null} */
     stayOf: job => job.extras.stay,
+    /**
+     * Notes that code which is not rewritten calls rewritten code, or that this call has ended.
+     *
+     * @param {Job | null} job the job of the call @param {1 | -1} change
+     */
+    enter(job, change) {
+      if (job !== null) extrasOf(job).entered += change
+      noteHeld()
+    },
+    /** Counts the stays that claim objects by identity. @param {1 | -1} change */
+    countHolders(change) {
+      counts.held += change
+      noteHeld()
+    },
     /** The waitable for which a job waits. @param {Job} job @returns {Waitable | null} */
     waitOf: job => job.extras.wait,
     /** Whether a job is in a critical section, where it cannot wait. @param {Job} job */

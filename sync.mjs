@@ -939,6 +939,7 @@ class Call extends Waitable {
       if (child === this.#child && !this.#hasStarted) this.fail(end.outcome)
     }))
   }
+  /** Lets the runner inherit the rank of the waiter: the runner owns a queue in which the call waits. */
   refresh() {
     if (this.waiter === null || this.waiter.queue !== null) return
     this.#queue ??= new WaitQueue()

@@ -1,4 +1,4 @@
-// Checks the prose of changed files: comments, names of tests, and paragraphs of Markdown.
+// Checks the prose of changed files: comments, names of tests, paragraphs of Markdown, and texts of pages.
 //
 //   node .ci/prose.mjs                    files that differ from the last tag, else from the main branch
 //   node .ci/prose.mjs --since REVISION   files that differ from the merge base with this revision
@@ -78,11 +78,11 @@ const TOKENS = new RegExp([
 /**
  * Lists the texts of a file.
  *
- * @param {string} file a name that ends in .md or .mjs @param {string} source
+ * @param {string} file a name that ends in .md, .html or .mjs @param {string} source
  * @returns {Text[]}
  */
 export function textsOf(file, source) {
-  const texts = file.endsWith('.md') ? paragraphsOf(source) : commentsOf(source)
+  const texts = file.endsWith('.md') ? paragraphsOf(source) : file.endsWith('.html') ? elementsOf(source) : commentsOf(source)
   if (file.endsWith('.test.mjs')) texts.push(...testsOf(source))
   return texts.filter(isProse)
 }
@@ -107,6 +107,19 @@ function paragraphsOf(source) {
     const words = text.replace(/^ *(?:[-*]|\d+\.) /, '')
     return { kind: 'paragraph', line: lineAt(source, index), text: plain(words) }
   })
+}
+
+/** Elements within a sentence of HTML. */
+const INLINE = /<\/?(?:a|b|code|em|i|ins|kbd|output|small|span|strong)\b[^>]*>/g
+
+/** @param {string} source HTML @returns {Text[]} the texts of its elements and comments */
+function elementsOf(source) {
+  /** Keeps the lines of a hidden part. @param {string} hidden */
+  const lines = hidden => hidden.replace(/[^\n]/g, '')
+  const prose = source.replace(/<(script|style|svg|pre)\b[^]*?<\/\1>/g, lines)
+    .replace(/<code>[^]*?<\/code>/g, code => `X${lines(code)}`).replace(/<!--|-->/g, '<p>').replace(INLINE, lines)
+  return Array.from(prose.matchAll(/(?<=>|^)\s*([^<>]+)(?=<|$)/g), ({ 0: all, 1: text, index }) =>
+    ({ kind: 'paragraph', line: lineAt(prose, index + all.length - text.length), text: plain(text) }))
 }
 
 /** @param {string} source JavaScript @returns {Text[]} consecutive lines of comments are one text */
@@ -203,7 +216,7 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const { values, positionals } = parseArgs({ allowPositionals: true, options })
   const base = positionals.length ? '' : baseOf(values.since)
   const files = (base === '' ? positionals : changedFiles(base))
-    .filter(file => /\.(?:mjs|md)$/.test(file) && existsSync(file))
+    .filter(file => /\.(?:mjs|md|html)$/.test(file) && existsSync(file))
   let count = 0
   for (const file of files) {
     const before = base === '' ? '' : git('show', `${base}:./${file}`)

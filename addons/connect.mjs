@@ -5,17 +5,17 @@
  *   connect(() => endpoint, name)   a channel that outlives its endpoints: over a session
  *   accept(endpoint, work)          the passive side of sessions
  *
- *   send -> wire -> link -> [session ->] transport -> endpoint ~~~ endpoint -> transport -> ... -> receive
+ *   send -> channel -> connection -> [session ->] transport -> endpoint ~~~ transport -> ... -> receive
  *
  * Words:
- * - wire: one end of an external channel, an ExternalChannel. Its peer is the other end
- * - link: the wires of one endpoint. It finds the wire of a frame, and announces the names of the wires
+ * - channel: an ExternalChannel, which is one end; its peer is the other end
+ * - connection: the channels of one endpoint. It finds the channel of a frame, and announces their names
  * - session: an endpoint that lasts longer than the endpoints below it (internal/sessions.mjs)
  * - transport: turns frames into messages of an endpoint, and back (internal/frames.mjs)
  * - flight, held: the message that is out, and the message that waits for a receiver
  *
  * Invariants:
- * 1. Each wire has at most one message out. Its sender resumes when a receiver at the peer got the message.
+ * 1. Each channel has at most one message out. Its sender resumes when a receiver at the peer got it.
  * 2. A choice sends a message only after it is decided, so none of its other guards can commit afterwards.
  * 3. A choice commits to a send only while the line is up, so its timeout ends it while the line is down.
  * 4. A frame that does not fit changes nothing; `rejected` counts it.
@@ -34,7 +34,9 @@ import {
   WANT, WITHDRAW, probe
 } from './internal/frames.mjs'
 import { SESSION, Session } from './internal/sessions.mjs'
-import { PROTOCOL, isLife, lifeOfThread, randomId, whenReleased } from './internal/threads.mjs'
+import {
+  PROTOCOL, isLivenessLock, livenessLockOfThread, randomId, whenReleased
+} from './internal/threads.mjs'
 /** @import { Awaitable } from '../rt.mjs' */
 /** @import { WaitOptions } from '../sync.mjs' */
 /** @typedef {import('./internal/sessions.mjs').SessionOptions} SessionOptions */
@@ -62,14 +64,11 @@ const { WaitQueue, check, here } = extend
  * Pages without a secure context and other origins have no such locks. Node fires events, except for a
  * BroadcastChannel. A peer that hangs has not ended: use `timeout`.
  *
- * If the endpoint is a function, the channel outlives its endpoints. When one ends or is silent, the
- * function opens the next one, after a pause that grows. Each message arrives once and in order, even if
- * connections are cut; `send` and `close` then take longer. The session closes these endpoints when it
- * replaces them, and after the last channel. The peer passes such a function as well, or calls `accept`.
- *
- * ```js
- * const lines = connect(() => new WebSocket(url), 'lines')
- * ```
+ * If the endpoint is a function, for example `() => new WebSocket(url)`, the channel outlives its endpoints.
+ * When one ends or is silent, the function opens the next one, after a pause that grows. Each message arrives
+ * once and in order, even if connections are cut; `send` and `close` then take longer. The session closes
+ * these endpoints when it replaces them, and after the last channel. The peer passes such a function as well,
+ * or calls `accept`.
  *
  * Channels of a session fail if there is no progress for `timeout` (the `reason` is 'timeout', the `cause`
  * the last error of an endpoint or of the function), or if the peer has restarted ('restarted'). A
@@ -97,9 +96,9 @@ export function connect(endpoint, name, options = {}) {
   check.text('name', name)
   if (name.length > MAX_NAME) throw check.outOfRange('name', `at most ${MAX_NAME} characters long`, name)
   check.options(options, SESSION)
-  const known = links.get(endpoint)
-  const link = known === undefined || known.isFree ? linkOver(endpoint, options) : known
-  return link.connect(name)
+  const known = connections.get(endpoint)
+  const connection = known === undefined || known.isFree ? connectionOver(endpoint, options) : known
+  return connection.connect(name)
 }
 
 /**
@@ -134,14 +133,14 @@ export function accept(endpoint, work, options = {}) {
 
 /**
  * @param {any} endpoint an endpoint, or a function that opens one
- * @param {SessionOptions} options @returns {Link}
+ * @param {SessionOptions} options @returns {Connection}
  */
-function linkOver(endpoint, options) {
-  if (endpoint instanceof Session) return new Link(endpoint, endpoint, options)
-  if (typeof endpoint !== 'function') return new Link(endpoint, new FrameTransport(endpoint), options)
+function connectionOver(endpoint, options) {
+  if (endpoint instanceof Session) return new Connection(endpoint, endpoint, options)
+  if (typeof endpoint !== 'function') return new Connection(endpoint, new FrameTransport(endpoint), options)
   const session = new Session(endpoint, options)
   session.start()
-  return new Link(endpoint, session, options)
+  return new Connection(endpoint, session, options)
 }
 
 /** Maximum length of a name, characters. */
@@ -160,7 +159,7 @@ const SEND = { transfer: anArray, signal: check.signal }
  * The directions are independent: receivers at one end get the messages of the other end. All elements of
  * HELLO but the last one are the same in every version:
  *
- *   ['rt.mjs', version, HELLO, to, from, name, life, probe, maxPayload]
+ *   ['rt.mjs', version, HELLO, to, from, name, livenessLock, probe, maxPayload]
  *                                                            to 0: any end of that name; else an answer
  *   ['rt.mjs', version, DATA, to, number, kept, message]     kept: 1 if offered, so never withdrawn
  *   ['rt.mjs', version, DONE, to, number, wanted, problem]   the message was received, or withdrawn
@@ -171,7 +170,7 @@ const SEND = { transfer: anArray, signal: check.signal }
  *   ['rt.mjs', version, REFUSE, to]                          the name is taken
  *
  * `to` and `from` are random numbers that ends choose when they are made, `number` counts the messages of one
- * direction from 1. `life` names a Web Lock that the sender's thread holds as long as it lives.
+ * direction from 1. `livenessLock` names a Web Lock that the sender's thread holds as long as it lives.
  *
  * Rendezvous: a message is sent immediately and held at the other end until a job receives it. Then DONE
  * resumes the sender. Each direction has at most one such message, which is the backpressure.
@@ -185,7 +184,7 @@ const SEND = { transfer: anArray, signal: check.signal }
  * closed while its message is out.
  */
 
-// ------------------------------------------------------------------------------------------ channels: wires
+// -------------------------------------------------------------------------------------------------- channels
 
 /** Sends a message to the peer. The answer takes time, so the message leaves when the wait starts. */
 class ExternalSend extends End {
@@ -241,7 +240,7 @@ class ExternalChannel extends Channel {
   /** @internal the number of the other end; 0 until its HELLO arrives */
   peer = 0
   /** @internal the lock that the other end's thread holds */
-  life = ''
+  livenessLock = ''
   /** Whether the other end has answered the HELLO of this end. */
   #isAnswered = false
 
@@ -272,18 +271,18 @@ class ExternalChannel extends Channel {
   /** The value of `wanted` in the last WANT or DONE. */
   #saidWanted = false
 
-  /** @internal @param {Link} link @param {string} name */
-  constructor(link, name) {
+  /** @internal @param {Connection} connection @param {string} name */
+  constructor(connection, name) {
     super(0, { name })
     /** @internal */
-    this.link = link
+    this.connection = connection
   }
 
   get length() { return this.#held?.kept ? 1 : 0 }
   /** @internal */
   get isExternal() { return true }
   /** Number of frames at this endpoint that were malformed or did not fit. They have changed nothing. */
-  get rejected() { return this.link.rejected }
+  get rejected() { return this.connection.rejected }
 
   /**
    * @param {T} message a value that structured clone accepts. If the endpoint can transfer objects,
@@ -308,38 +307,39 @@ class ExternalChannel extends Channel {
   }
 
   /** @internal whether the peer is known */
-  get isMet() { return this.peer !== 0 && this.link.isOpen }
+  get isMet() { return this.peer !== 0 && this.connection.isOpen }
   /** @internal whether a message would leave now */
-  get isConnected() { return this.peer !== 0 && this.link.isUp }
+  get isConnected() { return this.peer !== 0 && this.connection.isUp }
 
   /** @internal @param {number} to the end that has said hello; 0: any end of this name */
   hello(to) {
-    const { link } = this
-    link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe(), link.maxPayload])
+    const { connection } = this
+    const { livenessLock, maxPayload } = connection
+    connection.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, livenessLock, probe(), maxPayload])
   }
 
   /** Sends a frame to the other end. @param {number} kind @param {any[]} [content] */
   #tell(kind, content = NONE) {
-    this.link.send([PROTOCOL, VERSION, kind, this.peer].concat(content))
+    this.connection.send([PROTOCOL, VERSION, kind, this.peer].concat(content))
   }
 
   /**
-   * @internal handles the HELLO of an end with this name @param {number} from @param {string} life
+   * @internal handles the HELLO of an end with this name @param {number} from @param {string} livenessLock
    * @param {boolean} isAnswer whether it answers the HELLO of this end
    */
-  meet(from, life, isAnswer) {
-    const { link } = this
+  meet(from, livenessLock, isAnswer) {
+    const { connection } = this
     if (this.peer === from) {
       this.#isAnswered = true
     } else if (this.peer === 0) {
       this.peer = from
-      this.life = life
+      this.livenessLock = livenessLock
       this.#isAnswered = isAnswer
       if (!isAnswer) this.hello(from)
-      link.watch(life)
+      connection.watch(livenessLock)
       this.pump()
-    } else if (link.isBroadcast) {
-      link.send([PROTOCOL, VERSION, REFUSE, from])
+    } else if (connection.isBroadcast) {
+      connection.send([PROTOCOL, VERSION, REFUSE, from])
     } else {
       this.lose('the other side has connected anew')
     }
@@ -377,7 +377,7 @@ class ExternalChannel extends Channel {
         this.end('was closed by the other side', flag === 0 || content === UNREADABLE ? undefined : content)
         return true
       case REFUSE:
-        if (!this.link.isBroadcast || this.#isAnswered) return false
+        if (!this.connection.isBroadcast || this.#isAnswered) return false
         this.lose('the name is taken: over a BroadcastChannel a channel has two ends')
         return true
     }
@@ -421,7 +421,7 @@ class ExternalChannel extends Channel {
     const frame = [PROTOCOL, VERSION, DATA, this.peer, this.#sent + 1, send === null ? 1 : 0, message]
     this.#flight = { send }
     try {
-      this.link.sendMessage(frame, transfer)
+      this.connection.sendMessage(frame, transfer)
       this.#sent++
     } catch (error) {
       this.#flight = null
@@ -430,7 +430,11 @@ class ExternalChannel extends Channel {
   }
 
   /**
-   * @param {{ send: ExternalSend | null }} flight @param {boolean} wanted @param {unknown} problem
+   * Ends the flight of a message after the answer of the peer, and sends the next message.
+   *
+   * @param {{ send: ExternalSend | null }} flight
+   * @param {boolean} wanted whether a receiver waits at the peer
+   * @param {unknown} problem the reason why the peer could not read the message, if there is one
    * @returns {true}
    */
   #done({ send }, wanted, problem) {
@@ -489,7 +493,7 @@ class ExternalChannel extends Channel {
    * @param {boolean} [isWanted]
    */
   announce(isWanted = this.#held === null && this.receivers.size > 0) {
-    if (!this.#isAsked || isWanted === this.#saidWanted || this.link.isFull) return
+    if (!this.#isAsked || isWanted === this.#saidWanted || this.connection.isFull) return
     this.#saidWanted = isWanted
     this.#tell(WANT, [isWanted])
   }
@@ -530,15 +534,15 @@ class ExternalChannel extends Channel {
   /** @param {unknown} [reason] @returns {boolean} */
   close(reason) {
     if (this.closing !== null) return false
-    const { link } = this
+    const { connection } = this
     // Before the peer is known, CLOSE goes to 0, because the peer may know this end from its HELLO.
     /** @type {any[]} */
     const frame = [PROTOCOL, VERSION, CLOSE, this.peer, this.id]
     try {
-      if (reason === undefined || !this.isMet) link.send(frame.concat(0))
-      else link.sendMessage(frame.concat([1, reason]))
+      if (reason === undefined || !this.isMet) connection.send(frame.concat(0))
+      else connection.sendMessage(frame.concat([1, reason]))
     } catch {
-      link.send(frame.concat(0))
+      connection.send(frame.concat(0))
     }
     return super.close(reason)
   }
@@ -558,7 +562,7 @@ class ExternalChannel extends Channel {
     this.#flight = null
     // The sender learns that it failed, unless it was an offer.
     if (this.#held !== null && !this.#held.kept) this.#held = null
-    this.link.forget(this)
+    this.connection.forget(this)
     send?.fail(error)
     for (let guard = this.#guards.shift(); guard !== null; guard = this.#guards.shift()) guard.fail(error)
     super.endWith(error, hasFailed)
@@ -574,23 +578,23 @@ class ExternalChannel extends Channel {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------- links
+// ----------------------------------------------------------------------------------------------- connections
 
 /**
- * Links by endpoint, by the function that opens the endpoints, or by session.
+ * Connections by endpoint, by the function that opens the endpoints, or by session.
  *
- * @type {WeakMap<object, Link>}
+ * @type {WeakMap<object, Connection>}
  */
-const links = /* @__PURE__ */ new WeakMap()
+const connections = /* @__PURE__ */ new WeakMap()
 
 /** Carries the channels of one endpoint, which is a transport or a session. */
-class Link {
+class Connection {
   /** @type {Map<string, ExternalChannel<any>>} */
   #byName = new Map()
   /** @type {Map<number, ExternalChannel<any>>} */
   #byId = new Map()
   /**
-   * The watches on threads, by the life of the thread; `abort` ends a watch.
+   * The watches on threads, by the liveness lock of the thread; `abort` ends a watch.
    *
    * @type {Map<string, AbortController> | null}
    */
@@ -600,16 +604,16 @@ class Link {
   /** Whether frames can be posted. */
   isOpen = false
   isOver = false
-  /** Whether another link can take the place of this one. */
+  /** Whether another connection can take the place of this one. */
   isFree = false
-  /** The life of this thread; null until it is known. @type {string | null} */
-  life = null
+  /** The liveness lock of this thread; null until it is known. @type {string | null} */
+  livenessLock = null
   rejected = 0
 
-  /** @param {object} key the key of the link @param {any} carrier @param {SessionOptions} options */
+  /** @param {object} key the key of the connection @param {any} carrier @param {SessionOptions} options */
   constructor(key, carrier, options) {
     const { maxPayload = MAX_FRAME, timeout = 60_000 } = options
-    links.set(key, this)
+    connections.set(key, this)
     /** @type {FrameTransport | Session} */
     this.carrier = carrier
     this.maxPayload = maxPayload
@@ -617,15 +621,15 @@ class Link {
     this.scheduler = here(options)
     carrier.listen(this)
     if (carrier.state > 1) this.gone('closed')
-    else if (carrier.isSilent) lifeOfThread().then(life => this.open(life))
+    else if (carrier.isSilent) livenessLockOfThread().then(livenessLock => this.open(livenessLock))
     else this.open('')
   }
 
-  get wires() {
+  get channels() {
     /** @type {ExternalChannel<any>[]} */
-    const wires = []
-    this.#byName.forEach(wire => { wires.push(wire) })
-    return wires
+    const channels = []
+    this.#byName.forEach(channel => { channels.push(channel) })
+    return channels
   }
   get hasChannels() { return this.#byName.size > 0 }
   /** Whether messages leave now: the line of a session can be down. */
@@ -634,18 +638,18 @@ class Link {
   get isFull() { return this.carrier.isFull }
   get isBroadcast() { return this.carrier.isBroadcast }
 
-  open(life = this.life) {
-    this.life = life
-    if (this.isOpen || this.isOver || life === null || this.carrier.state !== 1) return
+  open(livenessLock = this.livenessLock) {
+    this.livenessLock = livenessLock
+    if (this.isOpen || this.isOver || livenessLock === null || this.carrier.state !== 1) return
     this.isOpen = true
-    this.wires.forEach(wire => { wire.hello(wire.peer) })
+    this.channels.forEach(channel => { channel.hello(channel.peer) })
     this.resume()
   }
   /** Sends waiting frames after the line of a session is up, or has room again. */
   resume() {
-    this.wires.forEach(wire => {
-      wire.pump()
-      wire.announce()
+    this.channels.forEach(channel => {
+      channel.pump()
+      channel.announce()
     })
   }
 
@@ -653,21 +657,21 @@ class Link {
   connect(name) {
     const known = this.#byName.get(name)
     if (known !== undefined) return known
-    const wire = new ExternalChannel(this, name)
-    this.#byName.set(name, wire)
-    this.#byId.set(wire.id, wire)
-    if (this.isOver) wire.lose('the other side has gone')
+    const channel = new ExternalChannel(this, name)
+    this.#byName.set(name, channel)
+    this.#byId.set(channel.id, channel)
+    if (this.isOver) channel.lose('the other side has gone')
     else {
       if (this.carrier instanceof Session) this.carrier.keepOpen()
-      wire.hello(0)
+      channel.hello(0)
     }
-    return wire
+    return channel
   }
 
-  /** @param {ExternalChannel<any>} wire */
-  forget(wire) {
-    if (!this.#byId.delete(wire.id)) return
-    this.#byName.delete(wire.name)
+  /** @param {ExternalChannel<any>} channel */
+  forget(channel) {
+    if (!this.#byId.delete(channel.id)) return
+    this.#byName.delete(channel.name)
     if (this.hasChannels || this.isOver) return
     const { carrier } = this
     if (!(carrier instanceof Session)) {
@@ -684,7 +688,7 @@ class Link {
     this.#watches?.forEach(watch => { watch.abort() })
   }
   closeChannels() {
-    this.wires.forEach(wire => { wire.close() })
+    this.channels.forEach(channel => { channel.close() })
   }
 
   /**
@@ -692,43 +696,45 @@ class Link {
    * sender could otherwise wait forever for an answer.
    */
   closeUnreadable() {
-    this.wires.forEach(wire => { wire.close(new ChannelError(`${wire.name}: a message could not be read`)) })
+    this.channels.forEach(channel => {
+      channel.close(new ChannelError(`${channel.name}: a message could not be read`))
+    })
   }
 
   /** Fails all channels after the endpoint has ended. @param {string} why @param {unknown} [reason] */
   gone(why, reason) {
-    // An endpoint that has ended fires no event for a later link, unless it connects again.
+    // An endpoint that has ended fires no event for a later connection, unless it connects again.
     this.isFree ||= this.carrier.reconnects
     this.fail(why, reason)
   }
   /** @param {string} why @param {unknown} [reason] @param {unknown} [cause] default: the reason */
   fail(why, reason, cause) {
-    const { wires, carrier } = this
+    const { channels, carrier } = this
     this.isFree ||= carrier instanceof Session && carrier.source !== null
     this.#end()
-    wires.forEach(wire => { wire.lose(`the other side has gone (${why})`, reason, cause) })
+    channels.forEach(channel => { channel.lose(`the other side has gone (${why})`, reason, cause) })
   }
 
-  /** Fails the channels of a thread when it has ended. @param {string} life the lock that it holds */
-  watch(life) {
+  /** Fails the channels of a thread when it has ended. @param {string} livenessLock the lock that it holds */
+  watch(livenessLock) {
     const watches = this.#watches ??= new Map()
-    if (life === '' || life === this.life || watches.has(life)) return
+    if (livenessLock === '' || livenessLock === this.livenessLock || watches.has(livenessLock)) return
     const watch = new AbortController()
-    watches.set(life, watch)
+    watches.set(livenessLock, watch)
     const ended = () => {
       if (!this.isBroadcast) return this.gone('its thread has ended')
-      const lost = this.wires.filter(wire => wire.life === life)
-      lost.forEach(wire => { wire.lose('the other side has gone (its thread has ended)') })
+      const lost = this.channels.filter(channel => channel.livenessLock === livenessLock)
+      lost.forEach(channel => { channel.lose('the other side has gone (its thread has ended)') })
     }
     const mayBeForeign = this.carrier instanceof FrameTransport && this.carrier.kind === 'MessagePort'
-    whenReleased(life, ended, { signal: watch.signal, mayBeForeign })
+    whenReleased(livenessLock, ended, { signal: watch.signal, mayBeForeign })
   }
 
   // --- out
 
   /** @param {any[]} frame a frame without a message */
   send(frame) {
-    // When the link opens, all its ends send HELLO. Before, no peer knows of them.
+    // When the connection opens, all its ends send HELLO. Before, no peer knows of them.
     if (this.isOver || !this.isOpen) return
     try {
       this.carrier.post(frame)
@@ -781,48 +787,48 @@ class Link {
   /** @param {any[]} frame @returns {boolean} whether the frame fits */
   #handle(frame) {
     const { 1: version, 2: kind, 3: to, 4: from } = frame
-    if (kind === UNREADABLE) return this.#differ(version, this.wires, 0)
+    if (kind === UNREADABLE) return this.#differ(version, this.channels, 0)
     if (!isCount(to)) return false
     if (kind === HELLO) return this.#hello(frame)
     if (version !== VERSION) return false
     const isByPeer = to === 0 && kind === CLOSE
-    const wire = isByPeer ? this.wires.find(({ peer }) => peer === from) : this.#byId.get(to)
+    const channel = isByPeer ? this.channels.find(({ peer }) => peer === from) : this.#byId.get(to)
     // The end can have been closed while the frame was on its way.
-    return wire === undefined ? to !== 0 || isByPeer : wire.handle(frame)
+    return channel === undefined ? to !== 0 || isByPeer : channel.handle(frame)
   }
 
   /**
    * Fails channels whose peer uses another version of the protocol. A HELLO informs the peer.
    *
    * @param {number} version
-   * @param {ExternalChannel<any>[]} wires the candidates; a wire that knows its peer continues
+   * @param {ExternalChannel<any>[]} channels the candidates; a channel that knows its peer continues
    * @param {number | null} to the end that gets the HELLO
    * @returns {boolean} whether a channel ends
    */
-  #differ(version, wires, to) {
-    const lost = wires.filter(({ peer }) => peer === 0)
-    lost.forEach(wire => {
-      if (to !== null) wire.hello(to)
-      wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
+  #differ(version, channels, to) {
+    const lost = channels.filter(({ peer }) => peer === 0)
+    lost.forEach(channel => {
+      if (to !== null) channel.hello(to)
+      channel.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
     })
     return lost.length > 0
   }
 
   /** @param {any[]} frame @returns {boolean} */
-  #hello({ 1: version, 3: to, 4: from, 5: name, 6: life, 7: probed, 8: peerLimit }) {
+  #hello({ 1: version, 3: to, 4: from, 5: name, 6: livenessLock, 7: probed, 8: peerLimit }) {
     if (!isCount(from) || from === 0) return false
-    const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
-    if (wire !== undefined && wire.name !== name) return false
+    const channel = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
+    if (channel !== undefined && channel.name !== name) return false
     if (version !== VERSION) {
-      if (!isCount(version) || version > 255 || wire === undefined) return false
-      return this.#differ(version, [wire], to === 0 ? from : null)
+      if (!isCount(version) || version > 255 || channel === undefined) return false
+      return this.#differ(version, [channel], to === 0 ? from : null)
     }
-    if (life !== '' && !isLife(life)) return false
+    if (livenessLock !== '' && !isLivenessLock(livenessLock)) return false
     // An emitter may deliver our own frames to us.
     if (this.#byId.has(from)) return true
     if (this.carrier instanceof FrameTransport) this.carrier.greeted(probed, peerLimit, this.maxPayload)
     // A name that is not connected here sends HELLO when it is connected.
-    wire?.meet(from, life, to !== 0)
+    channel?.meet(from, livenessLock, to !== 0)
     return true
   }
 }

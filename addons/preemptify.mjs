@@ -12,13 +12,11 @@
  *                                                              (generators, frames, loops, calls)
  *
  * Plain code relies on run-to-completion. So each function claims the contested state that it uses:
- * effects.mjs finds it (with effects-*.mjs; graph.mjs reads imported modules ahead), claimed.mjs writes the
- * claims into the text, and claims.mjs grants them.
+ * effects.mjs finds this state, claimed.mjs writes the claims into the text, and claims.mjs grants them.
  *
- * Rewritten text imports the run-time support alone: runtime.mjs with run.mjs, claims.mjs, construct.mjs,
- * steps.mjs, asynchronous.mjs and others. load.mjs, blobs.mjs and cycles.mjs import rewritten modules; in
- * pages, they compile in a worker (worker.mjs, remote.mjs). function.mjs rewrites one function; maps.mjs,
- * report.mjs and implicit.mjs describe a rewritten text.
+ * Rewritten text imports runtime.mjs, the run-time support, and no other file of the compiler. load.mjs
+ * imports rewritten modules; in a page, it compiles in a worker. function.mjs rewrites one function, and
+ * report.mjs describes a rewritten text. The head of each other file states its part.
  *
  * @module preemptify
  */

@@ -5,15 +5,11 @@
  * than that from other jobs. If the reservation was admitted (`admit`), they also get no less. An I/O
  * reservation runs short, frequent work for other reservations, such as the bottom halves of `interrupt`.
  *
- * Words of this file:
- * - account: the state of a reservation, and the hooks of its group (Group in rt.mjs)
- * - group: the ready jobs of a reservation, which the scheduler queues as one node by the keys of the
- *   reservation
- * - server: the algorithm that consumes and replenishes capacity; it knows times and amounts, but no jobs
- * - refill: an amount of capacity and the time at which it becomes available
- * - claim: the processor time that a reservation or a task requests; admission compares claims
- * - main: the reservation for which an I/O reservation works
- * - foreground: execution by the rank of the reservation, which uses up capacity; the background does not
+ * A Reservation is an account: it decides which of its jobs run. The scheduler queues its ready jobs as one
+ * group, by the keys of the reservation (Group in rt.mjs). The account asks a server, the algorithm that
+ * consumes and replenishes capacity; a server knows times and amounts, but no jobs. A refill is an amount of
+ * capacity and the time at which it becomes available. Execution by the rank of the reservation, in the
+ * foreground, uses up capacity; background execution does not.
  *
  * States of a server. Each arrow is a method that the account calls:
  *
@@ -207,10 +203,10 @@ export class Reservation extends Reserved {
  * @example
  * const io = new IoReservation({ utilization: 0.05 })
  * const bumper = new EventTarget()
- * const stop = () => console.log('stop')
- * interrupt(bumper, 'hit', stop, { capacity: 1, period: 10, io, once: true })
+ * interrupt(bumper, 'hit', () => console.log('stop'), { capacity: 1, period: 10, io, once: true })
  * bumper.dispatchEvent(new Event('hit'))
  * await rt.idle() // → stop
+ * io.cancel()
  */
 export class IoReservation extends Reserved {
   #mask = new InterruptMask(() => accountOf(this).turn({ isMasked: !this.isOn }))
@@ -582,7 +578,7 @@ function mainOfRunning({ current }) {
 /** Minimum capacity that counts, ms. A smaller remainder is treated as 0. */
 const SPECK = 1e-6
 /** Maximum number of refills of a sporadic server. Further refills are merged. */
-const MOST_REFILLS = 32
+const MAX_REFILLS = 32
 
 /**
  * The algorithm that consumes and replenishes capacity. A server knows times and amounts, but neither jobs
@@ -733,7 +729,7 @@ class Refilled extends Server {
     while (index > 0 && refills[index - 1].time > time) index-- // a resize has postponed that refill
     const last = refills[index - 1]
     const isAdjacent = last !== undefined && last.time + (this.isMoving ? last.amount : 0) >= time - SPECK
-    if (!isAdjacent && (last === undefined || refills.length < MOST_REFILLS)) {
+    if (!isAdjacent && (last === undefined || refills.length < MAX_REFILLS)) {
       refills.splice(index, 0, { time, amount, due: time })
       return
     }

@@ -131,17 +131,17 @@ class TaskScheduler {
   /**
    * Runs a function as a task.
    *
-   * ```js
-   * const controller = new TaskController({ priority: 'background' })
-   * const index = await scheduler.postTask(() => buildIndex(text), { signal: controller.signal, delay: 100 })
-   * ```
-   *
    * @template T
    * @param {() => T} fn called without arguments; the scheduler drives a generator that it returns
    * @param {PostTaskOptions | null} [options]
    * @returns {Promise<T extends Generator<any, infer R, any> ? R : Awaited<T>>} the result or error of `fn`;
    *   rejects with the reason of `signal` if the signal cancels the task
    * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
+   *
+   * @example
+   * const { signal } = new TaskController({ priority: 'background' })
+   * const index = await scheduler.postTask(() => 'index of a text', { signal, delay: 10 })
+   * console.log(index) // → index of a text
    */
   postTask(fn, options) {
     check.refuseAsyncGenerator('fn', check.callable('fn', fn), fn)
@@ -165,16 +165,17 @@ class TaskScheduler {
    * The continuation keeps the priority and the signal of its task as long as the task has only awaited its
    * own yields; in engines with AsyncContext, after any await. Elsewhere the continuation is user-visible.
    *
-   * ```js
-   * for (const photo of photos) {
-   *   draw(photo)
-   *   await scheduler.yield()
-   * }
-   * ```
-   *
    * @param {YieldOptions | null} [options]
    * @returns {Promise<void>} rejects if the task, or its signal, has been aborted
    * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
+   *
+   * @example
+   * await scheduler.postTask(async () => {
+   *   for (const photo of ['first', 'second']) {
+   *     console.log(photo)
+   *     await scheduler.yield()
+   *   }
+   * }) // → first, second
    */
   yield(options) {
     const scheduler = here(this.#place)
@@ -244,7 +245,7 @@ class OwnTaskController extends AbortController {
    *
    * @param {TaskPriority} priority
    * @throws {TypeError} if it is not one of the three
-   * @throws {DOMException} NotAllowedError, inside a `prioritychange` event of this signal
+   * @throws {DOMException} if called inside a `prioritychange` event of this signal (NotAllowedError)
    */
   setPriority(priority) {
     const signal = /** @type {any} */ (this.signal)

@@ -256,7 +256,7 @@ function changeOf(...wait) {
 const FREE = 1
 /** Index of the word that changes when a permit becomes free. */
 const RELEASES = 3
-const MOST_PERMITS = 1024
+const MAX_PERMITS = 1024
 
 /**
  * Permits that threads take from each other, one word each. Each step changes one word only, so a thread may
@@ -271,7 +271,7 @@ class Permits extends Watch {
    * @param {SupplyHooks} hooks @param {WaitQueue} [queue]
    */
   constructor(layout, count, buffer, hooks, queue) {
-    const memory = new Memory(layout, layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS), 0, buffer)
+    const memory = new Memory(layout, layout === MUTEX ? 1 : Math.max(count, MAX_PERMITS), 0, buffer)
     super(memory, RELEASES, hooks, queue)
     this.most = memory.count
     for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1

@@ -1,22 +1,20 @@
 /**
  * addons/workers.mjs: jobs in workers, each with a separate scheduler: partitioned scheduling.
  *
- *   page                                    worker
- *   Workers.spawn -> Remote -> Site, Line ~~~ Line -> labour -> scheduler.spawn
+ *   page                                          worker
+ *   Workers.spawn -> Remote -> WorkerSlot, Line ~~~ Line -> serveWorks -> scheduler.spawn
  *
- * Words:
- * - works: the exports of the module that the workers run
- * - site: the pool's view of a worker: its jobs, its connection, and its promised processor time
- * - slot: promised processor time, `wcet` per `period`, used by one job after the other
- * - remote: a job that runs at a site, and the local Job that represents it in this thread
- * - held: a job that no site has yet, because all sites have enough jobs
- * - line: the connection between a site and its worker; `labour` serves the end in the worker
+ * The works are the exports of the module that the workers run. A Workers object keeps one WorkerSlot per
+ * worker, with the jobs, the connection (a Line) and the promised processor time of the worker. A Remote is a
+ * job of a worker together with the local Job that represents it in this thread. While every worker has
+ * enough jobs, further jobs are held: they have no worker slot yet. Jobs with `wcet` and `period` use an
+ * allotment of processor time, one job after the other.
  *
  * Invariants:
  * 1. Each spawned job ends exactly once, with the outcome from its worker or with a ChannelError.
- * 2. Jobs with a slot passed `schedulable` together with all other promises of their site.
+ * 2. Jobs with an allotment passed `schedulable` together with all other allotments of their worker slot.
  * 3. A job that may restart starts in one worker at a time.
- * 4. Sites without jobs do not keep Node alive.
+ * 4. Worker slots without jobs do not keep Node alive.
  *
  * A worker of Node or of a browser starts with this module itself, at the address with ENTRY. Bundlers drop
  * that part, so in a bundle `url` must be a function that makes a worker.
@@ -34,7 +32,7 @@ import { sequence } from './internal/sequences.mjs'
 import { hold, threads, whenReleased } from './internal/threads.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
 /** @import { ArgumentsOf, Awaitable, JobOptions, Policy, ResultOf } from '../rt.mjs' */
-/** @import { TaskOptions, TraceRecord } from '../rt.mjs' */
+/** @import { TaskOptions, TraceRecord, Work } from '../rt.mjs' */
 /** @import { TaskParameters } from './schedulable.mjs' */
 /** @typedef {InstanceType<typeof extend.Waitable>} Waitable */
 
@@ -44,11 +42,11 @@ const { Heap, Waitable, Waiter, WaitQueue, check, here } = extend
 
 /**
  * A job is held in this thread while the jobs ranked ahead of it need more than BUSY ms in each worker, or
- * number MOST. With half of these values, workers that share their cores with this thread become idle before
- * this thread processes their reports.
+ * number MAX_JOBS. With half of these values, workers that share their cores with this thread become idle
+ * before this thread processes their reports.
  */
 const BUSY = 10
-const MOST = 64
+const MAX_JOBS = 64
 /** Time for cancelled jobs to end after `close`, ms. */
 const GRACE = 1000
 /** Engines without explicit resource management lack this symbol. @type {symbol} */
@@ -76,6 +74,13 @@ const ASYNC_DISPOSE = /* @__PURE__ */ (() =>
  *   'onMiss' | 'onOverrun' | 'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }}
  *   RemoteOptions `scheduler`: the scheduler of the local job; `transfer`: the exact list of objects in the
  *   arguments to transfer; `restart`: overrides the option of the workers for this job
+ */
+
+/**
+ * The names of the exports that are work.
+ *
+ * @template M
+ * @typedef {{ [K in keyof M & string]: M[K] extends Work ? K : never }[keyof M & string]} NameOf
  */
 
 /**
@@ -110,8 +115,8 @@ const ASYNC_DISPOSE = /* @__PURE__ */ (() =>
  */
 export class Workers {
   #options
-  /** @type {Site[]} */
-  #sites
+  /** @type {WorkerSlot[]} */
+  #workerSlots
   /** Jobs that have not ended. @type {Set<Remote>} */
   #all = new Set()
   /** Jobs that have no worker yet. @type {InstanceType<typeof Heap<any>>} */
@@ -144,11 +149,11 @@ export class Workers {
     const address = isMade ? '' : addressOf(url)
     const source = { url: address, preemptify, settings: { ...settings, policy: policy.name } }
     this.#options = { policy, share: Number(admit), restart, limit, source, make: isMade ? url : makeWorker }
-    this.#sites = sitesOf(size)
+    this.#workerSlots = newWorkerSlots(size)
     try {
-      this.#sites.forEach(site => this.#start(site))
+      this.#workerSlots.forEach(workerSlot => this.#start(workerSlot))
     } catch (error) {
-      this.#sites.forEach(end)
+      this.#workerSlots.forEach(end)
       throw error
     }
   }
@@ -156,7 +161,7 @@ export class Workers {
   /**
    * Releases a job in a worker.
    *
-   * @template {keyof M & string} K
+   * @template {NameOf<M>} K
    * @param {K} name the name of the work
    * @param {RemoteOptions} [options]
    * @param {ArgumentsOf<M[K]>} args
@@ -173,7 +178,7 @@ export class Workers {
   /**
    * Releases a job without options: `workers.run.render(scene)`.
    *
-   * @type {{ readonly [K in keyof M & string]: (...args: ArgumentsOf<M[K]>) => Job<ResultOf<M[K]>> }}
+   * @type {{ readonly [K in NameOf<M>]: (...args: ArgumentsOf<M[K]>) => Job<ResultOf<M[K]>> }}
    */
   run = new Proxy(/** @type {any} */ (Object.freeze(Object.create(null))), /** @type {any} */ ({
     __proto__: null, // a property of Object.prototype must not act as a trap
@@ -220,14 +225,18 @@ export class Workers {
       throw error
     }
   }
-  /** Ends a job that was not started, and restores its slot. @param {Remote} remote @param {unknown} error */
+  /**
+   * Ends a job that was not started, and restores its allotment.
+   *
+   * @param {Remote} remote @param {unknown} error
+   */
   #refuse(remote, error) {
     if (remote.promised !== null) Object.assign(remote.promised, remote.promised.before)
     this.#finish(remote, 'cancelled', error)
   }
 
   /** The number of workers. */
-  get size() { return this.#sites.length }
+  get size() { return this.#workerSlots.length }
   /** The number of jobs that have not ended. */
   get unfinished() { return this.#all.size }
 
@@ -254,7 +263,7 @@ export class Workers {
     const observers = this.#observers
     const scheduler = here()
     const observer = (/** @type {any} */ record) => extend.callUser(scheduler, 'observer', fn, record)
-    const tell = () => this.#sites.forEach(({ line }) => line?.say('observe', [observers.size > 0]))
+    const tell = () => this.#workerSlots.forEach(({ line }) => line?.say('observe', [observers.size > 0]))
     check.callable('fn', fn)
     observers.add(observer)
     tell()
@@ -271,7 +280,7 @@ export class Workers {
    * @returns {ReturnType<Scheduler['stats']> & { workers: ReturnType<Scheduler['stats']>[] }}
    */
   stats() {
-    const workers = this.#sites.map(({ stats }) => stats)
+    const workers = this.#workerSlots.map(({ stats }) => stats)
     /** @type {any} */
     const total = { ...NO_STATS }
     workers.forEach(stats => STATS.forEach(key => {
@@ -297,12 +306,12 @@ export class Workers {
       all.forEach(({ local }) => extend.ended(local, () => { if (--left === 0) resolve(undefined) }))
     })
     if (cancel) {
-      const lose = () => this.#sites.forEach(site => this.#lose(site, 'closed'))
+      const lose = () => this.#workerSlots.forEach(workerSlot => this.#lose(workerSlot, 'closed'))
       all[0]?.scheduler.host.after(GRACE, lose, { ref: false })
       all.forEach(({ local }) => local.cancel())
     }
     await ended
-    this.#sites.forEach(end)
+    this.#workerSlots.forEach(end)
   }
 
   /**
@@ -316,13 +325,15 @@ export class Workers {
    */
   static partition(tasks, options = {}) {
     const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
-    const sites = sitesOf(size)
+    const workerSlots = newWorkerSlots(size)
     anArray('tasks', tasks)
     tasks.forEach((task, index) => demandOf(`tasks[${index}]`, task, policy))
     return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
-      const slot = firstFit(sites, { ...task, deadline, priority }, 0, { policy, share: Number(admit) })
-      slot.site.take(slot, 0)
-      return sites.indexOf(slot.site)
+      const allotment = firstFit(workerSlots, { ...task, deadline, priority }, 0, {
+        policy, share: Number(admit)
+      })
+      allotment.workerSlot.take(allotment, 0)
+      return workerSlots.indexOf(allotment.workerSlot)
     })
   }
 
@@ -334,7 +345,7 @@ export class Workers {
    *   thread; `scheduler`: default `rt`
    */
   static serve(works, { endpoint = threadEnd(), scheduler } = {}) {
-    labour(() => works, endpoint, here({ scheduler }))
+    serveWorks(() => works, endpoint, here({ scheduler }))
   }
 
   /**
@@ -347,8 +358,8 @@ export class Workers {
     } = remote.given
     if (this.#options.share === 0 || wcet === Infinity || period === Infinity) return time
     const task = { name, wcet, period, deadline, priority }
-    const slot = remote.promised = firstFit(this.#sites, task, time, this.#options)
-    return slot.site.take(slot, time)
+    const allotment = remote.promised = firstFit(this.#workerSlots, task, time, this.#options)
+    return allotment.workerSlot.take(allotment, time)
   }
 
   /** @param {Remote} remote */
@@ -360,15 +371,15 @@ export class Workers {
     const { restarts } = remote
     const { first } = this.#held
     const isBehind = first !== null && this.#options.policy.compare(first.local, local) <= 0
-    const site = promised?.site ?? (isBehind ? null : this.#siteFor(local))
-    if (restarts > 0 || site === null) {
+    const workerSlot = promised?.workerSlot ?? (isBehind ? null : this.#workerSlotFor(local))
+    if (restarts > 0 || workerSlot === null) {
       const { 0: copies, 1: moved } = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
       remote.args = copies
       // A job that can restart transfers nothing: the next worker would lack the transferred object.
       remote.transfer = restarts > 0 ? NONE : moved
       remote.unsent = moved
     }
-    if (site !== null) this.#send(remote, site)
+    if (workerSlot !== null) this.#send(remote, workerSlot)
     else this.#hold(remote)
   }
   /** @param {Remote} remote */
@@ -381,39 +392,41 @@ export class Workers {
   }
 
   /**
-   * @param {Job} job @returns {Site | null} the site that will be free first; null if the job must be held
+   * @param {Job} job
+   * @returns {WorkerSlot | null} the slot of the worker that will be free first; null if the job must be held
    */
-  #siteFor(job) {
+  #workerSlotFor(job) {
     const { policy } = this.#options
     let least = BUSY
-    /** @type {Site | null} */
+    /** @type {WorkerSlot | null} */
     let free = null
-    for (let i = 0; i < this.#sites.length; i++) {
-      const site = this.#sites[i]
+    for (let i = 0; i < this.#workerSlots.length; i++) {
+      const workerSlot = this.#workerSlots[i]
       let count = 0
       let ms = 0
-      site.jobs.forEach(other => {
+      workerSlot.jobs.forEach(other => {
         if (policy.compare(other.local, job) > 0) return
         count++
         // A job that has exceeded its expected cost is expected to need the excess once more.
         ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.local.cost)
       })
-      const isFuller = ms === least && free !== null && site.jobs.size >= free.jobs.size
-      if (count >= MOST || ms > least || isFuller) continue
+      const isFuller = ms === least && free !== null && workerSlot.jobs.size >= free.jobs.size
+      if (count >= MAX_JOBS || ms > least || isFuller) continue
       least = ms
-      free = site
+      free = workerSlot
     }
     return free
   }
 
-  /** @param {Remote} remote @param {Site} site @param {boolean} [wasHeld] */
-  #send(remote, site, wasHeld = false) {
+  /** @param {Remote} remote @param {WorkerSlot} workerSlot @param {boolean} [wasHeld] */
+  #send(remote, workerSlot, wasHeld = false) {
     const { id, name, given, args, transfer, local } = remote
-    remote.site = site
-    site.jobs.set(id, remote)
-    if (site.line === null && !this.#start(site)) return // the job fails or restarts with its worker
-    const { line } = site
-    if (site.jobs.size === 1) line?.endpoint.ref?.()
+    remote.workerSlot = workerSlot
+    workerSlot.jobs.set(id, remote)
+    // A job fails or restarts with its worker.
+    if (workerSlot.line === null && !this.#start(workerSlot)) return
+    const { line } = workerSlot
+    if (workerSlot.jobs.size === 1) line?.endpoint.ref?.()
     const options = { ...given, release: local.release }
     transferring(args, transfer, chosen => line?.say('start', [id, name, options, args], chosen, wasHeld))
     remote.unsent = NONE
@@ -421,10 +434,10 @@ export class Workers {
 
   #sendHeld() {
     for (let first = this.#held.first; first !== null; first = this.#held.first) {
-      const site = this.#siteFor(first.local)
-      if (site === null) return
+      const workerSlot = this.#workerSlotFor(first.local)
+      if (workerSlot === null) return
       this.#held.delete(first)
-      this.#attempt(first, () => this.#send(first, site, true))
+      this.#attempt(first, () => this.#send(first, workerSlot, true))
     }
   }
 
@@ -437,12 +450,12 @@ export class Workers {
     }
   }
 
-  /** @param {Site} site @returns {boolean} `false` if the new worker has already ended */
-  #start(site) {
+  /** @param {WorkerSlot} workerSlot @returns {boolean} `false` if the new worker has already ended */
+  #start(workerSlot) {
     const { make, source } = this.#options
-    const line = site.line = new Line(make())
+    const line = workerSlot.line = new Line(make())
     const gone = (/** @type {string} */ why, /** @type {unknown} */ error = undefined) => {
-      if (site.line === line) this.#lose(site, why, error)
+      if (workerSlot.line === line) this.#lose(workerSlot, why, error)
     }
     const { endpoint } = line
     const { terminate } = endpoint
@@ -455,27 +468,28 @@ export class Workers {
         gone('terminated')
       }
     }
-    line.hear((kind, content) => actOf(this.#acts, kind)(site, content), gone)
+    line.hear((kind, content) => actOf(this.#acts, kind)(workerSlot, content), gone)
     endpoint.unref?.()
     line.say('begin', [{ ...source, life: line.life, origin: performance.timeOrigin }])
     if (this.#observers.size > 0) line.say('observe', [true])
-    return site.line === line
+    return workerSlot.line === line
   }
 
   /**
    * The handlers of a worker's messages. Each checks its message before it changes anything. If a handler
    * throws, the worker counts as lost.
    *
-   * @type {Record<string, (site: Site, content: any[]) => void>}
+   * @type {Record<string, (workerSlot: WorkerSlot, content: any[]) => void>}
    */
   #acts = {
     life: ({ line }) => line?.watch(),
-    broken: (site, { 0: error }) => this.#lose(site, 'its works could not be loaded', restored(error), true),
-    tell: (site, { 0: id, 1: event }) => {
-      site.jobs.get(JOB_ID('id', id))?.tell(EVENT('event', event))
+    broken: (workerSlot, { 0: error }) =>
+      this.#lose(workerSlot, 'its works could not be loaded', restored(error), true),
+    tell: (workerSlot, { 0: id, 1: event }) => {
+      workerSlot.jobs.get(JOB_ID('id', id))?.tell(EVENT('event', event))
     },
-    ended: (site, { 0: id, 1: state, 2: outcome, 3: isTold, 4: missed, 5: counts }) => {
-      const remote = site.jobs.get(JOB_ID('id', id))
+    ended: (workerSlot, { 0: id, 1: state, 2: outcome, 3: isTold, 4: missed, 5: counts }) => {
+      const remote = workerSlot.jobs.get(JOB_ID('id', id))
       ENDED('state', state)
       if (remote === undefined) return
       const accounts = counts === undefined ? null : accountsIn(counts)
@@ -489,7 +503,7 @@ export class Workers {
       this.#finish(remote, state, result, Boolean(isTold))
       this.#sendHeld()
     },
-    status: (site, { 0: changed, 1: stats, 2: records }) => {
+    status: (workerSlot, { 0: changed, 1: stats, 2: records }) => {
       const changes = list('changes', changed).map(({ 0: id, 1: state, 2: counts }) => {
         JOB_ID('id', id)
         LIVING('state', state)
@@ -499,29 +513,29 @@ export class Workers {
       })
       const known = statsIn(stats)
       const seen = list('records', records).map(recordIn)
-      site.stats = known
+      workerSlot.stats = known
       changes.forEach(({ id, state, accounts }) => {
-        const remote = site.jobs.get(id)
+        const remote = workerSlot.jobs.get(id)
         if (remote === undefined) return
         remote.shownState = state
         extend.elsewhere.setAccounts(remote.local, accounts)
       })
       this.#sendHeld()
-      const worker = this.#sites.indexOf(site)
+      const worker = this.#workerSlots.indexOf(workerSlot)
       seen.forEach(record => this.#observers.forEach(observer => observer({ ...record, worker })))
     }
   }
 
   /** @param {Remote} remote @param {Job['state']} state @param {unknown} outcome @param {boolean} [isTold] */
   #finish(remote, state, outcome, isTold) {
-    const { promised, scheduler, site, id } = remote
+    const { promised, scheduler, workerSlot, id } = remote
     if (!this.#all.delete(remote)) return
     remote.args = NONE
     closeAll(remote.unsent)
     remote.unsent = NONE
     if (remote.queue !== null) this.#held.delete(remote)
-    if (site?.jobs.delete(id) && site.jobs.size === 0) site.line?.endpoint.unref?.()
-    promised?.site.leave(promised, scheduler.now())
+    if (workerSlot?.jobs.delete(id) && workerSlot.jobs.size === 0) workerSlot.line?.endpoint.unref?.()
+    promised?.workerSlot.leave(promised, scheduler.now())
     remote.end(state, outcome, isTold)
     this.#tellOfRoom(scheduler)
   }
@@ -533,10 +547,10 @@ export class Workers {
    * @param {Remote} remote
    */
   #forget(remote) {
-    const { site, id, local, accounts } = remote
+    const { workerSlot, id, local, accounts } = remote
     if (accounts !== null) extend.elsewhere.setAccounts(local, accounts)
     if (!this.#all.has(remote)) return
-    site?.line?.say('cancel', [id, NONE])
+    workerSlot?.line?.say('cancel', [id, NONE])
     this.#finish(remote, 'cancelled', undefined)
   }
 
@@ -560,23 +574,23 @@ export class Workers {
   /**
    * Handles the end of a worker: its jobs fail or restart.
    *
-   * @param {Site} site @param {string} why @param {unknown} [error]
+   * @param {WorkerSlot} workerSlot @param {string} why @param {unknown} [error]
    * @param {boolean} [isBroken] whether any other worker would fail in the same way
    */
-  #lose(site, why, error, isBroken = false) {
-    const { jobs } = site
-    site.jobs = new Map()
-    end(site)
+  #lose(workerSlot, why, error, isBroken = false) {
+    const { jobs } = workerSlot
+    workerSlot.jobs = new Map()
+    end(workerSlot)
     jobs.forEach(remote => {
       const { promised, scheduler, isCancelled, name, unique } = remote
-      remote.site = null
+      remote.workerSlot = null
       if (isBroken || isCancelled || remote.restarts-- === 0) {
         const rest = unique && `, and with it the ${unique} that was transferred: it is not started again`
         const reason = new ChannelError(`${name}: its worker has gone (${why})${rest}`, error)
         return this.#finish(remote, isCancelled ? 'cancelled' : 'failed', reason)
       }
       remote.shownState = 'ready'
-      promised?.site.take(promised, scheduler.now())
+      promised?.workerSlot.take(promised, scheduler.now())
       this.#attempt(remote, () => this.#place(remote))
     })
     this.#sendHeld()
@@ -588,12 +602,12 @@ export class Workers {
   /** The operations on local jobs that must reach the worker. */
   #far = {
     cancel: (/** @type {Remote} */ remote, /** @type {unknown} */ reason) => {
-      const { site, id } = remote
-      if (site === null) return this.#finish(remote, 'cancelled', reason)
-      site.line?.say('cancel', [id, portable(reason)])
+      const { workerSlot, id } = remote
+      if (workerSlot === null) return this.#finish(remote, 'cancelled', reason)
+      workerSlot.line?.say('cancel', [id, portable(reason)])
     },
     change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
-      if (remote.queue === null) return remote.site?.line?.say('change', [remote.id, key, value])
+      if (remote.queue === null) return remote.workerSlot?.line?.say('change', [remote.id, key, value])
       this.#held.delete(remote)
       this.#hold(remote)
       this.#sendHeld()
@@ -601,20 +615,20 @@ export class Workers {
   }
 }
 
-/** @param {Site} site */
-function end(site) {
-  const { line } = site
-  site.line = null
+/** @param {WorkerSlot} workerSlot */
+function end(workerSlot) {
+  const { line } = workerSlot
+  workerSlot.line = null
   line?.unlisten()
   line?.endpoint.terminate?.()
 }
 
-/** @param {number} size @returns {Site[]} */
-function sitesOf(size) {
-  /** @type {Site[]} */
-  const sites = []
-  while (sites.length < size) sites.push(new Site())
-  return sites
+/** @param {number} size @returns {WorkerSlot[]} */
+function newWorkerSlots(size) {
+  /** @type {WorkerSlot[]} */
+  const workerSlots = []
+  while (workerSlots.length < size) workerSlots.push(new WorkerSlot())
+  return workerSlots
 }
 
 /** A waitable that ends when another job can be spawned. */
@@ -642,9 +656,9 @@ class Room extends Waitable {
 class Remote extends Waitable {
   /** The local job. @type {any} */
   local = null
-  /** @type {Site | null} */
-  site = null
-  /** @type {Slot | null} */
+  /** @type {WorkerSlot | null} */
+  workerSlot = null
+  /** @type {Allotment | null} */
   promised = null
   isCancelled = false
   /** @type {unknown} */
@@ -743,10 +757,12 @@ class Remote extends Waitable {
 /**
  * Promised processor time, once in every period, for one job after the other.
  *
- * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot
- *   `isBusy`: a job uses the slot; `isPast`: since the last job of the slot ended, the site was without
- *   promised jobs for a time; `until`: the end of the current period; `before`: `isPast` and `until` before
- *   the last job took the slot
+ * @typedef {Promised & {
+ *   workerSlot: WorkerSlot, isBusy: boolean, isPast: boolean, until: number, before?: object
+ * }} Allotment
+ *   `isBusy`: a job uses the allotment; `isPast`: since the last job of the allotment ended, the worker was
+ *   without promised jobs for a time; `until`: the end of the current period; `before`: `isPast` and `until`
+ *   before the last job took the allotment
  */
 
 const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
@@ -754,13 +770,13 @@ const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
 const usedBy = tasks => tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
 
 /**
- * The processor of a worker, and the time promised there. All slots in one busy period passed the test
- * together, and two jobs of a slot start at least one period apart. The real schedule is therefore within the
- * tested one. A slot is used again early, or removed, only after the busy period.
+ * The processor of a worker, and the time promised there. All allotments in one busy period passed the test
+ * together, and two jobs of an allotment start at least one period apart. The real schedule is therefore
+ * within the tested one. An allotment is used again early, or removed, only after the busy period.
  */
-class Site {
-  /** @type {Slot[]} */
-  slots = []
+class WorkerSlot {
+  /** @type {Allotment[]} */
+  allotments = []
   /** @type {Map<number, Remote>} */
   jobs = new Map()
   /** @type {Line | null} */
@@ -768,50 +784,53 @@ class Site {
   /** @type {any} */
   stats = NO_STATS
 
-  /** @param {Slot} slot @param {number} time @returns {number} the earliest release of the slot's next job */
-  take(slot, time) {
-    const { isPast, until } = slot
+  /**
+   * @param {Allotment} allotment @param {number} time
+   * @returns {number} the earliest release of the allotment's next job
+   */
+  take(allotment, time) {
+    const { isPast, until } = allotment
     const release = isPast ? time : Math.max(time, until)
     const before = { isPast, until }
-    Object.assign(slot, { isBusy: true, isPast: false, until: release + slot.period, before })
+    Object.assign(allotment, { isBusy: true, isPast: false, until: release + allotment.period, before })
     return release
   }
 
-  /** @param {Slot} slot a slot whose job has ended @param {number} time */
-  leave(slot, time) {
-    slot.isBusy = false
-    if (this.slots.some(({ isBusy }) => isBusy)) return
-    // The removed slots were unused for a whole period.
-    this.slots = this.slots.filter(({ until, period }) => until + period > time)
-    this.slots.forEach(one => { one.isPast = true })
+  /** @param {Allotment} allotment an allotment whose job has ended @param {number} time */
+  leave(allotment, time) {
+    allotment.isBusy = false
+    if (this.allotments.some(({ isBusy }) => isBusy)) return
+    // The removed allotments were unused for a whole period.
+    this.allotments = this.allotments.filter(({ until, period }) => until + period > time)
+    this.allotments.forEach(one => { one.isPast = true })
   }
 }
 
 /**
- * First fit: returns a slot at the first site where all tasks will meet their deadlines.
+ * First fit: returns an allotment of the first worker in which all tasks will meet their deadlines.
  *
- * @param {Site[]} sites @param {Promised} task @param {number} time
+ * @param {WorkerSlot[]} workerSlots @param {Promised} task @param {number} time
  * @param {{ policy: Policy, share: number }} options `share`: the share of each worker that can be promised
- * @returns {Slot}
- * @throws {AdmissionError} if no site has room for the task
+ * @returns {Allotment}
+ * @throws {AdmissionError} if no worker has time for the task
  */
-function firstFit(sites, task, time, { policy, share }) {
-  const free = sites.flatMap(({ slots }) => slots)
-    .find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
+function firstFit(workerSlots, task, time, { policy, share }) {
+  const free = workerSlots.flatMap(({ allotments }) => allotments)
+    .find(allotment => !allotment.isBusy && KEYS.every(key => allotment[key] === task[key]))
   if (free !== undefined) return free
-  // The first pass counts all promised slots, the second pass only slots whose period has not expired.
-  for (let i = 0; i < 2 * sites.length; i++) {
-    const from = i < sites.length ? -Infinity : time
-    const site = sites[i % sites.length]
-    const slots = site.slots.filter(({ isPast, until }) => !isPast || until > from)
-    const demands = /** @type {Promised[]} */ (slots).concat(task)
+  // The first pass counts all allotments, the second pass only allotments whose period has not expired.
+  for (let i = 0; i < 2 * workerSlots.length; i++) {
+    const from = i < workerSlots.length ? -Infinity : time
+    const workerSlot = workerSlots[i % workerSlots.length]
+    const allotments = workerSlot.allotments.filter(({ isPast, until }) => !isPast || until > from)
+    const demands = /** @type {Promised[]} */ (allotments).concat(task)
       .map(one => ({ ...one, wcet: one.wcet / share }))
     if (usedBy(demands) > 1 + 1e-9 || !schedulable(demands, { policy }).schedulable) continue
-    const slot = { ...task, site, isBusy: false, isPast: true, until: 0 }
-    site.slots = slots.concat(slot)
-    return slot
+    const allotment = { ...task, workerSlot, isBusy: false, isPast: true, until: 0 }
+    workerSlot.allotments = allotments.concat(allotment)
+    return allotment
   }
-  const sums = sites.map(({ slots }) => usedBy(slots))
+  const sums = workerSlots.map(({ allotments }) => usedBy(allotments))
   const utilization = usedBy([task])
   throw new AdmissionError(
     `${task.name ?? 'a task'} asks for ${percent(utilization)}, for which no worker has time ` +
@@ -1113,7 +1132,7 @@ const TIMES = ['release', 'absoluteDeadline', 'started', 'finished', 'time', 'st
  *
  * @param {(source: any) => any} load the works @param {any} endpoint @param {Scheduler} scheduler
  */
-function labour(load, endpoint, scheduler) {
+function serveWorks(load, endpoint, scheduler) {
   const line = new Line(endpoint)
   /** @type {Map<number, { job: Job, isTold: boolean, state: string, cost: number }>} */
   const jobs = new Map()
@@ -1333,7 +1352,7 @@ function beginAsWorker() {
   makeWorker = () => workerAt(new URL(ENTRY, address))
   if (!address.endsWith(ENTRY)) return
   const load = (/** @type {string} */ url) => import(/* webpackIgnore: true */ url)
-  labour(async ({ url, preemptify }) => {
+  serveWorks(async ({ url, preemptify }) => {
     if (!preemptify) return load(url)
     const module = await load(new URL('preemptify.mjs', address).href)
     return module.preemptify.import(url)

@@ -72,9 +72,10 @@ async function inPairs(items, work) {
   await Promise.all([lane(), lane()])
 }
 
-function print(file, { passed, failed, skipped, problems, output, ms }) {
+function print(file, { passed, failed, skipped, problems, output, ms, cpu }) {
   const rest = `${failed ? `, ${failed} failed` : ''}${skipped ? `, ${skipped} skipped` : ''}`
-  console.log(`${failed ? 'FAIL' : 'ok  '} ${file}  ${passed} passed${rest}  ${(ms / 1000).toFixed(1)} s`)
+  const times = `${(ms / 1000).toFixed(1)} s${cpu >= 0 ? ` (processor: ${(cpu / 1000).toFixed(1)} s)` : ''}`
+  console.log(`${failed ? 'FAIL' : 'ok  '} ${file}  ${passed} passed${rest}  ${times}`)
   if (!failed) return
   for (const problem of problems) console.log(`     ${problem.replaceAll('\n', '\n     ')}`)
   if (output) console.log(`\n${output}\n`)

@@ -169,7 +169,7 @@ export class Calls {
   #rowOf(key, kind, name, where) {
     let row = this.#rows.get(key)
     if (row !== undefined) return row
-    if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
+    if (this.#rows.size >= MAX_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
     const counts = { calls: 0, time: 0, longest: 0, stalls: 0, longestStall: 0, misses: 0 }
     row = { kind, name: name(), where: where(), ...counts }
     this.#rows.set(key, row)
@@ -615,6 +615,6 @@ const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 /** Minimum duration of a stall or wait for a warning on the console, ms: a long task (W3C Long Tasks). */
 const LONG_TASK = 50
 /** Maximum number of rows in the report. Further callbacks share one row. */
-const MOST_ROWS = 1000
+const MAX_ROWS = 1000
 /** How many characters of the text of a function identify its row. */
 const SHOWN = 200

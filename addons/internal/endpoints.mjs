@@ -1,13 +1,11 @@
 /**
  * addons/internal/endpoints.mjs: one interface for all endpoints, and the objects that messages transfer.
  *
- * Words:
- * - endpoint: an object of the platform or of a library that carries messages to a peer, for example a
- *   Worker, a MessagePort, a WebSocket or a child process. It has `postMessage`, `send` or `emit`, and
- *   `addEventListener` or `on`.
- * - transport: the wrapper of an endpoint; listens, posts, and knows how the endpoint reports its end
- * - silent endpoint: an endpoint that does not report the end of the peer's thread, so that a lock must
- *   report it (threads.mjs)
+ * An endpoint is an object of the platform or of a library that carries messages to a peer, for example a
+ * Worker, a MessagePort, a WebSocket or a child process. It has `postMessage`, `send` or `emit`, and
+ * `addEventListener` or `on`. A Transport wraps an endpoint: it listens, posts, and knows how the endpoint
+ * reports its end. A silent endpoint does not report the end of the peer's thread, so a lock must report it
+ * (threads.mjs).
  *
  * Invariants:
  * 1. A transport closes no endpoint, and `unlisten` removes every listener that `listen` has added.

@@ -161,9 +161,11 @@ export class FrameTransport extends Transport {
   }
 
   /**
-   * Called when the peer has greeted.
+   * Handles the greeting of the peer: from now on, frames are sent as the endpoint treats messages.
    *
-   * @param {unknown} probe @param {unknown} peerLimit @param {number} limit
+   * @param {unknown} probe a value of the greeting; its form at this end shows the treatment
+   * @param {unknown} peerLimit the largest frame that the peer accepts, bytes
+   * @param {number} limit the largest frame that this end accepts, bytes
    */
   greeted(probe, peerLimit, limit) {
     this.treatment ??= treatmentBy(probe)

@@ -8,13 +8,13 @@
  * Words:
  * - number of a thread: an integer from 2, because words of shared memory use 0 and 1 for states without a
  *   thread. In Node the number is `threadId + 2`, in other places it is random
- * - life: the name of the lock of a thread, `rt.mjs NUMBER`; '' if the thread could not get the lock
+ * - liveness lock: the name of the lock of a thread, `rt.mjs NUMBER`; '' if the thread could not get the lock
  *
  * Invariants:
  * 1. A lock that `hold` has got is held until the thread ends.
  * 2. A watch polls nothing and does not keep Node alive.
- * 3. A name that arrived from a peer passes `isLife` before a lock of that name is requested. A peer could
- *    otherwise make this thread hold a lock of the page.
+ * 3. A name that arrived from a peer passes `isLivenessLock` before a lock of that name is requested. A peer
+ *    could otherwise make this thread hold a lock of the page.
  */
 
 /**
@@ -34,16 +34,16 @@ export function whenEnded(thread, ended) {
 /**
  * Calls `ended` once when no thread holds a lock, which means that the holding thread has ended.
  *
- * @param {string} life the name of the lock @param {() => void} ended
+ * @param {string} livenessLock the name of the lock @param {() => void} ended
  * @param {{ signal?: AbortSignal, mayBeForeign?: boolean }} [options] `signal`: ends the watch;
  *   `mayBeForeign`: the thread may belong to another origin, whose locks are invisible here
  */
-export async function whenReleased(life, ended, { signal, mayBeForeign = false } = {}) {
+export async function whenReleased(livenessLock, ended, { signal, mayBeForeign = false } = {}) {
   const locks = globalThis.navigator?.locks
   if (locks === undefined) return
   try {
-    if (mayBeForeign && !(await locks.query()).held?.some(({ name }) => name === life)) return
-    await locks.request(life, { mode: 'shared', signal }, ended)
+    if (mayBeForeign && !(await locks.query()).held?.some(({ name }) => name === livenessLock)) return
+    await locks.request(livenessLock, { mode: 'shared', signal }, ended)
   } catch {
     // The watch was ended, or this document has no locks.
   }
@@ -77,21 +77,21 @@ export async function identified() {
     if (thread === 0) process.on('workerMessage', take)
     thread = threadId + 2
   } else if (globalThis.navigator?.locks !== undefined) {
-    const life = await lifeOfThread()
-    thread ||= life === '' ? randomThread() : Number(life.slice(PROTOCOL.length))
+    const livenessLock = await livenessLockOfThread()
+    thread ||= livenessLock === '' ? randomThread() : Number(livenessLock.slice(PROTOCOL.length))
   } else thread ||= randomThread()
 }
 
-/** The life of this thread, once it was requested. @type {Promise<string> | undefined} */
-let life
+/** The liveness lock of this thread, once it was requested. @type {Promise<string> | undefined} */
+let livenessLock
 
 /**
  * Requests the lock of this thread.
  *
- * @returns {Promise<string>} the life of this thread; '' if there are no locks or another thread holds that
- *   lock
+ * @returns {Promise<string>} the liveness lock of this thread; '' if there are no locks or another thread
+ *   holds that lock
  */
-export const lifeOfThread = () => life ??= new Promise(resolve => {
+export const livenessLockOfThread = () => livenessLock ??= new Promise(resolve => {
   const name = `${PROTOCOL} ${randomThread()}`
   hold(name, () => resolve(name), () => resolve(''))
 })
@@ -111,11 +111,11 @@ export function hold(name, held, failed = () => {}) {
 }
 
 /**
- * Whether a value from a peer is the name of a lock that only `lifeOfThread` requests.
+ * Whether a value from a peer is the name of a lock that only `livenessLockOfThread` requests.
  *
  * @param {unknown} value
  */
-export const isLife = value => typeof value === 'string' && /^rt[.]mjs \d{1,16}$/.test(value)
+export const isLivenessLock = value => typeof value === 'string' && /^rt[.]mjs \d{1,16}$/.test(value)
 
 // ------------------------------------------------------------------------------- numbers, and Node's module
 

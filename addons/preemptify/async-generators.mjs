@@ -192,7 +192,15 @@ beginners.asyncGenerator = (twin, fn) => /** @this {any} @param {any[]} args */ 
 /** The prototype of all async generators. @type {any} */
 const asyncGenerators = /* @__PURE__ */ getPrototypeOf(shell.prototype)
 
-/** @param {any} own the built-in `next` of async generators */
+/**
+ * Makes the entry of `next`. A request starts in the job of the caller: `begin` runs the generator up to its
+ * first await or value, and returns the answer, or `budget` if that part was suspended. Only then does the
+ * native queue get the request, and serves it with the answer that is in `prepared`. If another request comes
+ * while the first part is suspended, `enqueue` puts this request into the queue before, with a promise of the
+ * answer.
+ *
+ * @param {any} own the built-in `next` of async generators
+ */
 const nextEntry = own => /** @this {any} @param {any} value */ function (value) {
   const requests = callerJob() === null ? undefined : requestsOf.get(this)
   if (requests === undefined) return apply(own, this, [value])

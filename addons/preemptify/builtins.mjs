@@ -22,12 +22,12 @@ import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
 
 const { counts, interrupt } = extend.code
 
-const MOST_ELEMENTS = 2 ** 53 - 1
+const MAX_ELEMENTS = 2 ** 53 - 1
 
 /** LengthOfArrayLike. @param {any} object @returns {number} */
 export function lengthOf(object) {
   const length = floor(object.length)
-  return length > 0 ? min(length, MOST_ELEMENTS) : 0
+  return length > 0 ? min(length, MAX_ELEMENTS) : 0
 }
 
 /**
@@ -339,7 +339,7 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
     }
   } else {
     if (typeof iterate !== 'function') {
-      throw new TypeError('Symbol.iterator of what is converted is no function')
+      throw new TypeError('Array.from: Symbol.iterator of items is not a function')
     }
     result = isOurs ? [] : new Class()
     for (const value of iterated(items, iterate)) {

@@ -386,7 +386,7 @@ export function handed({ steps, isOfModule }, { node, kind }) {
 }
 
 /**
- * Returns the text before and after the callback of a call as of `handed`.
+ * Returns the text before and after the callback of a call for which `handed` is `true`.
  *
  * @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]}
  */

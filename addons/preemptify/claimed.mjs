@@ -341,8 +341,8 @@ const BUILT_IN_MODULE = new RegExp('^(?:node:.*|(?:assert|buffer|child_process|c
  *
  * @param {any} variable @returns {string | null}
  */
-function specifierOf({ kind, declarations: { 0: id } }) {
-  if (!id) return null
+function specifierOf({ kind, specifier, declarations: { 0: id } }) {
+  if (!id) return specifier ?? null
   if (kind === 'import') return id.parent.parent.source?.value ?? null
   let node = id
   while (matches(/Pattern$|^Property$/, node.parent?.type ?? '')) node = node.parent

@@ -104,7 +104,7 @@ class Stay {
   /** Releases all claims. @param {Job} job */
   end(job) {
     const { locks } = this
-    if (this.hasObjects) countHolders(-1)
+    if (this.hasObjects) code.countHolders(-1)
     for (let i = 0; i < locks.length; i++) locks[i].remove(job)
     for (let i = 0; i < locks.length; i++) locks[i].grant()
   }
@@ -119,12 +119,6 @@ class Stay {
 export function holdsClaims(job) {
   const stay = /** @type {Stay | null} */ (code.stayOf(job))
   return stay !== null && find(stay.locks, ({ isOfObject }) => !isOfObject) !== undefined
-}
-
-/** Counts the stays that claim objects by identity. @param {number} change */
-function countHolders(change) {
-  counts.held += change
-  if (counts.job === null) counts.i = counts.held
 }
 
 /** A job that waits for a lock. */
@@ -150,10 +144,9 @@ class Claim extends Waitable {
 
   /** @param {Job | null} job */
   try(job) {
+    // Other jobs may have run since the code made the claim, for example if its call ended the budget.
     const { lock, isExclusive, site } = this
-    if (job === null || !lock.isFree(job, isExclusive)) return false
-    lock.add(job, isExclusive, site)
-    return this.fulfill()
+    return job !== null && lock.take(job, isExclusive, site) && this.fulfill()
   }
   enter() {
     this.lock.enqueue(this)
@@ -266,6 +259,26 @@ export class Lock {
     })
   }
 
+  /**
+   * Grants the claim of a job that runs, if no other claim conflicts, or if a wait would close a cycle.
+   *
+   * @param {Job} job @param {boolean} isExclusive @param {number} site
+   * @returns {boolean} whether the claim is granted
+   */
+  take(job, isExclusive, site) {
+    const hold = this.holdOf(job)
+    if (hold !== undefined && (hold.isExclusive || !isExclusive)) {
+      this.note(job)
+      return true
+    }
+    if (!this.isFree(job, isExclusive)) {
+      if (!closesCycle(this, job, isExclusive)) return false
+      warnOfCycle(this, job, isExclusive, site)
+    }
+    this.add(job, isExclusive, site)
+    return true
+  }
+
   /** Grants a claim. @param {Job} job @param {boolean} isExclusive @param {number} site */
   add(job, isExclusive, site) {
     const stay = stayFor(job)
@@ -276,7 +289,7 @@ export class Lock {
       append(stay.locks, this)
       if (this.isOfObject && !stay.hasObjects) {
         stay.hasObjects = true
-        countHolders(1)
+        code.countHolders(1)
       }
       if (this.queue !== null && this.queue.size > 0) this.queue.addOwner(job)
     } else if (isExclusive) {
@@ -302,27 +315,35 @@ export class Lock {
   }
 
   /**
-   * Joins another lock with this lock: the holders of either lock hold the joined lock.
+   * Joins another lock with this lock: the holders of either lock hold the joined lock. A waiting claim that
+   * is now part of a cycle is granted.
    *
    * @param {Lock} other the first of its peers
    */
   merge(other) {
     const { peers, isIdle } = this
     const { 0: last, length } = other.peers
-    const { holds, waiting } = last
+    const { holds } = last
+    const claims = joined(joined([], this.waiting), last.waiting)
     for (let i = 0; i < length; i++) append(peers, other.peers[i])
     for (let i = 0; i < peers.length; i++) {
       peers[i].peers = peers
       peers[i].isIdle = isIdle && last.isIdle
     }
-    pick(waiting, claim => {
-      last.dequeue(claim)
+    pick(claims, claim => {
+      claim.lock.dequeue(claim)
       claim.lock = this
-      this.enqueue(claim)
     })
     pick(holds, ({ job, isExclusive, site }) => {
       last.remove(job)
       this.add(job, isExclusive, site)
+    })
+    pick(claims, claim => {
+      const { job, isExclusive, site } = claim
+      if (job === null || !closesCycle(this, job, isExclusive)) return this.enqueue(claim)
+      warnOfCycle(this, job, isExclusive, site)
+      this.add(job, isExclusive, site)
+      claim.wake()
     })
   }
 
@@ -394,19 +415,9 @@ function mustWait(lock, isExclusive, site) {
     claimAtOnce(lock, isExclusive, site)
     return false
   }
-  const hold = lock.holdOf(job)
-  if (hold !== undefined && (hold.isExclusive || !isExclusive)) {
-    lock.note(job)
-  } else if (lock.isFree(job, isExclusive)) {
-    lock.add(job, isExclusive, site)
-  } else if (closesCycle(lock, job, isExclusive)) {
-    warnOfCycle(lock, job, isExclusive, site)
-    lock.add(job, isExclusive, site)
-  } else {
-    expect(new Claim(lock, isExclusive, site))
-    return true
-  }
-  return false
+  if (lock.take(job, isExclusive, site)) return false
+  expect(new Claim(lock, isExclusive, site))
+  return true
 }
 
 /**
@@ -682,7 +693,13 @@ function* startLater(generatorFunction, self, args, changes) {
 export const claimingTwin = (generatorFunction, changes) =>
   /** @this {any} @param {any[]} args @returns {Generator<any, any, any>} */ function* (...args) {
     while (mustWaitForAll(this, args, changes)) yield takeExpected()
-    return yield* /** @type {any} */ (new Delegate(apply(generatorFunction, this, args)))
+    const { job } = counts
+    code.enter(job, 1)
+    try {
+      return yield* /** @type {any} */ (new Delegate(apply(generatorFunction, this, args)))
+    } finally {
+      code.enter(job, -1)
+    }
   }
 
 /**

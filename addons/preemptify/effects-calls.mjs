@@ -10,8 +10,8 @@ import {
 } from './effects-flow.mjs'
 import {
   calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace,
-  isNameOfProgram, iterated, made, memberNamed, memberOfBuiltIn, nameOfKey, now, pairOf, propertyOf, selfFlow,
-  siteOf, unknownFlow
+  isNameOfProgram, iterated, made, memberNamed, memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf,
+  propertyOf, selfFlow, siteOf, specifierOfLoad, unknownFlow
 } from './effects-names.mjs'
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
 import { append, cut, holds, lastIndexOf, matches, pick } from './primordials.mjs'
@@ -42,6 +42,8 @@ export function callFlow(node) {
     return unknownFlow()
   }
   if (callee.type === 'Super') return callSuper(node, args, rest)
+  const specifier = specifierOfLoad(node)
+  if (specifier !== null) return moduleFlow(specifier, node)
   eachDescriptor(node, (name, { properties }) => pick(properties, ({ key, computed, value }) => {
     if (!value?.flow || !matches(/^[gs]et$/, nameOfKey(key, computed))) return
     keep(value.flow)

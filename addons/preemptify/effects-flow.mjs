@@ -91,6 +91,7 @@ const LEND = 16
  * @property {any[]} watchers the followers of a parameter: pairs of a passed flow and the Effects of the
  *   caller, or of a parameter and null
  * @property {Flow | null} passed the functions that a parameter or an unknown object may be
+ * @property {Flow | null} given all values that known callers pass for a parameter; null: not needed
  * @property {Root[]} sources parameters of unknown functions that reach a parameter
  * @property {Flow | null} outer the contents of a shared object
  * @property {Map<string, Flow> | null} outers the contents of a shared object, by the names of properties
@@ -115,6 +116,8 @@ const LEND = 16
  * @property {number} touched the effects of the last touch
  * @property {Root | null} only the only root, if it is a built-in value or a node of the document
  * @property {boolean} isNamed whether the flow holds the values of all properties with one name
+ * @property {boolean} isPassed whether the flow holds functions that callers pass
+ * @property {Crowd | null} crowd the functions that replace the functions of a large flow
  */
 /** @typedef {{ kind: number, f: any, to: any, more: any }} Watcher */
 /**
@@ -174,6 +177,7 @@ const LEND = 16
  * @property {boolean} isMethod whether built-in methods have the name too
  * @property {boolean} isNamed whether the set holds all functions with one property name
  * @property {Root[]} open the parameters of the caller that may be called
+ * @property {Root[]} captured the captured parameters that may be called: see addCaptured
  * @property {Map<string, Fact> | null} facts calls of parameters whose arguments are parameters too
  * @property {any[]} users calls of the function, and sets that contain the function
  * @property {Root | null} lent the objects that these functions return
@@ -228,12 +232,13 @@ const NONE = []
 export const newFlow = () => ({
   roots: NONE, known: null, watchers: NONE, callee: null, loadedBy: null, loaded: null, deep: null,
   usedBy: null, used: 0,
-  touchedBy: null, touched: 0, only: null, isNamed: false
+  touchedBy: null, touched: 0, only: null, isNamed: false, isPassed: false, crowd: null
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
 const newRoot = (kind, of, index) => ({
-  kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, sources: NONE, outer: null,
+  kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, given: null, sources: NONE,
+  outer: null,
   outers: null, place: null,
   base: null, inner: null, origin: null, forgotten: null
 })
@@ -268,8 +273,8 @@ export function newSite(kind, node, effects = null) {
 export const newCallee = () => ({
   parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
   calls: [], paths: [],
-  isMethod: false, isNamed: false, open: NONE, facts: null, users: NONE, lenders: null, lent: null,
-  isLent: null, effects: null
+  isMethod: false, isNamed: false, open: NONE, captured: NONE, facts: null, users: NONE, lenders: null,
+  lent: null, isLent: null, effects: null
 })
 
 /** @type {Map<string, Root>} */
@@ -302,6 +307,8 @@ export const selectorOf = flow => flow && flow.only !== null && flow.only.kind =
 
 /** Pairs of a watcher and a root. @type {any[]} */
 const queue = []
+/** Flows that have joined their crowd. @type {Flow[]} */
+const joining = []
 /** Functions that unknown code can call from now on. @type {Site[]} */
 const leaving = []
 /** Parameters with new effects. @type {Root[]} */
@@ -316,6 +323,59 @@ export function setBuiltInHandler(fn) {
   onBuiltIn = fn
 }
 
+/**
+ * The functions in all large flows of passed functions. Two large flows often pass their functions to each
+ * other, so separate sets would need quadratic time.
+ *
+ * @typedef {object} Crowd
+ * @property {Flow} flow
+ * @property {Callee} callee
+ */
+
+/** @returns {Crowd} */
+export function newCrowd() {
+  const flow = newFlow()
+  flow.isNamed = true
+  const callee = newCallee()
+  watch(flow, LENDER, null, callee, 0)
+  return { flow, callee }
+}
+
+/** The functions in large flows of the analysed texts. */
+let crowd = /** @type {Crowd} */ (/** @type {any} */ (null))
+/** @param {Crowd} next */
+export function setCrowd(next) {
+  crowd = next
+}
+
+/** Maximum number of functions in a flow of passed functions that is not large. */
+const MAX_PASSED = 12
+
+/** @returns {Flow} a flow of functions that callers pass */
+function passedFlow() {
+  const flow = newFlow()
+  flow.isNamed = flow.isPassed = true
+  return flow
+}
+
+/** Replaces the functions of a large flow by all functions in large flows. @param {Flow} flow */
+function joinCrowd(flow) {
+  flow.crowd = crowd
+  append(joining, flow)
+}
+
+/** Moves the functions and the watchers of a flow to its crowd. @param {Flow} flow */
+function moveToCrowd(flow) {
+  const { roots, watchers } = flow
+  flow.roots = flow.watchers = NONE
+  flow.known = null
+  for (let i = 0; i < roots.length; i++) add(flow, roots[i])
+  for (let i = 0; i < watchers.length; i++) {
+    const { kind, f, to, more } = watchers[i]
+    watch(flow, kind, f, to, more)
+  }
+}
+
 /** A flow with more roots has a map of its roots. */
 const MANY = 9
 /** Maximum number of known objects in a flow. It forgets further objects, so that the time stays linear. */
@@ -325,6 +385,7 @@ const various = newPlace(null, 'objects', null, /** @type {any} */ (null))
 
 /** @param {Flow} flow @param {Root} root */
 export function add(flow, root) {
+  if (flow.crowd !== null) flow = flow.crowd.flow
   const { roots } = flow
   if (roots.length >= MAX_ROOTS && !flow.isNamed) root = forget(root)
   if (flow.known !== null) {
@@ -340,8 +401,14 @@ export function add(flow, root) {
   }
   if (roots === NONE) flow.roots = [root]
   else append(roots, root)
+  if (flow.isPassed && flow.roots.length > MAX_PASSED) return joinCrowd(flow)
   const { watchers } = flow
-  for (let i = 0; i < watchers.length; i++) if (concerns(watchers[i], root)) append(queue, watchers[i], root)
+  for (let i = 0; i < watchers.length; i++) {
+    const watcher = watchers[i]
+    // The crowd has an edge to each flow that has joined it since.
+    if (flow === crowd?.flow && watcher.kind === EDGE && watcher.to.crowd !== null) continue
+    if (concerns(watcher, root)) append(queue, watcher, root)
+  }
 }
 
 /**
@@ -465,6 +532,12 @@ function innerOf(parameter) {
 
 /** @param {Flow} flow @param {number} kind @param {any} f @param {any} to @param {any} more */
 function watch(flow, kind, f, to, more) {
+  if (flow.crowd !== null) {
+    if (kind === EDGE && (to === flow.crowd.flow || to.crowd !== null)) return
+    if (kind === EDGE && to.isPassed) return joinCrowd(to)
+    if (kind === LENDER) return lendFrom(flow.crowd.callee, to)
+    flow = flow.crowd.flow
+  }
   const watcher = { kind, f, to, more }
   if (flow.watchers === NONE) flow.watchers = [watcher]
   else append(flow.watchers, watcher)
@@ -729,7 +802,7 @@ export function parameterOf(callee, index) {
   while (list.length < key - SPREAD) append(list, undefined)
   list[key - SPREAD] = parameter
   if (callee.isUnknown) parameter.bits = LEAVE
-  if (callee.open.length) parameter.bits |= OPEN
+  if (callee.open.length || callee.captured.length) parameter.bits |= OPEN
   if (callee.lenders !== null) pick(listOf(callee.lenders), one => one.result && addSource(parameter, one))
   if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
   else if (key === SPREAD) {
@@ -745,6 +818,7 @@ const link = (parameter, target) => linkTo(parameter, parameterOf(target, parame
 /** @param {Root} parameter @param {any} follower a flow or a root @param {Effects | null} f */
 function follow(parameter, follower, f) {
   if (parameter.passed !== null) join(parameter.passed, follower, f)
+  if (parameter.given !== null) edge(f === null ? givenTo(follower) : follower, parameter.given)
   const { open = NONE } = parameter.of
   if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
@@ -768,14 +842,25 @@ export function markState(flow) {
 /** @param {Root} parameter @returns {Flow} the functions that known callers pass */
 function passedTo(parameter) {
   if (parameter.passed === null) {
-    const flow = parameter.passed = newFlow()
-    flow.isNamed = true
+    const flow = parameter.passed = passedFlow()
     const { watchers } = parameter
     for (let i = 0; i < watchers.length; i += 2) join(flow, watchers[i], watchers[i + 1])
     const { sources } = parameter
     for (let i = 0; i < sources.length; i++) edge(passedTo(sources[i]), flow)
   }
   return parameter.passed
+}
+
+/** @param {Root} parameter @returns {Flow} all values that known callers pass */
+function givenTo(parameter) {
+  if (parameter.given === null) {
+    const flow = parameter.given = newFlow()
+    const { watchers } = parameter
+    for (let i = 0; i < watchers.length; i += 2) {
+      edge(watchers[i + 1] === null ? givenTo(watchers[i]) : watchers[i], flow)
+    }
+  }
+  return parameter.given
 }
 
 /** @param {Flow} passed @param {any} follower see `follow` @param {Effects | null} f */
@@ -906,6 +991,8 @@ export function settle() {
     } else if (queue.length) {
       const root = takeLast(queue)
       fire(takeLast(queue), root)
+    } else if (joining.length) {
+      moveToCrowd(takeLast(joining))
     } else if (leaving.length) {
       const { effects } = takeLast(leaving).effects
       if (effects === null) continue // a class without a constructor
@@ -922,8 +1009,9 @@ function findUnresolved() {
   let isFound = false
   for (let i = 0; i < callees.length; i++) {
     const callee = callees[i]
-    const { effects, isUnknown, open, isMethod, paths } = callee
-    if (effects !== null || isUnknown || isMethod || open.length || paths.length) continue
+    const { effects, isUnknown, open, captured, isMethod, paths } = callee
+    if (effects !== null || isUnknown || isMethod || paths.length) continue
+    if (open.length || captured.length) continue
     if (hasTargets(callee)) continue
     makeUnknown(callee)
     isFound = true
@@ -1140,6 +1228,7 @@ export function addCallee(root, callee, isCall) {
   } else {
     if (!isCall) return
     if (kind === PARAMETER) addOpen(callee, root)
+    else if (kind === HELD && isOfMaker(of)) addCaptured(callee, root)
     else makeUnknown(callee)
     if (kind === PARAMETER) watch(passedTo(root), LENDER, null, callee, 0)
     else if (kind === HELD) watch(heldFunctions(root), LENDER, null, callee, 0)
@@ -1147,11 +1236,55 @@ export function addCallee(root, callee, isCall) {
   }
 }
 
+/**
+ * Whether a place is a parameter of a function that only returns its closures, for example `f` in
+ * `f => x => f(x)`. The caller alone gets a closure of this activation, so a closure in a flow of the program
+ * calls only functions that the program has passed.
+ *
+ * @param {Place} place
+ */
+function isOfMaker({ owner, variable }) {
+  if (owner === null || variable?.kind !== 'parameter') return false
+  if (variable.isAssigned || variable.isDynamic) return false
+  const { facts: { functions, usesArguments, usesEval, hasWith } } = owner.plan
+  return !usesArguments && !usesEval && !hasWith && !find(functions, ({ node }) =>
+    node.parent.type !== 'ReturnStatement' && node.parent !== owner.plan.node)
+}
+
+/** Maximum number of functions that a captured parameter may be; with more functions, a call is unknown. */
+const MAX_CAPTURED = 4
+
+/**
+ * Records that a call reaches a captured parameter of a function that only returns its closures. The values
+ * that the program passes are known. Code outside of the program that calls the function with other values
+ * also gets the closure, and claims the arguments of the closure.
+ *
+ * @param {Callee} callee @param {Root} held
+ */
+function addCaptured(callee, held) {
+  if (find(callee.captured, other => other === held) !== undefined) return
+  if (callee.captured === NONE) callee.captured = [held]
+  else append(callee.captured, held)
+  add(callee.result, foreign)
+  const { parameters } = callee
+  pick(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
+  let count = 0
+  const check = (/** @type {Root} */ root) => {
+    const { kind, of } = root
+    if (kind === INNER || callee.isUnknown) return
+    if ((kind === SITE || kind === SHARED || kind === BUILT_IN) && ++count <= MAX_CAPTURED) {
+      return addCallee(root, callee, true)
+    }
+    if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
+    else makeUnknown(callee)
+  }
+  each(held.origin ??= newFlow(), check)
+}
+
 /** @param {Root} held @returns {Flow} the functions that an unknown object of a variable may be */
 function heldFunctions(held) {
   if (held.passed === null) {
-    held.passed = newFlow()
-    held.passed.isNamed = true
+    held.passed = passedFlow()
     watch(held.origin ??= newFlow(), FUNCTIONS_ONLY, null, held.passed, 0)
   }
   return held.passed
@@ -1162,7 +1295,10 @@ function heldFunctions(held) {
  *
  * @param {Root} root the root of the function @param {Callee} callee
  */
-function addLender({ of: { effects: target } }, callee) {
+const addLender = ({ of: { effects: target } }, callee) => lendFrom(target, callee)
+
+/** @param {Callee} target a function that may be called @param {Callee} callee see addLender */
+function lendFrom(target, callee) {
   const lenders = callee.lenders ??= emptySet()
   if (target === callee || lenders.has(target)) return
   lenders.add(target)
@@ -1200,8 +1336,7 @@ function lendTo(callee, root) {
   if (callee.lent === null) {
     callee.lent = newRoot(GIVEN, callee, 0)
     callee.lent.sources = []
-    callee.lent.passed = newFlow()
-    callee.lent.passed.isNamed = true
+    callee.lent.passed = passedFlow()
     callee.isLent = emptySet()
     add(callee.result, callee.lent)
   }

@@ -8,13 +8,13 @@
 import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addTarget, builtIn, calleeOf, domNode, each,
-  edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newFlow, newPlace,
-  newSite, note, outerFlow, parameterOf, pathOf, put, release, touch, use
+  edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd, newFlow,
+  newPlace, newSite, note, outerFlow, parameterOf, pathOf, put, release, setCrowd, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
-import { append, cut, emptyMap, matches, pick } from './primordials.mjs'
+import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
-/** @import { Callee, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
+/** @import { Callee, Crowd, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -51,6 +51,15 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {any} location
  * @property {boolean} isCaptured whether other functions use it
  * @property {Node[]} writes references that assign to it
+ * @property {Version[] | null} versions see versionsOf; null: one set of objects for the whole function
+ */
+/**
+ * The objects that a variable holds from one statement to the next statement that assigns the variable.
+ *
+ * @typedef {object} Version
+ * @property {number} from a position in the text
+ * @property {Flow} inner
+ * @property {Flow | null} outer
  */
 
 /**
@@ -63,6 +72,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, boolean>} accessors names of accessors
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
  * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
+ * @property {Crowd} crowd
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
@@ -71,7 +81,7 @@ export function newProgram() {
   const unnamed = newFlow()
   return {
     members: emptyMap(), unnamed, unnamedFunctions: functionsIn(unnamed), accessors: emptyMap(),
-    globals: emptyMap(),
+    globals: emptyMap(), crowd: newCrowd(),
     stored: emptyMap(), matches: []
   }
 }
@@ -86,6 +96,7 @@ export const now = /** @type {any} */ ({ program: null, unit: null, f: null })
 /** @param {Program} next the texts that are known */
 export function beginWalk(next) {
   now.program = next
+  setCrowd(next.crowd)
 }
 
 /** Frees the tree of the last text. */
@@ -123,9 +134,74 @@ export function holderOf(variable) {
   if (variable.holder) return variable.holder
   const owner = variable.scope.facts.node.plan.effects
   const node = variable.declarations[0] ?? variable.scope.node
-  return variable.holder = newHolder(owner, variable.name, variable, node)
+  const holder = variable.holder = newHolder(owner, variable.name, variable, node)
+  if (variable.isAssigned) holder.versions = versionsOf(variable, holder.inner)
+  return holder
 }
 
+/**
+ * Divides a variable of a function at the statements of its body that assign the variable. For example, after
+ * `values = Array.from(values)` the variable holds only the new list. A closure in later text sees the last
+ * version. Other functions see and assign all versions.
+ *
+ * @param {Variable} variable @param {Flow} all the objects of all versions @returns {Version[] | null}
+ */
+function versionsOf({ kind, isDynamic, declarations, references, scope: { facts } }, all) {
+  const { node: { body }, parent, usesArguments, isStrict } = facts
+  if (!parent || isDynamic || !matches(/^(?:parameter|let|var)$/, kind) || (usesArguments && !isStrict) ||
+    find(declarations, ({ parent: { type } }) => type === 'FunctionDeclaration' && kind !== 'parameter')) {
+    return null
+  }
+  /** @type {number[]} */
+  const ends = [0]
+  pick(references, id => {
+    const { parent: assignment, scope } = id
+    const { type, operator, left, end, parent } = assignment
+    if (type !== 'AssignmentExpression' || operator !== '=' || left !== id || scope.facts !== facts) return
+    const statement = parent.type === 'SequenceExpression' ? parent.parent : parent
+    if (statement.type === 'ExpressionStatement' && statement.parent === body) append(ends, end)
+  })
+  if (ends.length === 1) return null
+  sort(ends, (/** @type {number} */ a, /** @type {number} */ b) => a - b)
+  /** @type {Version[]} */
+  const versions = []
+  for (let i = 0; i < ends.length; i++) {
+    append(versions, { from: ends[i], inner: newFlow(), outer: null })
+    edge(versions[i].inner, all)
+  }
+  return versions
+}
+
+/** @param {Version[]} versions @param {number} position @returns {Version} */
+function versionAt(versions, position) {
+  let i = versions.length - 1
+  while (versions[i].from > position) i--
+  return versions[i]
+}
+
+/**
+ * Gives a value to a variable.
+ *
+ * @param {Holder} holder @param {Flow | null} value @param {Node} id the assigned name
+ */
+export function fill({ versions, owner, inner }, value, { start, parent }) {
+  if (versions === null) return edge(value, inner)
+  const position = parent.type === 'AssignmentExpression' ? parent.end : start
+  if (owner === now.f) edge(value, versionAt(versions, position).inner)
+  else pick(versions, version => edge(value, version.inner))
+}
+
+/**
+ * Whether a closure runs only after the text before it has run: no function around it is hoisted.
+ *
+ * @param {Effects} owner the function that declares the variable
+ */
+function isAfterText(owner) {
+  for (let f = /** @type {any} */ (now.f); f !== owner; f = f.plan.parent.effects) {
+    if (f.plan.node.type === 'FunctionDeclaration') return false
+  }
+  return true
+}
 /**
  * @param {Effects} owner @param {string} name @param {Variable | null} variable @param {Node} node
  * @returns {Holder}
@@ -133,7 +209,7 @@ export function holderOf(variable) {
 function newHolder(owner, name, variable, node) {
   const place = newPlace(owner === null || owner.plan.isOnce ? null : owner, name, variable, node)
   return { inner: newFlow(), outer: null, place, owner, isExported: false, isOpened: false, location: null,
-    isCaptured: false, writes: [] }
+    isCaptured: false, writes: [], versions: null }
 }
 
 /** @param {string} name a name that no text declares @param {Node} node @returns {Holder} */
@@ -265,11 +341,17 @@ function open(holder, by) {
 
 /** @param {Holder} holder @param {Node} node @returns {Flow} */
 function readHolder(holder, node) {
-  const { owner, inner } = holder
-  if (owner === now.f && node.start < /** @type {any} */ (now.f).resumesAt) return inner
+  const { owner, inner, versions, place } = holder
+  if (owner === now.f && node.start < /** @type {any} */ (now.f).resumesAt) {
+    return versions === null ? inner : versionAt(versions, node.start).inner
+  }
   noteUse(holder, READ)
   if (owner !== now.f) capture(holder)
   else keep(inner)
+  const last = versions?.[versions.length - 1]
+  if (last && owner !== now.f && node.start >= last.from && isAfterText(owner)) {
+    return last.outer ??= outerFlow(last.inner, place)
+  }
   return holder.outer ??= outerFlow(inner, holder.place)
 }
 
@@ -319,6 +401,28 @@ function importedFlow(variable, id) {
   return holder.outer ??= outerFlow(holder.inner, holder.place)
 }
 
+/**
+ * Returns the flow of `require('x')` or of `await import('x')` in a function: the same objects as those of a
+ * variable that holds the module.
+ *
+ * @param {string} specifier @param {Node} node @returns {Flow}
+ */
+export function moduleFlow(specifier, node) {
+  const { unit } = /** @type {any} */ (now)
+  const modules = unit.modules ??= emptyMap()
+  let holder = modules.get(specifier)
+  if (!holder) {
+    const variable = /** @type {any} */ ({
+      name: specifier, kind: 'import', specifier, declarations: [], references: [], isAssigned: false,
+      isOpen: false, isDynamic: false
+    })
+    holder = variable.holder = newHolder(unit.tree.plan.effects, specifier, variable, node)
+    modules.set(specifier, holder)
+    add(holder.inner, foreign)
+  }
+  return holder.outer ??= outerFlow(holder.inner, holder.place)
+}
+
 /** @param {ModuleExport} found @returns {Flow} the objects that another text exports */
 export function exportFlow(found) {
   const holder = holderOfExport(found)
@@ -357,6 +461,18 @@ function holderOfExport({ unit, variable, isNamespace }) {
     if (!isComplete) add(site.inside, given)
   }
   return unit.namespace
+}
+
+/**
+ * Returns the specifier of a `require` in a function, or of an awaited `import()`.
+ *
+ * @param {Node} node @returns {string | null}
+ */
+export function specifierOfLoad({ type, callee, source, parent, arguments: list }) {
+  const isLoad = type === 'ImportExpression' ? parent.type === 'AwaitExpression'
+    : callee.name === 'require' && !now.f.plan.isOnce
+  const given = isLoad ? source ?? list[0] : null
+  return typeof given?.value === 'string' ? given.value : null
 }
 
 /** Returns the holder of the value of a default export. @param {Unit | any} unit @returns {Holder} */

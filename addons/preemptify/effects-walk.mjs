@@ -15,9 +15,9 @@ import {
 } from './effects-flow.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
-  exportOfNamespace, globalOf,
-  holderOf, initialized, instancesOf, invokeAccessor, iterated, made, memberOfBuiltIn, nameInstances,
-  nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow, siteOf, siteOfClass, unknownFlow, visitUnit
+  exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, iterated, made,
+  memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow,
+  siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
 import { append, codeAt, cut, emptyMap, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -239,7 +239,10 @@ const visits = {
     for (let i = 0; i < quasi.expressions.length; i++) append(args, quasi.expressions[i].flow)
     return isMember(tag) ? callMember(tag, args, null, node) : callValue(tag.flow, null, args, null, node)
   },
-  ImportExpression: unknownFlow,
+  ImportExpression(node) {
+    const specifier = specifierOfLoad(node)
+    return specifier === null ? unknownFlow() : moduleFlow(specifier, node)
+  },
   MetaProperty: unknownFlow,
   VariableDeclarator({ id, init }) {
     if (init) bind(id, init.flow, true)
@@ -326,7 +329,7 @@ function bindName(id, value, isDeclaration) {
   const { variable, name } = id
   if (id.isDynamic) now.f.claimsAll = true
   const holder = variable ? initialized(variable) : globalOf(name, id)
-  edge(value, holder.inner)
+  fill(holder, value, id)
   if (isDeclaration && holder.owner === now.f) return
   append(holder.writes, id)
   noteUse(holder, WRITE)

@@ -232,7 +232,7 @@ function isCalledInPlace(node) {
  */
 function locate(functions, state) {
   /** @type {Place[]} */
-  const unknown = []
+  const places = []
   /** @type {Place[]} */
   const written = []
   for (let i = 0; i < functions.length; i++) {
@@ -241,11 +241,11 @@ function locate(functions, state) {
       const { kind, of, place, owner, writes } = key
       if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
       if (kind !== undefined || writes || !owner) return
-      append(unknown, key)
+      append(places, key)
       if (bits & WRITE) append(written, key)
     })
   }
-  findOrigins(unknown, written)
+  findOrigins(places, written)
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
     f.known = f.parts = null

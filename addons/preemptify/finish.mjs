@@ -56,6 +56,7 @@ export function isInStay(job) {
  * @returns {Generator<any, any, any>}
  */
 export function* startAtEntry(fn, self, args, note) {
+  code.enter(code.counts.job, 1)
   for (;;) {
     const entry = entryOf(fn)
     const result = apply(entry, self, args)

@@ -982,7 +982,13 @@ function switched(framed, { discriminant, cases }, units) {
   emit(units, pieces, first)
 }
 
-/** Adds a loop other than `for`-`of`. @param {Framed} framed @param {Node} loop @param {Unit[]} units */
+/**
+ * Adds a loop other than `for`-`of`. A resumed call jumps into the loop: the text skips `init`, `test` and
+ * `update` until the resume point `K` is reached. An expression of the head that has resume points itself
+ * becomes a statement of the body, because the head cannot be left in the middle.
+ *
+ * @param {Framed} framed @param {Node} loop @param {Unit[]} units
+ */
 function looped(framed, loop, units) {
   const { draft, own } = framed
   const { type, init, test, update, body, end } = loop
@@ -993,7 +999,7 @@ function looped(framed, loop, units) {
   const isTestHeld = test && isHeld(test)
   if (optimisations.chunk && chunk(draft, loop, own)) return emit(units,
     range(draft, labels.start, end), framed.place)
-  // An update with resume points moves to the start of the next round, and so does such a test of `do`.
+  // An update with resume points moves to the start of the next round. The test of a `do` loop does so, too.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
     if (init.type === 'VariableDeclaration') declared(framed, init, units)

@@ -25,7 +25,7 @@ const CALL = 36
 const LOOP = 40
 const TWIN = 60
 /** The maximum depth of nested functions that are printed twice: as they are and as a twin. */
-const MOST_DUALS = 4
+const MAX_DUALS = 4
 
 /** Plans all functions of a text. @param {Node} tree @returns {Plan[]} the plans, outer functions first */
 export function planModule(tree) {
@@ -271,7 +271,12 @@ export function inferredName(node) {
   }
 }
 
-/** @param {Plan} plan @returns {boolean} */
+/**
+ * Whether a function runs at most once per run of its text: it is called in place, outside of loops, by code
+ * that runs once. For example, `(function () { ... })()`, or the argument of such a call (a factory of UMD).
+ *
+ * @param {Plan} plan @returns {boolean}
+ */
 function isOnce({ node, facts, parent }) {
   if (parent === null) return true
   if (!parent.isOnce || !isFunctionNode(node)) return false
@@ -361,7 +366,7 @@ function findShort(plans) {
   }
 }
 
-/** @param {Plan} plan @returns {boolean} whether a function around it may be long */
+/** Whether a function that can have a twin is around a function. @param {Plan} plan @returns {boolean} */
 export function isInside({ parent }) {
   while (parent && parent.reason) parent = parent.parent
   return parent !== null
@@ -384,7 +389,7 @@ function chooseForms(plans) {
     for (let k = 0; k < children.length; k++) {
       const child = children[k]
       own -= child.node.end - child.node.start
-      for (let d = 0; d <= MOST_DUALS; d++) inner[d] += child.sizes[d]
+      for (let d = 0; d <= MAX_DUALS; d++) inner[d] += child.sizes[d]
     }
     const twin = own + CALL * calls.length + LOOP * facts.loops.length + TWIN + inner[0]
     const isAlwaysDual = facts.isAsync || facts.isGenerator ||
@@ -395,13 +400,13 @@ function chooseForms(plans) {
       plan.reason ||= 'nested too deep'
     }
     plan.holdsDual = isAlwaysDual && plan.isLong || !!find(children, ({ holdsDual }) => holdsDual)
-    for (let d = 0; d <= MOST_DUALS; d++) {
+    for (let d = 0; d <= MAX_DUALS; d++) {
       if (!plan.isLong) sizes[d] = own + inner[d]
       else sizes[d] = d > 0 || isAlwaysDual ? own + inner[max(d - 1, 0)] + twin : twin + TWIN
     }
   }
   const { node, sizes } = plans[0]
-  let most = MOST_DUALS
+  let most = MAX_DUALS
   while (most > 0 && sizes[most] > GROWTH * (node.end - node.start)) most--
   for (let i = 0; i < plans.length; i++) {
     const { parent } = plans[i]

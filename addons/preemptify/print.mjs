@@ -39,7 +39,7 @@ import {
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
-const MOST_GROWTH = 3.99
+const MAX_GROWTH = 3.99
 /** Additional characters for a short text, because its prologue is long in comparison with its source. */
 const HEAD = 400
 /** A source with fewer characters is a short text. */
@@ -75,7 +75,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
  */
 function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, package: given }) {
   checkPatterns()
-  const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0) - epilogue.length
+  const room = MAX_GROWTH * text.length + (text.length < SHORT ? HEAD : 0) - epilogue.length
   /** @type {number[] | null} */
   const kept = url === undefined ? null : []
   /** @type {(number | string)[]} */
@@ -808,11 +808,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
  */
 function changesOf({ changes }) {
   let bits = changes.this ? 1 : 0
-  for (let i = 0; i < MOST_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
+  for (let i = 0; i < MAX_PARAMETERS; i++) if (changes.parameters[i] ?? changes.others) bits |= 2 << i
   return changes.parameters.length + (changes.others ? 1 : 0) || changes.this ? bits : 0
 }
 /** Parameters with a bit in `changesOf`. The bits from EVENT_USE on specify how a listener uses its event. */
-const MOST_PARAMETERS = EVENT_USE - 1
+const MAX_PARAMETERS = EVENT_USE - 1
 
 /**
  * Returns the text of the claims of a function without a twin. The scheduler makes these claims before it

@@ -270,6 +270,7 @@ export const access = (get, set) => ({
   set value(value) {
     set(value)
   },
+  /** The value for `typeof`, which does not throw for a variable that is not declared. */
   get typed() {
     try {
       return get()
@@ -440,6 +441,9 @@ export const isAsyncTwin = ({ awaited }) => awaited !== null
 
 /**
  * Returns the generator function of a twin, ready for a call with the parameters of the original function.
+ * A twin that has only frame form gets a generator function that calls its entry. If the twin takes
+ * `new.target` (`self` is true), a plain call passes undefined for it. See Twin for the values of `entry` and
+ * `self`.
  *
  * @param {Twin} twin @param {any} fn the function with this twin
  * @returns {any}

@@ -194,9 +194,11 @@ export { budget }
 /** Returns the function that a job calls first in place of its function. @param {any} fn @returns {any} */
 function startOf(fn) {
   const twin = twinOf(fn)
-  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
   const claimer = isLinked ? claimerOf(fn) : undefined
-  return claimer === undefined ? fn : startingAfter(fn, claimer.claim, claimer.changes)
+  if (twin === undefined && claimer === undefined) return fn
+  extend.code.enter(extend.code.counts.job, 1)
+  if (twin !== undefined) return startingWith(generatorOf(twin, fn), twin.changes & CHANGES)
+  return startingAfter(fn, /** @type {any} */ (claimer).claim, /** @type {any} */ (claimer).changes)
 }
 
 /**

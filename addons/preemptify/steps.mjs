@@ -296,16 +296,16 @@ class Walk {
 class StepsWalk extends Walk {
   /**
    * @param {Steps} steps
-   * @param {{ on: boolean }} asker the twin, or the Steps of the generator, with the loop
+   * @param {{ on: boolean }} loopOwner the twin, or the Steps of the generator, with the loop
    */
-  constructor(steps, asker) {
+  constructor(steps, loopOwner) {
     super(null, steps.generator, next)
     this.steps = steps
-    this.asker = asker
+    this.loopOwner = loopOwner
   }
 
   next() {
-    if (this.rest !== null || !this.asker.on) return super.next()
+    if (this.rest !== null || !this.loopOwner.on) return super.next()
     const step = stepOf(this.steps, next, undefined)
     if (step !== budget) return step
     this.rest = this // until the step is settled
@@ -323,37 +323,37 @@ class StepsWalk extends Walk {
   }
 }
 
-/** The `asker` of loops in a twin that is not a generator: such a twin always requests steps. */
+/** The `loopOwner` of loops in a twin that is not a generator: such a twin always requests steps. */
 const twinItself = { on: true }
 
 /**
  * Returns the iterable for a `for`-`of` of a twin, or for a `yield*` of a generator.
  *
  * @param {any} iterable @param {string} [text] the source of the iterable, for the message of the error
- * @param {any} [asker] the twin, or the Steps of the generator, that requests the steps
+ * @param {any} [loopOwner] the twin, or the Steps of the generator, that requests the steps
  * @param {Steps | null} [outer] the Steps of the generator that delegates to the iterable
  * @returns {any}
  */
-export function each(iterable, text = '', asker = twinItself, outer = null) {
+export function each(iterable, text = '', loopOwner = twinItself, outer = null) {
   if (isArray(iterable) || typeof iterable === 'string') return iterable
   const method = iterable?.[symbolIterator]
   if (typeof method !== 'function' && text) notIterable(text)
   if (typeof method !== 'function' || !isObject(iterable)) return iterable
-  return iterated(iterable, method, asker, outer)
+  return iterated(iterable, method, loopOwner, outer)
 }
 
 /**
  * Returns an iterable over a new iterator. The parameters are those of `each`.
  *
- * @param {any} iterable @param {any} method the method that makes the iterator @param {any} [asker]
+ * @param {any} iterable @param {any} method the method that makes the iterator @param {any} [loopOwner]
  * @param {Steps | null} [outer] @returns {any}
  */
-export function iterated(iterable, method, asker = twinItself, outer = null) {
+export function iterated(iterable, method, loopOwner = twinItself, outer = null) {
   const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
   const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext &&
     iterator.throw === throwInNext
-  if (isOwn && outer === null) return new StepsWalk(steps, asker)
+  if (isOwn && outer === null) return new StepsWalk(steps, loopOwner)
   if (isOwn && outer) steps.root = outer.root
   return { [symbolIterator]: () => iterator }
 }

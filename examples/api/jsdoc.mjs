@@ -151,10 +151,13 @@ function documented(text, namespace) {
     }
     const [head, rest] = declaration
     if (!/^(?:export )?class /.test(head)) {
-      const [, made] = /^typeof (\w+)$/.exec(own.at(-1)?.tags.type?.[0].type ?? '') ?? []
-      const described = made && declared(shown, made)
-      // The comment of the class itself describes only one of the classes that the constant can be.
-      if (described) return { ...described, comments: [...own, ...described.comments.slice(1)] }
+      const [, isClass, made] = /^(typeof )?(\w+)$/.exec(own.at(-1)?.tags.type?.[0].type ?? '') ?? []
+      const described = made && found(made) && declared(shown, made)
+      if (described && isClass) {
+        // The comment of the class itself describes only one of the classes that the constant can be.
+        return { ...described, comments: [...own, ...described.comments.slice(1)] }
+      }
+      if (described) return { ...described, signature: shown, comments: own }
       return { name: shown, signature: callOf(shown, rest, own), comments: own, members: [] }
     }
     const members = membersOf(declaration)
@@ -215,9 +218,10 @@ function documented(text, namespace) {
  * @returns {string}
  */
 function callOf(name, rest, comments) {
-  if (!rest.startsWith('(')) return name
   const tags = comments.flatMap(({ tags }) => tags.param ?? [])
   const optional = new Set(tags.filter(({ name }) => name?.startsWith('[')).map(bare))
+  const isArrow = / =>/.test(rest) && tags.length > 0
+  if (!rest.startsWith('(')) return isArrow ? `${name}(${tags.map(bare).join(', ')})` : name
   const names = rest.slice(1, closing(rest, 0)).replace(/ = .*?(?=,|$)/g, '')
     // A destructured parameter has a name only in its comment.
     .replace(/\{.*\}/, () => bare(tags.find(({ name }) => /^\[?options/.test(name ?? '')) ?? { type: '', text: '' }))

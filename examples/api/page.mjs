@@ -60,7 +60,7 @@ function search() {
   results.replaceChildren(...ranked.map(({ entry: { name, place, address, use } }) => {
     const link = Object.assign(document.createElement('a'), { href: address })
     const part = (tag, text) => Object.assign(document.createElement(tag), { textContent: text })
-    link.append(part('b', name), ' ', part('small', place), part('span', use))
+    link.append(part('b', name), ' ', part('small', place), part('span', use.replaceAll('`', '')))
     const item = document.createElement('li')
     item.append(link)
     return item

@@ -149,15 +149,14 @@ export function rendered(modules) {
       return module && module.name !== 'rt' ? `<a href="${addressOf(module.name)}">${key}.mjs</a>` : text
     })
 
-  /** Renders the paragraphs, the lists and the code of a comment. @param {string} text @returns {string} */
+  /** Renders the paragraphs, the lists and the formulas of a comment. @param {string} text @returns {string} */
   function prose(text) {
-    return text.split(/^```\w*$/m).map((part, index) => index % 2 ? codeOf(part.trim()) : part.split(/\n{2,}/)
-      .filter(paragraph => paragraph.trim()).map(paragraph => {
-        if (/^ {2}\S/.test(paragraph)) return `<pre>${escape(paragraph)}</pre>`
-        const [lead, ...items] = paragraph.split(/^- /m)
-        const list = items.length ? `<ul>${items.map(item => `<li>${inline(item.trim())}</li>`).join('')}</ul>` : ''
-        return `${lead.trim() ? `<p>${inline(lead.trim())}</p>` : ''}${list}`
-      }).join('')).join('')
+    return text.split(/\n{2,}/).filter(paragraph => paragraph.trim()).map(paragraph => {
+      if (/^ {2}\S/.test(paragraph)) return `<pre>${escape(paragraph)}</pre>`
+      const [lead, ...items] = paragraph.split(/^- /m)
+      const list = items.length ? `<ul>${items.map(item => `<li>${inline(item.trim())}</li>`).join('')}</ul>` : ''
+      return `${lead.trim() ? `<p>${inline(lead.trim())}</p>` : ''}${list}`
+    }).join('')
   }
 
   /** @param {string} text @returns {string} */

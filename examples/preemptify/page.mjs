@@ -49,8 +49,8 @@ let typing
 
 const ways = {
   plain: {
-    title: 'As it is',
-    label: 'Run as it is',
+    title: 'Plain',
+    label: 'Run plainly',
     button: element('run-plain'),
     color: '--plain',
     prepare: () => module && caller(module, elements.args.value, url => import(url)),
@@ -252,9 +252,9 @@ function summary() {
   }
   if (preempted?.state === 'cancelled') return `Stopped${stood(preempted) || ', and the page was there all the time'}.`
   if (plain?.state === 'cancelled') return 'No longer waiting for its promise; it cannot be stopped.'
-  if (preempted && stood(preempted)) return `Preempted${stood(preempted)}. Now run it as it is.`
-  if (preempted) return `Preempted: at most ${ms(preempted.longest)} without a frame. Now run it as it is.`
-  return `As it is: the page stood still for ${ms(plain.longest)}. Now run it preempted.`
+  if (preempted && stood(preempted)) return `Preempted${stood(preempted)}. Now run it plainly.`
+  if (preempted) return `Preempted: at most ${ms(preempted.longest)} without a frame. Now run it plainly.`
+  return `Plain: the page stood still for ${ms(plain.longest)}. Now run it preempted.`
 }
 
 /** Returns the explanation of a run that froze the page, or ''. */
@@ -329,7 +329,7 @@ function showRewritten() {
     return section
   })
   const left = (rewritten?.left ?? []).map(({ name, reason }) => {
-    return paragraph(`${name} stays as it is. ${reason}`)
+    return paragraph(`${name} stays unchanged. ${reason}`)
   })
   element('rewritten').replaceChildren(...parts, ...left)
   element('points').textContent = String(count.point)

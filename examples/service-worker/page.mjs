@@ -22,7 +22,7 @@ let delays = []
 let outcomes = {}
 
 const ways = {
-  plain: { title: 'As it is', query: '?plain', run: (render, args) => runPlain(render, args) },
+  plain: { title: 'Plain', query: '?plain', run: (render, args) => runPlain(render, args) },
   preempted: { title: 'As a job', query: '', run: (render, args) => runPreempted(render, args, { deadline: 60_000 }) }
 }
 
@@ -96,8 +96,8 @@ async function run(name) {
 
 function summary() {
   const { plain, preempted } = outcomes
-  if (!plain) return `As a job: at most ${ms(preempted.longest)} without a frame. Now run it as it is.`
-  if (!preempted) return `As it is: the page stood still for ${ms(plain.longest)}. Now run it as a job.`
+  if (!plain) return `As a job: at most ${ms(preempted.longest)} without a frame. Now run it plainly.`
+  if (!preempted) return `Plain: the page stood still for ${ms(plain.longest)}. Now run it as a job.`
   return `${plain.result === preempted.result ? 'The same' : 'Another'} HTML, and ${ms(preempted.longest)} without a frame ` +
     `instead of ${ms(plain.longest)}.`
 }

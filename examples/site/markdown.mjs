@@ -1,5 +1,5 @@
-// Renders the Markdown of this repository: headings, paragraphs, lists, tables, fences, quotations, `<details>`,
-// and within a line code, links, images and emphasis. HTML in a text is shown as text.
+// Renders the constructs of Markdown that this repository uses. The function `blocks` lists the blocks, and
+// `INLINE` the marks within a line. HTML in a text is shown as text, except `<details>`.
 import { escape, highlight } from './highlight.mjs'
 
 /** @typedef {{ link: (address: string) => string, ids: Map<string, number> }} Context */

@@ -73,18 +73,18 @@ once('alarms that became due while the page slept fire in the same order', () =>
   assert.equal(log, [['b', 1000], ['a', 1000], ['c', 1000]])
 })
 
-once('a million alarms set in random order fire in exact order', () => {
+once('200,000 alarms set in random order fire in exact order', () => {
   const { host, scheduler, trace } = world()
   trace.stop()
   const random = seeded(1)
-  const count = 1_000_000
+  const count = 200_000
   const times = new Uint32Array(count)
   let fired = 0
   let lastTime = -1
   let lastIndex = -1
   for (let index = 0; index < count; index++) {
     // Many alarms share a time.
-    times[index] = random.integer(0, 300_000)
+    times[index] = random.integer(0, 60_000)
     at(times[index], time => {
       if (time !== times[index]) throw new Error(`the alarm for ${times[index]} fired for ${time}`)
       if (host.time < time) throw new Error(`the alarm for ${time} fired at ${host.time}`)
@@ -626,26 +626,26 @@ repeating('every() repeats until it is cancelled, even by its own callback', () 
   assert.equal(log, [[20, 10], [30, 20], [40, 30], [50, 40]])
 })
 
-repeating('24 hours of 10 ms next to a job: 8,640,000 exact activations without drift', () => {
+repeating('24 hours of 100 ms next to a job: 864,000 exact activations without drift', () => {
   const { host, scheduler, trace } = world({ host: { start: 3.25 } })
   trace.stop()
   let fired = 0
   let first = -1
-  const alarm = every(10, time => {
+  const alarm = every(100, time => {
     fired++
-    if (time !== 3.25 + fired * 10 && first < 0) first = fired
+    if (time !== 3.25 + fired * 100 && first < 0) first = fired
   }, { scheduler })
   const day = 24 * HOUR
-  // Each activation is late, by 7 or 3 ms.
+  // Each activation is late, by 70 or 30 ms.
   scheduler.spawn(function* () {
-    while (host.time < day) {
-      host.advance(fired % 2 ? 3 : 7)
+    while (host.time < day - 100) {
+      host.advance(fired % 2 ? 30 : 70)
       yield
     }
   })
   host.run({ until: day })
   assert.is(first, -1, 'the first time that was not exact')
-  assert.is(fired, day / 10 - 1)
+  assert.is(fired, day / 100 - 1)
   assert.is(alarm.time, 3.25 + day)
 })
 

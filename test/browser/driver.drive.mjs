@@ -1,4 +1,7 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as elapse } from 'node:timers/promises'
 
 // Tests of the drivers. The other tests rely on them: a driver that ignores errors would let every test pass.
@@ -50,6 +53,18 @@ export default {
     deepEqual(await browser.evaluate(async (a, b) => [await a + b.c, null], 1, { c: 2 }), [3, null])
     equal(await browser.evaluate(() => undefined), undefined)
     await rejects(browser.evaluate(() => { throw new TypeError('in the page') }), /TypeError: in the page/)
+  },
+
+  async 'screenshot writes a PNG picture of the page'({ browser, server }) {
+    await browser.open(`${server.plain}/test/browser/driver.html`)
+    const folder = mkdtempSync(join(tmpdir(), 'rt-screenshot-'))
+    try {
+      const file = join(folder, 'page.png')
+      await browser.screenshot(file)
+      equal(readFileSync(file).toString('latin1', 1, 4), 'PNG')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
   },
 
   async 'takeProblems returns every error of a page'({ browser, server }) {

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapse } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,16 +7,18 @@ import { keyOf } from '../../examples/api/render.mjs'
 import { until } from './page-control.mjs'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
-const screenshots = join(tmpdir(), 'rt-screenshots')
+/** The folder for pictures of the pages; without it, no pictures are taken. */
+const { SCREENSHOTS } = process.env
 
 const pages = ['index.html', ...readdirSync(examples).map(name => `${name}/index.html`)]
   .filter(page => existsSync(join(examples, page)))
 
 const loads = page => async ({ browser, server }) => {
-  mkdirSync(screenshots, { recursive: true })
   const shoot = async size => {
+    if (!SCREENSHOTS) return
+    mkdirSync(SCREENSHOTS, { recursive: true })
     const name = page.replace(/\/?index\.html$/, '') || 'index'
-    await browser.screenshot(join(screenshots, `${name}-${browser.kind}-${size}.png`))
+    await browser.screenshot(join(SCREENSHOTS, `${name}-${browser.kind}-${size}.png`))
   }
   await browser.resize(1000, 800)
   await browser.open(`${server.isolated}/examples/${page}`)
@@ -49,7 +50,7 @@ const bothWays = async ({ browser, server }) => {
   await browser.evaluate(() => { document.forms[0].elements.args.value = '' })
   await browser.click('[name=args]')
   for (const key of ['1', '5', 'Enter']) await browser.press(key)
-  await says('Now run it as it is.')
+  await says('Now run it plainly.')
   await browser.click('#run-plain')
   await says('✓ the same')
   await browser.click('[name=text]')

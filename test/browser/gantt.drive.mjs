@@ -1,15 +1,16 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapse } from 'node:timers/promises'
 import { until } from './page-control.mjs'
 
-const screenshots = join(tmpdir(), 'rt-screenshots')
+/** The folder for pictures of the pages; without it, no pictures are taken. */
+const { SCREENSHOTS } = process.env
 
 const shoot = (browser, name) => {
-  mkdirSync(screenshots, { recursive: true })
-  return browser.screenshot(join(screenshots, `${name}-${browser.kind}.png`))
+  if (!SCREENSHOTS) return
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  return browser.screenshot(join(SCREENSHOTS, `${name}-${browser.kind}.png`))
 }
 
 /** Opens the page and waits until it is ready. */

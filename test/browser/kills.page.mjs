@@ -7,9 +7,6 @@ import { Workers } from '../../addons/workers.mjs'
 import { forSeeds } from '../support/seeded.mjs'
 import { elapse, equal, inWorker, ok, test } from './page.mjs'
 
-/** The threads in which the suite runs. With SEEDS there is one per origin instead of two. */
-export const scopes = !new URL(location.href).searchParams.get('SEEDS') ? ['window', 'worker'] : [crossOriginIsolated ? 'window' : 'worker']
-
 /** Returns a function that calls `act` at random, at most three times. */
 function striking(random, act) {
   const risk = random.real(0.02, 0.3)

@@ -25,7 +25,7 @@ const under = isolated => async ({ browser, server }) => {
   const isStarved = () => load.framesPerSecond <= idle.framesPerSecond / 3
   let load
   for (let looks = 0; looks < 3 && (!load || isStarved()); looks++) {
-    load = await measureLoad(browser, server, { isolated, seconds: 3 })
+    load = await measureLoad(browser, server, { isolated, seconds: 2 })
   }
   const demand = (condition, what) => {
     if (!condition) throw new Error(`${what}: ${JSON.stringify({ load, idle })}`)

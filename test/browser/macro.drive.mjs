@@ -57,7 +57,7 @@ const all = async (id, seconds) => {
 
 const keys = async ({ browser, server }) => {
   await open(browser, `${server.plain}/${page}`)
-  await browser.evaluate(all, 'fp', 6)
+  await browser.evaluate(all, 'fp', 3)
   await until(browser, 'document.getElementById("stage").className === "fp"')
   for (const key of 'prioritize') await browser.press(key)
   const { isolated, outcomes: [outcome] } = await results(browser)

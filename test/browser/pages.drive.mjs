@@ -8,7 +8,7 @@ import { builtPages } from '../support/pages.mjs'
 const FRAMEWORKS = ['react', 'vue', 'svelte', 'preact', 'solid']
 const KEYS = 'abcdefgh bcd'
 /** The time between two keys and the work per key, ms. */
-const PAUSE = 100, WORK = 200
+const PAUSE = 50, WORK = 100
 
 async function open(browser, server, query) {
   await browser.open(`${server.isolated}/test/pages/index.html?${new URLSearchParams(query)}`)

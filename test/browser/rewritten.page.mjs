@@ -5,9 +5,6 @@ import { preemptify } from '../../addons/preemptify.mjs'
 import { show } from '../../examples/preemptify/values.mjs'
 import { equal, ok, test } from './page.mjs'
 
-/** Scripts need a document. */
-export const scopes = ['window']
-
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 const scheduler = new URL('../../rt.mjs', import.meta.url).href
 /** A comment that makes a text long enough for frames. Twins of a short text are mostly generators. */

@@ -37,8 +37,30 @@ import { serveTests } from './results.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
-/** Tests that measure time, so they run one at a time. */
-const measuring = /^(?:gantt|hidden|load|macro)\./
+/** Tests that need most of a processor, so they run one at a time. */
+const measuring = /^(?:hidden|load)\./
+/**
+ * Number of tests that run at the same time. They wait for timers, frames and polls for half of their time, so
+ * four of them keep two cores busy.
+ */
+const LANES = 4
+
+/** The places of a suite: a scope, and whether the page is cross-origin isolated. */
+const EVERYWHERE = [['window', 'isolated'], ['worker', 'isolated'], ['window', 'plain'], ['worker', 'plain']]
+/** The places for code that depends on the scope, but not on isolation: each origin occurs once. */
+const IN_SCOPES = [['window', 'isolated'], ['worker', 'plain']]
+/** The places of the suites that do not depend on all of them. */
+const PLACES = {
+  'adopt.page.mjs': IN_SCOPES,
+  'importing-modules.page.mjs': IN_SCOPES,
+  // Locks of shared memory need isolation, and no other test of the suite depends on it.
+  'kills.page.mjs': [['window', 'isolated'], ['worker', 'isolated']],
+  'preemptify.page.mjs': IN_SCOPES,
+  // Scripts need a document.
+  'rewritten.page.mjs': [['window', 'isolated']],
+  'scheduler.page.mjs': IN_SCOPES,
+  'workers.page.mjs': IN_SCOPES
+}
 
 /** Maximum number of tests that may pass only on the second try: more show a defect, not a busy machine. */
 const MAX_FLAKY = 3
@@ -107,9 +129,8 @@ export async function runBrowsers({
     await session?.close()
   }
   try {
-    // Two at a time for two cores, and one at a time for tests that measure time.
     const quick = runs.filter(({ file }) => !measuring.test(file))
-    await Promise.all([lane(quick), lane(quick)])
+    await Promise.all(Array.from({ length: LANES }, () => lane(quick)))
     await lane(runs.filter(({ file }) => measuring.test(file)))
     const flaky = []
     for (const { kind, file, attempt } of again) {
@@ -149,7 +170,7 @@ export async function runBrowsers({
  */
 async function attempts(path, server, timeout) {
   if (path.endsWith('.page.mjs')) {
-    return ['isolated', 'plain'].flatMap(origin => ['window', 'worker'].map(scope => place(path, origin, scope)))
+    return (PLACES[basename(path)] ?? EVERYWHERE).map(([scope, origin]) => place(path, origin, scope))
   }
   try {
     const tests = (await import(pathToFileURL(path).href)).default

@@ -83,7 +83,7 @@ export default {
     await browser.open(`${address}/examples/recipes/search.html`)
     const text = await browser.evaluate(async () => {
       document.querySelector('script[type=importmap]').textContent = '{ "imports": { "marked": "../packages/marked" } }'
-      await import('/examples/site/recipe.mjs?again')
+      await import('/examples/site/program.mjs?again')
       dispatchEvent(new ErrorEvent('error', { error: new TypeError('not found') }))
       return document.querySelector('[role=alert]:not([hidden])').textContent
     })

@@ -10,8 +10,8 @@ else report(parameters.get('scope') === 'worker' ? await inItsWorker() : await r
 
 async function run() {
   try {
-    const { scopes = ['window', 'worker'] } = await import(`./${parameters.get('suite')}`)
-    return scopes.includes(inWorker ? 'worker' : 'window') ? await runTests() : nothing
+    await import(`./${parameters.get('suite')}`)
+    return await runTests()
   } catch (error) {
     return { ...nothing, error: describe(error) }
   }

@@ -48,6 +48,19 @@ some code here
 `), ['paragraph 2 One paragraph of two lines.', 'paragraph 5 the first item', 'paragraph 6 the second item'])
 })
 
+texts('elements and comments of HTML are texts; scripts and listings are not', () => {
+  assert.equal(found('a.html', `<!-- A comment
+of two lines. -->
+<p>The text <b>of</b> one <code>paragraph</code>.
+<ul><li>the first item<li>the second item</ul>
+<pre>some code here</pre>
+<script>
+// a comment
+</script>
+<p>the end</p>`), ['paragraph 1 A comment of two lines.', 'paragraph 3 The text of one X.', 'paragraph 4 the first item',
+    'paragraph 4 the second item', 'paragraph 9 the end'])
+})
+
 texts('names of tests are texts in files of tests only', () => {
   const source = `const locks = suite('locks')
 locks('a free lock is acquired', () => {})

@@ -41,6 +41,16 @@ test('every parameter has a type, and every function describes its result', () =
   }
 })
 
+test('every error of an export is described by its condition', () => {
+  for (const { name, comments, members } of exports) {
+    for (const { tags } of [...comments, ...members.flatMap(({ comments }) => comments)]) {
+      for (const { type, text } of tags.throws ?? []) {
+        assert.match(text, /^(?:\(rejects\) )?(?:with `\w+`, )?if /, `${name}: ${type} ${text}`)
+      }
+    }
+  }
+})
+
 test('the page shows the comments of the source', () => {
   const { comments, signature } = exports.find(({ name }) => name === 'every')
   assert.is(signature, 'every(period, work, options?)')
@@ -102,6 +112,13 @@ test('each element of a page has a separate identifier', () => {
   }
 })
 
+test('the pages show no code that is not tested as an example', () => {
+  for (const [name, html] of pages) assert.not.match(html, '```', name)
+  for (const { name, comments } of modules.flatMap(({ types }) => [...types.values()])) {
+    assert.not.ok(comments.some(({ text, tags }) => text.includes('```') || tags.example), name)
+  }
+})
+
 test('the search finds exports, members and options with their uses', () => {
   const wanted = ['spawn', 'Job.cancel', 'catchUp', 'Channel', 'alarms.mjs', 'preemptify.report']
   for (const name of wanted) {
@@ -131,6 +148,13 @@ test('every example has at most six lines, and states its log', () => {
     assert.ok(lines <= 6, `the example of ${name} has ${lines} lines`)
     assert.match(text, /\/\/ → ./, `the example of ${name}`)
   }
+})
+
+test('an example that has run leaves no processor time reserved', async () => {
+  const { Reservation } = modules.find(({ name }) => name === 'addons/reservations').namespace
+  for (const name of ['Reservation', 'IoReservation', 'interrupt', 'loop']) await run(examples.get(name), modules)
+  await modules[0].namespace.rt.idle()
+  new Reservation({ capacity: 10, period: 10 }).cancel()
 })
 
 for (const [name, text] of examples) {

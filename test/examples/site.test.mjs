@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { check } from '../../.ci/prose.mjs'
 import { writeSite } from '../../examples/site.mjs'
 import { highlight } from '../../examples/site/highlight.mjs'
 import { markdown } from '../../examples/site/markdown.mjs'
@@ -123,7 +124,7 @@ pages('a recipe to paste needs nothing of this site', () => {
   }
 })
 
-pages('the page of a recipe says what to install and where to save the code', () => {
+pages('the page of a recipe names its packages and its file', () => {
   const page = name => shown(readPage(`examples/recipes/${name}`, read(`examples/recipes/${name}`)))
   assert.match(page('search.html'), /npm install rt\.mjs\n.*search\.html beside node_modules\.\n/)
   assert.match(page('search-library.html'), /npm install rt\.mjs fuse\.js\n.*together with search-library\.mjs\.\n/)
@@ -194,6 +195,13 @@ site('a folder with files is rejected', async () => {
 site('libraries of the pages have the versions that the tests use', () => {
   const [pages, tests] = ['examples/packages', 'test/peers'].map(name => JSON.parse(read(`${name}/package.json`)).dependencies)
   for (const name in pages) if (tests[name]) assert.is(pages[name], tests[name], name)
+})
+
+site('no sentence of a page breaks a rule of the prose check', () => {
+  const pages = readdirSync(join(root, 'examples'), { recursive: true }).map(name => `examples/${name}`.replaceAll('\\', '/'))
+    .filter(name => /^examples\/(?:\w[\w-]*\/)?[\w-]+\.html$/.test(name))
+  assert.ok(pages.length > 15)
+  for (const page of pages) assert.equal(check(page, read(page)).lines, [], page)
 })
 
 site.run()

@@ -49,7 +49,7 @@ for (const [seed, what] of Object.entries({
 
 properties('a random program runs alike each time on each host, and in Node as virtually', () => {
   const [virtual, node] = HOSTS
-  return forSeeds(150, async ({ seed }) => {
+  return forSeeds(60, async ({ seed }) => {
     const text = async host => {
       const { log, trace } = await perform(generate(seeded(seed)), host)
       return `${log}\n${trace}`

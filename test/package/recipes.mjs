@@ -12,7 +12,7 @@ import { serveStatically } from '../support/static-server.mjs'
 
 const recipes = fileURLToPath(new URL('../../examples/recipes/', import.meta.url))
 
-/** What a user types into a page, and the text that the page shows then. @type {Record<string, [string, string]>} */
+/** The keys for each page, and a part of the result that the page shows. @type {Record<string, [string, string]>} */
 const typed = {
   'search.html': ['1z', 'words contain 1z'],
   'search-library.html': ['balo', 'names are like balo'],

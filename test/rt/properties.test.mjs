@@ -11,12 +11,12 @@ import { execute, virtualHost } from '../support/virtual-host.mjs'
 const properties = suite('random programs')
 
 for (const { where, hostOf, part } of HOSTS) {
-  properties(`random programs keep the invariants on ${where}`, () => forSeeds(4000 * part, async random => {
+  properties(`random programs keep the invariants on ${where}`, () => forSeeds(2000 * part, async random => {
     const seen = await program(random, { hostOf }).run()
     seen.assert()
   }))
 
-  properties(`random programs always run alike, observed or not, on ${where}`, () => forSeeds(500 * part, async ({ seed }) => {
+  properties(`random programs always run alike, observed or not, on ${where}`, () => forSeeds(300 * part, async ({ seed }) => {
     const watched = program(seeded(seed), { hostOf })
     const again = program(seeded(seed), { hostOf })
     const unwatched = program(seeded(seed), { hostOf, blind: true })
@@ -30,7 +30,7 @@ for (const { where, hostOf, part } of HOSTS) {
 
 for (const { where, hostOf, part } of WORK_CONSERVING) {
   properties(`random programs with waits, locks and servers keep the invariants on ${where}`, () => {
-    return forSeeds(3000 * part, random => waitingProgram(random, { hostOf }).run())
+    return forSeeds(1500 * part, random => waitingProgram(random, { hostOf }).run())
   })
 }
 

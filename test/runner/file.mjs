@@ -21,14 +21,16 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
  * went unhandled, and the process exited by itself with code 0.
  *
  * @param {string} file absolute path
- * @param {{ timeout?: number, grace?: number }} [options] the time limits for the tests and for the exit, ms
+ * @param {{ timeout?: number, grace?: number, command?: string[] }} [options] `timeout`, `grace`: the time
+ *   limits for the tests and for the exit, ms. `command`: a program that runs Node, with its first arguments
  * @returns {Promise<{ passed: number, failed: number, skipped: number, problems: string[], output: string,
- *   ms: number }>}
+ *   ms: number, cpu: number }>} `ms`, `cpu`: the elapsed time, and the processor time of the process, ms
  */
-export function runFile(file, { timeout = 600_000, grace = 30_000 } = {}) {
+export function runFile(file, { timeout = 600_000, grace = 30_000, command = [] } = {}) {
   return new Promise(resolve => {
     const begin = performance.now()
-    const run = spawn(process.execPath, [child, file], {
+    const [program, ...rest] = [...command, process.execPath, child, file]
+    const run = spawn(program, rest, {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       env: process.stdout.isTTY ? { FORCE_COLOR: '1', ...process.env } : process.env
@@ -38,7 +40,7 @@ export function runFile(file, { timeout = 600_000, grace = 30_000 } = {}) {
     let output = ''
     let reports = ''
     const problems = []
-    let result = { passed: 0, failed: 0, skipped: 0 }
+    let result = { passed: 0, failed: 0, skipped: 0, cpu: NaN }
     let title = ''
     let ended = false
     const where = () => title ? `in ${JSON.stringify(title)}` : 'before its first test'
@@ -83,14 +85,15 @@ export function runFile(file, { timeout = 600_000, grace = 30_000 } = {}) {
         if (!ended) problems.push(`the process ended ${where()} with ${how}`)
         else if (code !== 0) problems.push(`the process ended after its tests with ${how}`)
       }
-      const { passed, failed, skipped } = result
+      const { passed, failed, skipped, cpu } = result
       resolve({
         passed,
         failed: failed + problems.length,
         skipped,
         problems,
         output: output.trim(),
-        ms: performance.now() - begin
+        ms: performance.now() - begin,
+        cpu
       })
     })
   })

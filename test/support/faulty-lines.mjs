@@ -219,7 +219,7 @@ class Restarts {
     if (this.isDone || living[side].size === 0) return
     total.restarts++
     for (const { channel, jobs } of living[side]) {
-      channel.link.carrier.end()
+      channel.connection.carrier.end()
       for (const job of jobs) job.cancel()
     }
     living[side].clear()

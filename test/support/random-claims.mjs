@@ -315,8 +315,17 @@ function randomModule(random, prefix, imported, size) {
       () => `kept = o\nreturn n`, () => `o.inner = kept\nreturn n`,
       () => block({ numbers: ['n'], objects: ['o'], isLeaf: true }, 1)
     ])()
-    share('helper', name, `function ${name}(o, n) {\n${body}\n}`)
+    const renewed = random.chance(0.2) ? `o = ${random.pick(['{ ...o }', 'same(o)', 'kept'])}\n` : ''
+    share('helper', name, `function ${name}(o, n) {\n${renewed}${body}\n}`)
     helpers.push(name)
+  }
+  if (helpers.length && random.chance(0.3)) {
+    const name = `${prefix}via`
+    lines.push(`function ${name}(fn) {\nreturn (o, n) => {\npause(1)\nreturn fn(o, n)\n}\n}`)
+    helpers.push(...random.shuffle(helpers).slice(0, 2).map((helper, i) => {
+      share('helper', `${name}${i}`, `const ${name}${i} = ${name}(${helper})`)
+      return `${name}${i}`
+    }))
   }
   if (random.chance(0.4)) {
     const name = `${prefix}C`
@@ -336,7 +345,7 @@ function randomModule(random, prefix, imported, size) {
     const scope = { numbers: ['p'], objects: ['q'], isLeaf: false }
     const isAsync = random.chance(0.1)
     const body = `${isAsync ? 'await null\n' : ''}if (typeof p === 'object') p = p.x | 0\nif (typeof q === 'number') q = { x: q, y: 1, list: [q], inner: null }\n` +
-      block(scope, 0)
+      (random.chance(0.2) ? `q = ${object(scope)}\n` : '') + block(scope, 0)
     const result = random.chance(0.7) ? `return ${value(scope)}` : ''
     share('function', name, `${isAsync ? 'async ' : ''}function ${name}(p, q) {\n${body}\n${result}\n}`)
     // Other functions do not call an async function, because its part after \`await\` is another stay.
@@ -460,8 +469,17 @@ export function rewrite({ a, b }, { packages, isKnown, padding }) {
   return { b: textAt('b'), a: textAt('a') }
 }
 
-/** A job that calls a twin. @param {Function} fn */
-const handWritten = fn => function* (...args) { return yield* preemptify(fn)(...args) }
+/**
+ * Ways in which a job calls a function: the job starts the function, or hand-written code of the job calls its
+ * twin, or calls the function plainly.
+ *
+ * @type {Record<string, (fn: Function) => Function>}
+ */
+const CALLING = {
+  start: fn => fn,
+  twin: fn => function* (...args) { return yield* preemptify(fn)(...args) },
+  plain: fn => function* (...args) { return resultOf(fn(...args)) }
+}
 
 let loads = 0
 
@@ -478,12 +496,12 @@ async function load({ a, b }) {
  *
  * @param {Program} program @param {{ a: string, b: string }} texts
  * @param {{ budget: number, slice: number, isVirtual: boolean, priorities: number[], releases: number[],
- *   plain: number, isByHand: boolean }} settings
+ *   plain: number, calling: string[] }} settings
  *   - `plain`: the number of a call that is no job, but made in a callback of the host; -1: none.
- *   - `isByHand`: whether hand-written jobs call the twins.
+ *   - `calling`: how each job calls its function, see CALLING.
  * @returns {Promise<{ state: string, cycles: number, switches: number }>}
  */
-export async function runAsJobs(program, texts, { budget, slice, isVirtual, priorities, releases, plain, isByHand }) {
+export async function runAsJobs(program, texts, { budget, slice, isVirtual, priorities, releases, plain, calling }) {
   const modules = await load(texts)
   let time = 0
   const host = isVirtual ? virtualHost({ read: READ }) : { ...defaultHost(), now: () => (time += READ) }
@@ -500,7 +518,7 @@ export async function runAsJobs(program, texts, { budget, slice, isVirtual, prio
       const fn = modules[module][name]
       const given = all[i]
       const settle = promise => waits.push(promise.then(value => { outcomes[i] = value }, error => { outcomes[i] = failure(error) }))
-      if (i !== plain) settle(scheduler.spawn(isByHand ? handWritten(fn) : fn, { budget, priority: priorities[i], release: releases[i] ? scheduler.now() + releases[i] : undefined }, ...given))
+      if (i !== plain) settle(scheduler.spawn(CALLING[calling[i]](fn), { budget, priority: priorities[i], release: releases[i] ? scheduler.now() + releases[i] : undefined }, ...given))
       else settle(new Promise((resolve, reject) => host.after(0.02, () => { try { resolve(resultOf(fn(...given))) } catch (error) { reject(error) } })))
     })
     const ended = Promise.all(waits)
@@ -528,6 +546,6 @@ export function randomSettings(random, { calls }) {
     priorities: random.chance(0.3) ? each(() => random.integer(0, 2)) : each(() => 0),
     releases: random.chance(0.3) ? each(() => random.pick([0, 0.05, 0.2])) : each(() => 0),
     plain: isVirtual && random.chance(0.15) ? random.integer(0, count - 1) : -1,
-    isByHand: random.chance(0.2)
+    calling: each(() => random.pick(random.chance(0.6) ? ['start'] : ['start', 'twin', 'plain']))
   }
 }

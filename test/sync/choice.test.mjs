@@ -554,7 +554,7 @@ function cancelledAt(moment, plan, options) {
   return events
 }
 
-commits('a cancellation at any event loses no message and leaves no job in a queue', () => forSeeds(40, random => {
+commits('a cancellation at any event loses no message and leaves no job in a queue', () => forSeeds(15, random => {
   const kinds = ['inbox', 'kept', 'outbox', 'lock', 'acquire', 'use', 'par', 'race', 'timeout']
   const plan = Array.from({ length: 5 }, () => ({
     ways: Array.from({ length: random.integer(1, 4) }, () => random.pick(kinds)).concat('timeout'),

@@ -2,7 +2,7 @@ import { edf } from 'rt.mjs'
 import { AdmissionError, Workers } from 'rt.mjs/workers'
 import { is } from './equal.js'
 
-type Works = { add(a: number, b: number): number, render(scene: string): Generator<undefined, Date>, load: (url: string) => Promise<5> }
+type Works = { version: string, add(a: number, b: number): number, render(scene: string): Generator<undefined, Date>, load: (url: string) => Promise<5> }
 const workers = new Workers<Works>(new URL('works.mjs', import.meta.url), { size: 2, restart: true })
 is<number>()(await workers.spawn('add', { deadline: 5, transfer: [] }, 1, 2))
 is<Date>()(await workers.spawn('render', {}, 'scene'))
@@ -23,4 +23,8 @@ is<5>()(await workers.run.load('url'))
 workers.run.add('2', 3)
 // @ts-expect-error
 workers.run.subtract(2, 3)
+// @ts-expect-error: an export that is not work
+workers.spawn('version', {})
+// @ts-expect-error
+workers.run.version()
 is<unknown>()(await new Workers('works.mjs').run.anything(1, 'x'))

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { Scheduler, budget } from '../../../rt.mjs'
 import { sleep } from '../../../alarms.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
-import { adoptSites, lockOf } from '../../../addons/preemptify/claims.mjs'
+import { addSites, adoptSites, lockOf } from '../../../addons/preemptify/claims.mjs'
 import { standInOf } from '../../../addons/preemptify/helpers.mjs'
 import { takeExpected } from '../../../addons/preemptify/run.mjs'
 import { Mutex, Resource } from '../../../sync.mjs'
@@ -332,6 +332,54 @@ claims('a script before the run-time support registers the names of its claims',
   assert.equal(records.map(({ function: name, location }) => [name, location]), [['second', 'two']])
 })
 
+claims('a claim waits again after a point between the claim and its wait', async () => {
+  // `grow` ends with a call, so it claims before it is suspended.
+  const { use, grow } = await rewrittenModule(`
+    const list = [1, 2, 3]
+    function turn(n) { for (let i = 0; i < n; i++); return n }
+    function read(step) { let sum = 0; for (let i = 0; i < 3; i++) sum += list[i]; return sum + step(3) }
+    export function use(step) { const result = read(step); return result }
+    export function grow(n) { list[0]++; return turn(n) }
+  `)
+  const { warn } = console
+  const said = []
+  console.warn = text => { said.push(text) }
+  try {
+    const own = scheduler()
+    assert.equal(await settled([own.spawn(use, {}, grow), own.spawn(use, {}, grow)], own), [9, 9])
+  } finally {
+    console.warn = warn
+  }
+  assert.match(said.join(), /grow and read interleave, because each waits for the other/)
+})
+
+claims('a join of two locks that closes a cycle of claims grants a waiting claim', async () => {
+  const site = addSites('one\nfirst\ntwo\nsecond\nthree\nthird')
+  const locks = ['joined 1', 'joined 2', 'joined 3'].map(name => lockOf(name, true))
+  const ends = []
+  const work = function* (name, held, join) {
+    for (const i of held) {
+      if (locks[i].X(site + i)) yield takeExpected()
+      for (let k = 0; k < 5; k++) yield budget.p
+    }
+    if (join) lockOf('joined 1\njoined 3', true)
+    for (let k = 0; k < 5; k++) yield budget.p
+    ends.push(name)
+  }
+  const { warn } = console
+  const said = []
+  console.warn = text => { said.push(text) }
+  try {
+    const own = scheduler()
+    const jobs = [own.spawn(work, {}, 'a', [0, 1]), own.spawn(work, {}, 'b', [1, 2]), own.spawn(work, {}, 'c', [2], true)]
+    assert.equal(await settled(jobs, own), [undefined, undefined, undefined])
+  } finally {
+    console.warn = warn
+  }
+  assert.equal(ends.sort(), ['a', 'b', 'c'])
+  assert.match(said.join(), /each waits for the other/)
+})
+
 claims.run()
 
 const cancellation = suite('cancellation')
@@ -456,6 +504,34 @@ for (const [name, call, result] of [
     assert.is(await job, 1)
   })
 }
+
+for (const [name, call, result] of [
+  ['a plain call', o => updates.change(o), 11], ['a plain call of a long function', o => updates.add(o), 2],
+  ['a plain call of an arrow function', o => updates.set(o), 5],
+  ['a plain call after a call of a twin', function* (o) { yield preemptify(updates.add)({ x: 0 }); updates.change(o) }, 11]
+]) {
+  identity(`${name} in a hand-written job finishes the holder of its argument`, async () => {
+    const own = scheduler()
+    const object = { x: 0 }
+    const work = function* () { yield call(object) }
+    assert.is((await settled([own.spawn(updates.add, {}, object), own.spawn(work)], own))[0], 1)
+    assert.is(object.x, result)
+  })
+}
+
+identity('a plain call in rewritten code claims no argument', async () => {
+  // Only the caller of rewritten code claims arguments, because an inner call can get many objects.
+  const { outer } = await rewrittenModule(`
+    const touch = o => { o.x = 1 }
+    export function outer(keep) { for (let i = 0; i < 4; i++) touch(keep()) }
+  `)
+  const own = scheduler()
+  const switches = switchesOf(own)
+  const object = { x: 0 }
+  await settled([own.spawn(updates.read, {}, object), own.spawn(outer, {}, () => object)], own)
+  assert.is(object.x, 1)
+  assert.ok(switches.count > 4, `${switches.count} switches`)
+})
 
 identity('a plain call of a method outside of jobs finishes the holder of its object', async () => {
   const own = scheduler({ round: 0.001 })
@@ -609,30 +685,46 @@ apart('readers of an exported object interleave while no importer writes', async
   assert.ok(switches.count > 5 && blocks.length === 0, `${switches.count} switches`)
 })
 
+/** An update of the exported table, with points between its read and its write. */
+const update = table => `const before = ${table}.x; pause(); pause(); ${table}.x = before + 1`
+const PAUSE = 'function pause() { for (let i = 0; i < 4; i++); }'
+
+/**
+ * Runs `add` of two CommonJS files as jobs. The first file exports a table.
+ *
+ * @param {string} place @param {string} importer the addresses of the files @param {string} text the second file
+ * @returns {Promise<number>} the number of updates of the table
+ */
+async function updatesOf(place, importer, text) {
+  const base = `file:///apart-${places++}/`
+  const files = []
+  for (const [at, own] of [[place, `const table = exports.table = { x: 0 }; exports.add = function add() { ${update('table')} }`], [importer, text]]) {
+    const module = { exports: {} }
+    const script = `(function (exports, require) {${PAUSE}\n${own}\n})`
+    ;(0, eval)(preemptify.source(script, { type: 'script', url: base + at }))(module.exports, () => files[0])
+    files.push(module.exports)
+  }
+  const own = scheduler()
+  await settled(files.map(({ add }) => own.spawn(add)), own)
+  return files[0].table.x
+}
+
 for (const [title, place, importer, specifier] of [
   ['two packages', 'node_modules/c/a.js', 'node_modules/d/b.js', 'c'], ['own code', 'a.js', 'b.js', './a.js']
 ]) {
   apart(`CommonJS files of ${title} that use one object exclude each other`, async () => {
-    const base = `file:///apart-${places++}/`
-    const load = (text, place) => {
-      const module = { exports: {} }
-      const script = `(function (exports, require) {${text}\n})`
-      ;(0, eval)(preemptify.source(script, { type: 'script', url: base + place }))(module.exports, () => files[0])
-      return module.exports
-    }
-    const files = []
-    files.push(load(`
-      function pause() { for (let i = 0; i < 4; i++); }
-      const table = exports.table = { x: 0 }
-      exports.add = function add() { const before = table.x; pause(); pause(); table.x = before + 1; return table.x }
-    `, place))
-    files.push(load(`
-      const { table } = require('${specifier}')
-      function pause() { for (let i = 0; i < 4; i++); }
-      exports.add = function add() { const before = table.x; pause(); pause(); table.x = before + 1; return table.x }
-    `, importer))
-    const own = scheduler()
-    assert.equal((await settled(files.map(({ add }) => own.spawn(add)), own)).sort(), [1, 2])
+    assert.is(await updatesOf(place, importer,
+      `const { table } = require('${specifier}'); exports.add = function add() { ${update('table')} }`), 2)
+  })
+
+  apart(`a function of ${title} that calls require within an expression claims the object`, async () => {
+    assert.is(await updatesOf(place, importer,
+      `exports.add = function add() { ${update(`require('${specifier}').table`)} }`), 2)
+  })
+
+  apart(`a function of ${title} that calls require for a local variable claims the object`, async () => {
+    assert.is(await updatesOf(place, importer,
+      `exports.add = function add() { const { table } = require('${specifier}'); ${update('table')} }`), 2)
   })
 }
 

@@ -13,6 +13,32 @@ function claims(text, expected) {
   }
 }
 
+unknown('a closure that its maker only returns calls the functions that the program passes', () => {
+  const claimOf = (make, rest) => claimsIn(`const t = { n: 1 }; export function w() { t.n = 2 }
+    ${make} ${rest} export function caller() { return each(t) }`).caller
+  const make = 'export function make(g) { return o => g(o) }'
+  assert.is(claimOf(make, 'const each = make(o => o.n)'), 't')
+  assert.is(claimOf('export const make = g => o => g(o)', 'const each = make(o => o.n)'), 't')
+  assert.is(claimOf(make, 'const each = make(o => { o.n = 2 })'), 't!')
+  assert.is(claimOf(make, 'const each = make(unknown)'), 't!')
+  assert.is(claimOf(make, 'const each = make(o => o.n); export const other = make(o => { o.n = 3 })'), 't!')
+  assert.is(claimOf(make, 'let each; export function set(g) { each = make(g) } set(o => o.n)'), 'each! t!')
+  assert.is(claimOf('let last; export function make(g) { const c = o => g(o); last = c; return c }', 'const each = make(o => o.n)'), 't!')
+  assert.is(claimOf('export function make(g) { g = unknown; return o => g(o) }', 'const each = make(o => o.n)'), 't!')
+})
+
+unknown('a closure that passes state of the module to a captured parameter lets it leave', () => {
+  claims('const t = { n: 1 }; export function make(g) { return function c() { return g(t) } } export function r() { return t.n + 1 }',
+    { c: 't!', r: 't' })
+})
+
+unknown('require() and an awaited import() within expressions claim the objects of the module', () => {
+  claims(`export function f() { require('s').n++ } export function g() { return require('s').n + 1 }
+    export function h() { return require('s').list.push(1) }`, { f: 's.*!', g: 's.*', h: 's.*!' })
+  claims(`export async function f() { (await import('s')).o.n++ }
+    export async function g() { return (await import('s')).o.n + 1 }`, { f: 's.*!', g: 's.*' })
+})
+
 unknown('a closure that only calls its captured parameter claims nothing', () => {
   claims('export function make(f) { return function g(x) { return f(x) } }', { make: '', g: '' })
 })

@@ -33,6 +33,25 @@ effects('a helper of loading code that other code calls too writes contested sta
   claims('const t = {}; add(1); function add(k) { t[k] = 1 } export { add }; export const g = k => t[k]', { add: 't!', g: 't' })
 })
 
+effects('a parameter holds only the new object after a statement that assigns it', () => {
+  /** The claim of a caller that passes `t` to a function with this body. */
+  const claimOf = body => claimsIn(`const t = [3, 1]; export function w() { t.push(1) }
+    function use(list) { ${body} } export function caller() { use(t) }`).caller
+  for (const body of ['list = Array.from(list); list.sort()', 'list = []; const g = () => list.sort(); g()',
+    'let copy = list; copy = copy.slice(), copy.sort()', 'var list; list = []; list.sort()']) {
+    assert.is(claimOf(body), 't', body)
+  }
+  for (const body of ['if (list.length) list = []; list.sort()', 'list.sort(); list = []', 'list = [list]; list[0].push(1)',
+    'for (const x of [1]) list.sort(); list = []', 'const g = () => list.sort(); g(); list = []',
+    'g(); list = []; function g() { list.sort() }', 'const old = list; list = []; old.sort()',
+    'list = []; (() => { list = t })(); list.sort()', 'list = []; for (let i = 0; i < 2; i++) { list.sort(); list = t }']) {
+    assert.is(claimOf(body), 't!', body)
+  }
+  const { caller } = claimsIn(`var t = [3, 1]; function w() { t.push(1) }
+    function use(list) { list = []; arguments[0] = t; list.sort() } function caller() { use(t) }`, 'script')
+  assert.is(caller, 't!')
+})
+
 effects('assignments, delete and writing methods claim the object exclusively', () => {
   for (const write of ['s.a = 2', 's.a++', 'delete s.a', 's["a"] = 2', '({ a: s.a } = { a: 1 })', 'Object.assign(s, { b: 1 })',
     'Object.defineProperty(s, "a", { value: 1 })', 'const l = s; l.a = 1', 'Reflect.set(s, "a", 1)', 'for (s.a of [1]) f()']) {

@@ -62,7 +62,7 @@ const ways = [plainly, ...[1, 7, 300].map(limit => fn => drive(preemptify(fn)(3,
 
 const modules = suite('random modules')
 
-modules('rewritten modules have the exports and effects of their originals', () => forSeeds(200, async random => {
+modules('rewritten modules have the exports and effects of their originals', () => forSeeds(100, async random => {
   const texts = randomModules(random)
   const rewritten = texts.map(text => preemptify.source(text, { runtime }))
   const expected = await observed(`original-${random.seed}`, texts, ways.map(() => plainly))

@@ -40,15 +40,15 @@ async function checkProgram(program, source = preemptify.source) {
 }
 
 programs('rewritten programs have the native results, errors and effects', () => {
-  return forSeeds(300, random => checkProgram(randomProgram(random)))
+  return forSeeds(150, random => checkProgram(randomProgram(random)))
 })
 
 programs('programs whose twins have frame form have the native effects', () => {
-  return forSeeds(600, random => checkProgram(randomProgram(random, true)))
+  return forSeeds(300, random => checkProgram(randomProgram(random, true)))
 })
 
 programs('programs whose twins are all generators have the native effects', () => {
-  return forSeeds(300, random => checkProgram(randomProgram(random), generators.source))
+  return forSeeds(150, random => checkProgram(randomProgram(random), generators.source))
 })
 
 programs.run()

@@ -1,9 +1,9 @@
-// The part of a recipe's page that belongs to this site: shows the script of the page in colors, and a message
-// if the script fails, for example because a library is not installed.
+// Shows the script of a page in colors, and a message if the script fails, for example because a library is
+// not installed.
 import { addCopyButton } from './copy.mjs'
 import { highlight } from './highlight.mjs'
 
-const script = document.querySelector('main script')
+const script = document.querySelector('main script[type=module]')
 const code = Object.assign(document.createElement('pre'), { className: 'code', tabIndex: 0 })
 code.innerHTML = highlight(script.textContent.trim(), 'js')
 script.after(code)
@@ -11,7 +11,7 @@ addCopyButton(code)
 
 const problem = Object.assign(document.createElement('p'), { role: 'alert', className: 'problem', hidden: true })
 document.querySelector('h1').after(problem)
-const usesPackages = document.querySelector('script[type=importmap]').textContent.includes('/packages/')
+const usesPackages = document.querySelector('script[type=importmap]')?.textContent.includes('/packages/')
 const advice = usesPackages ? '. In a clone, npm --prefix examples/packages install installs the library.' : ''
 
 /** @param {unknown} error */
