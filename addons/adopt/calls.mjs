@@ -289,9 +289,9 @@ export class Calls {
   #mustWait(queue, call) {
     const { policy } = this.scheduler
     if (queue.length === 0 || policy.compare(queue[0], call) > 0) return false
-    const isOfSameEdit = (/** @type {Call} */ other) => other.followsEdit && other.target === call.target
-    if (!call.followsEdit || queue.every(isOfSameEdit)) return true
-    queue.filter(isOfSameEdit).forEach(other => this.#finish(other))
+    // Listeners of earlier edits have finished before this edit.
+    if (!call.followsEdit || queue.every(other => other.followsEdit)) return true
+    queue.filter(other => other.followsEdit).forEach(other => this.#finish(other))
     return false
   }
 
@@ -416,21 +416,21 @@ export class Calls {
 
   /**
    * Finishes the calls of listeners that an edit affects, and the calls before them in their queues. If the
-   * edit changes a field, also finishes the calls that hold claims. Calls with the rule `interleave` are not
-   * finished.
+   * edit changes a field, also finishes the calls that hold claims, and the listeners of earlier edits. Calls
+   * with the rule `interleave` are not finished.
    *
    * @param {Edit} edit @returns {Call[]} the calls that may have been suspended
    */
   finish({ changesField, isAffected }) {
     const isAffectedCall = (/** @type {Call} */ { target, invocation: { event } }) =>
       event !== undefined && isAffected(event.type, target)
-    const hasClaims = (/** @type {Call} */ { made }) =>
-      changesField && extend.code.isInStay(/** @type {Job} */ (made))
+    const mustPrecede = (/** @type {Call} */ { followsEdit, made }) =>
+      changesField && (followsEdit || extend.code.isInStay(/** @type {Job} */ (made)))
     /** @type {Call[]} */
-    let found = extend.membersOf(this.#tails).filter(call => isAffectedCall(call) || hasClaims(call))
+    let found = extend.membersOf(this.#tails).filter(call => isAffectedCall(call) || mustPrecede(call))
     this.#queues.forEach(queue => {
       const last = queue.findLastIndex(call => !call.rule.interleave && isAffectedCall(call))
-      found = found.concat(queue.filter((call, index) => index <= last || hasClaims(call)))
+      found = found.concat(queue.filter((call, index) => index <= last || mustPrecede(call)))
     })
     found = found.filter(({ rule }) => !rule.interleave)
     found.forEach(call => this.#finish(call))

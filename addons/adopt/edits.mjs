@@ -13,7 +13,7 @@
  * renders the field again. Which callbacks do so is unknown before they write. A callback that has claimed no
  * shared state yet is equal to a callback that starts after the listeners of the edit. So before an edit of
  * a field, all suspended callbacks with claims finish, whatever their kind and target. The listeners of the
- * edit start before all callbacks that wait.
+ * edit start before all callbacks that wait, and finish before the next edit of any field.
  *
  * Some events precede an edit directly, without another event in between: see `precedesEdit`. Their listeners
  * run to completion.
