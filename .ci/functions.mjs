@@ -39,7 +39,7 @@ for (const module of ['rt.mjs', 'alarms.mjs', 'sync.mjs', ...modules]) {
   }
 }
 
-/** The functions and methods of a tree, without those that are arguments of calls. */
+/** The functions and methods of a tree, without callbacks. */
 function functionsOf(tree) {
   const found = []
   const walk = (node, parent) => {

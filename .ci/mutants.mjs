@@ -116,7 +116,9 @@ function candidates(module, source) {
     }
     if (node.type === 'ExpressionStatement' && !node.directive) change(node, () => ';')
     const text = source.slice(node.start, node.end)
-    if (node.type === 'Literal' && /^\d+$/.test(text)) change(node, () => String(Number(text) + (text === '1' ? -1 : 1)))
+    if (node.type === 'Literal' && /^\d+$/.test(text)) {
+      change(node, () => String(Number(text) + (text === '1' ? -1 : 1)))
+    }
     for (const key in node) {
       if (key === 'parent') continue
       for (const part of [node[key]].flat()) if (typeof part?.type === 'string') walk(part)

@@ -3,13 +3,14 @@ import { story } from './words.mjs'
 
 /** @typedef {import('./drawing.mjs').Panel} Panel */
 
-const hint = 'Point at a job, or choose one with the arrow keys up and down, comma and full stop; m: the ' +
-  'next missed deadline. Drag or use the arrow keys left and right to move, + and −, or Ctrl and the wheel, to zoom, f to follow.'
+const hint = 'Point at a job to read about it. Drag the schedule to move it.'
+const keys = 'On the schedule: arrow keys up and down, comma and full stop choose a job; m finds the next missed deadline; ' +
+  'arrow keys left and right move; + and −, or Ctrl and the wheel, zoom; f follows the newest jobs.'
 
 const buttons = [
   ['earlier', '◀', 'Earlier'], ['later', '▶', 'Later'], ['out', '−', 'Zoom out'], ['in', '+', 'Zoom in'],
-  ['all', 'All', 'All of it'], ['nextMiss', '×', 'Next missed deadline'],
-  ['follow', 'Follow', 'Follow what comes']
+  ['all', 'All', 'The whole schedule'], ['nextMiss', '×', 'Next missed deadline'],
+  ['follow', 'Follow', 'Follow the newest jobs']
 ]
 
 /** The elements around the canvas of a chart: buttons, the text about a job, and the figures as a table. */
@@ -54,7 +55,8 @@ export class Surroundings {
     Object.assign(style, { minHeight: '4.5em', margin: '.4rem 0', fontVariantNumeric: 'tabular-nums' })
     this.#table = make('details', {}, make('summary', { textContent: 'As a table' }))
     this.#table.addEventListener('toggle', () => this.#tabulate())
-    this.#root = make('div', {}, bar, this.canvas, this.#readout, this.#table)
+    const help = make('details', {}, make('summary', { textContent: 'Keys' }), make('p', { textContent: keys }))
+    this.#root = make('div', {}, bar, this.canvas, this.#readout, this.#table, help)
     container.append(this.#root)
   }
 

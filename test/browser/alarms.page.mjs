@@ -161,8 +161,12 @@ test('a sporadic task keeps its minimum interarrival time', async () => {
   const scheduler = new Scheduler()
   const work = function* () { return scheduler.current.release }
   const release = sporadic(work, { interarrival: 6.5, scheduler })
-  const times = await Promise.all(Array.from({ length: 8 }, () => release()))
-  equal(times, times.map((_, index) => times.slice(0, index).reduce(time => time + 6.5, times[0])))
+  const calls = Array.from({ length: 8 }, () => release())
+  const called = performance.now()
+  const times = await Promise.all(calls)
+  // A busy machine can pause this thread between two calls. The later call then releases its job at once.
+  const isRight = (time, previous) => time === previous + 6.5 || time > previous + 6.5 && time <= called
+  equal(times.filter((time, index) => index > 0 && !isRight(time, times[index - 1])), [])
 })
 
 test('a job per animation frame has the time of the frame and is due at the next', async () => {

@@ -22,7 +22,7 @@ const loads = page => async ({ browser, server }) => {
   }
   await browser.resize(1000, 800)
   await browser.open(`${server.isolated}/examples/${page}`)
-  await elapse(1000)
+  await elapse(500)
   await shoot('desk')
   await browser.resize(390, 844)
   await elapse(200)

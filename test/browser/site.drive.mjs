@@ -55,6 +55,7 @@ export default {
     for (const page of pages) {
       await browser.open(`${address}/${page.replace(/^(read\/.*)index\.html$/, '$1')}`)
       if (!page.startsWith('read/')) await elapse(300) // for workers and other late requests
+      await until(browser, () => document.querySelector('[aria-busy=true]') === null)
       const { width, content, mains, foreign, nameless } = await browser.evaluate(inspect)
       equal(mains, 1, page)
       ok(content <= width, `${page} is ${content} wide on a screen of ${width}`)

@@ -1073,6 +1073,14 @@ accounts('stats() counts rounds, slices and yields', () => {
   assert.equal([jobs, count, slices, yields], [2, 2, 6, 46])
 })
 
+accounts('stats() counts the end of a slice by preemption', () => {
+  const { host, scheduler } = setup({ slice: Infinity })
+  scheduler.spawn(execute(host, 4), { name: 'preempted' })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', release: 2, deadline: 5 })
+  host.run()
+  assert.is(scheduler.stats().slices, 3)
+})
+
 accounts('every yield is counted, with any budget and any end of its generator', () => {
   const yieldsOf = limit => {
     const { host, scheduler } = setup({ budget: limit })

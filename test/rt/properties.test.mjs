@@ -11,7 +11,7 @@ import { execute, virtualHost } from '../support/virtual-host.mjs'
 const properties = suite('random programs')
 
 for (const { where, hostOf, part } of HOSTS) {
-  properties(`random programs keep the invariants on ${where}`, () => forSeeds(2000 * part, async random => {
+  properties(`random programs keep the invariants on ${where}`, () => forSeeds(1000 * part, async random => {
     const seen = await program(random, { hostOf }).run()
     seen.assert()
   }))
@@ -30,7 +30,7 @@ for (const { where, hostOf, part } of HOSTS) {
 
 for (const { where, hostOf, part } of WORK_CONSERVING) {
   properties(`random programs with waits, locks and servers keep the invariants on ${where}`, () => {
-    return forSeeds(1500 * part, random => waitingProgram(random, { hostOf }).run())
+    return forSeeds(750 * part, random => waitingProgram(random, { hostOf }).run())
   })
 }
 
