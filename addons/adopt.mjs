@@ -115,16 +115,17 @@ const { options: checked, wrongType } = check
  *
  * Calls of equal rank keep the platform's order: a call starts when the call before has ended and its
  * microtasks have run. If earlier calls have not ended, a new call waits and starts outside its event. If its
- * event is cancelable and its rule is not `latest`, the earlier calls run first, for at most one round, and
- * the new call starts inside its event. These values and options stay unchanged: `this`, arguments, `target`,
- * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive` and `capture`. clearTimeout,
- * removeEventListener and disconnect prevent calls that have not started.
+ * event is cancelable and its rule is not `latest`, the earlier calls run first, for at most one round,
+ * and the new call starts inside its event. A listener of `input` or `change` of a field starts inside its
+ * event, before all earlier calls of other callbacks. These values and options stay unchanged: `this`,
+ * arguments, `target`, `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive` and
+ * `capture`. clearTimeout, removeEventListener and disconnect prevent calls that have not started.
  *
  * Callbacks have the effects of the plain page:
  * - A suspended listener, and the microtasks that it has queued, finish before the browser applies the user's
  *   next edit to the same field. A listener of an event that precedes an edit directly runs to completion.
- *   Other suspended callbacks finish before the edit if they have claimed shared state, because they may
- *   write the field.
+ *   Other suspended callbacks finish before an edit of a field if they have claimed shared state, because
+ *   they may write the field. Listeners of `input` and `change` finish before an edit of any field.
  * - A listener stays in its event until its last call of preventDefault, stopPropagation or another member
  *   that works only inside the event. A listener that passes the event to other code, or stores it, stays in
  *   the event until the listener has ended.

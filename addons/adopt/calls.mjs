@@ -5,7 +5,7 @@
 import { apply, releaseOf, scriptAddress, startsJob } from '../../alarms.mjs'
 import { extend } from '../../rt.mjs'
 import { OwnMap, OwnSet, OwnWeakMap, holderOf, nameOf } from './books.mjs'
-import { precedesEdit } from './edits.mjs'
+import { followsEdit, precedesEdit } from './edits.mjs'
 /** @import { Job, Scheduler } from '../../rt.mjs' */
 /** @import { AdoptionRow, AdoptionRule, AdoptionWait } from '../adopt.mjs' */
 /** @import { Edit } from './edits.mjs' */
@@ -41,6 +41,8 @@ class Call extends Waitable {
   isQueued = false
   /** Whether the call runs to completion inside its event. */
   isWhole = false
+  /** Whether a listener is called right after an edit, and no rule lets it interleave. */
+  followsEdit = false
   /** Whether a frame callback waits for claims, before its first statement. */
   isAtEntry = false
 
@@ -212,7 +214,8 @@ export class Calls {
     const { row, fn, self, args, event, called } = invocation
     if (this.isReleased || extend.page.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
-    const { deadline = Infinity, priority: given = 0, reservation, latest = false, atomic = false } = rule
+    const { deadline = Infinity, priority: given = 0, reservation } = rule
+    const { latest = false, atomic = false, interleave = false } = rule
     const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
     const call = new Call(invocation, rule, release + deadline, priority)
@@ -224,7 +227,8 @@ export class Calls {
       isInEvent: event !== undefined && (row.kind !== 'message' || use > 0) || atomic,
       usedEvent: use === UNTIL_USE ? event : null
     }
-    const waits = call.isWaiting = queue.length > 0 && scheduler.policy.compare(queue[0], call) <= 0
+    call.followsEdit = event !== undefined && !latest && !interleave && followsEdit(event, call.target)
+    const waits = call.isWaiting = this.#mustWait(queue, call)
     if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
     const { stalls } = row
     /** @type {any} */
@@ -274,6 +278,21 @@ export class Calls {
       if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
       if (end.isFulfilled) return call.value
     }
+  }
+
+  /**
+   * Whether a call must wait until earlier calls have ended. In a plain page no other callback runs between
+   * an edit and its listeners. So a listener of an edit starts before other callbacks that have not ended.
+   *
+   * @param {Call[]} queue @param {Call} call
+   */
+  #mustWait(queue, call) {
+    const { policy } = this.scheduler
+    if (queue.length === 0 || policy.compare(queue[0], call) > 0) return false
+    // Listeners of earlier edits have finished before this edit.
+    if (!call.followsEdit || queue.every(other => other.followsEdit)) return true
+    queue.filter(other => other.followsEdit).forEach(other => this.#finish(other))
+    return false
   }
 
   /** @param {any} owner @param {any} [part] @returns {Call[]} the calls that have not ended */
@@ -397,21 +416,21 @@ export class Calls {
 
   /**
    * Finishes the calls of listeners that an edit affects, and the calls before them in their queues. If the
-   * edit changes a field, also finishes the calls that hold claims. Calls with the rule `interleave` are not
-   * finished.
+   * edit changes a field, also finishes the calls that hold claims, and the listeners of earlier edits. Calls
+   * with the rule `interleave` are not finished.
    *
    * @param {Edit} edit @returns {Call[]} the calls that may have been suspended
    */
   finish({ changesField, isAffected }) {
     const isAffectedCall = (/** @type {Call} */ { target, invocation: { event } }) =>
       event !== undefined && isAffected(event.type, target)
-    const hasClaims = (/** @type {Call} */ { made }) =>
-      changesField && extend.code.isInStay(/** @type {Job} */ (made))
+    const mustPrecede = (/** @type {Call} */ { followsEdit, made }) =>
+      changesField && (followsEdit || extend.code.isInStay(/** @type {Job} */ (made)))
     /** @type {Call[]} */
-    let found = extend.membersOf(this.#tails).filter(call => isAffectedCall(call) || hasClaims(call))
+    let found = extend.membersOf(this.#tails).filter(call => isAffectedCall(call) || mustPrecede(call))
     this.#queues.forEach(queue => {
       const last = queue.findLastIndex(call => !call.rule.interleave && isAffectedCall(call))
-      found = found.concat(queue.filter((call, index) => index <= last || hasClaims(call)))
+      found = found.concat(queue.filter((call, index) => index <= last || mustPrecede(call)))
     })
     found = found.filter(({ rule }) => !rule.interleave)
     found.forEach(call => this.#finish(call))

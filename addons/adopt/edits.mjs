@@ -11,8 +11,9 @@
  *
  * Other callbacks can write the field too: a timer that formats the text, or a message for which a framework
  * renders the field again. Which callbacks do so is unknown before they write. A callback that has claimed no
- * shared state yet is equal to a callback that starts after the edit. So before an edit of a field, all
- * suspended callbacks with claims finish, whatever their kind and target.
+ * shared state yet is equal to a callback that starts after the listeners of the edit. So before an edit of
+ * a field, all suspended callbacks with claims finish, whatever their kind and target. The listeners of the
+ * edit start before all callbacks that wait, and finish before the next edit of any field.
  *
  * Some events precede an edit directly, without another event in between: see `precedesEdit`. Their listeners
  * run to completion.
@@ -81,6 +82,14 @@ export function precedesEdit({ type, isComposing }, target) {
   if (field === target || type !== 'click') return isControl(field)
   return true // a click on a label clicks its field
 }
+
+/**
+ * Whether the browser sends an event right after an edit of a field.
+ *
+ * @param {any} event @param {any} target the innermost target
+ */
+export const followsEdit = ({ type }, target) =>
+  (type === 'input' || type === 'change') && fieldOf(target) !== null
 
 /** @param {any} field */
 const isControl = ({ localName, type }) =>

@@ -37,14 +37,15 @@ export function finish(job) {
 export const isBusy = job => hasFamily(job) ? holderOf(job) !== null : undefined
 
 /**
- * Whether a job, or the member of its family that has the turn, is suspended with claims. A member that has
- * not run yet counts too: in plain code nothing runs between the job and its microtasks.
+ * Whether a job, or the member of its family that has the turn, is suspended with claims. A job that waits
+ * for a claim counts too, because it gets the claim when the holder finishes. So does a member that has not
+ * run yet: in plain code nothing runs between the job and its microtasks.
  *
  * @param {Job} job
  */
 export function isInStay(job) {
   const member = holderOf(job) ?? job
-  return holdsClaims(member) || member !== job && member.cost === 0
+  return holdsClaims(member) || isClaim(code.waitOf(member)) || member !== job && member.cost === 0
 }
 
 /**

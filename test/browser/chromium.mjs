@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { clickOn, expression, keys, known, outcome } from './page-control.mjs'
+import { clickOn, commands, expression, keys, known, outcome } from './page-control.mjs'
 import { findBrowser, launch, within } from './process.mjs'
 
 const flags = [
@@ -139,6 +139,12 @@ export async function chromium({ path = findBrowser('chromium'), patience = 90_0
         const typed = keys[key] && !keys[key].text ? {} : { text }
         const type = typed.text ? 'keyDown' : 'rawKeyDown'
         await send('Input.dispatchKeyEvent', { type, ...event, ...typed })
+        await send('Input.dispatchKeyEvent', { type: 'keyUp', ...event })
+      },
+      async command(key) {
+        const name = commands[key]
+        const event = { key, code: `Key${key.toUpperCase()}`, modifiers: 2, windowsVirtualKeyCode: key.toUpperCase().charCodeAt(0) }
+        await send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...event, commands: [name] })
         await send('Input.dispatchKeyEvent', { type: 'keyUp', ...event })
       },
       /** Composes a text as an input method does, in steps, and commits it. */

@@ -119,6 +119,9 @@ export const keys = {
   ArrowDown: { code: 'ArrowDown', number: 40, character: '\uE015' }
 }
 
+/** The editing commands that a user calls by Control and a key. */
+export const commands = { a: 'selectAll', c: 'copy', v: 'paste', x: 'cut', z: 'undo' }
+
 /** @param {string} key a key of `keys` or one character */
 export function known(key) {
   if (!(key in keys) && [...key].length !== 1) {

@@ -14,7 +14,7 @@ async function open(browser, server, query) {
   await browser.open(`${server.isolated}/test/pages/index.html?${new URLSearchParams(query)}`)
   const state = await until(browser, () => window.measured?.state !== 'loading' && window.measured?.state)
   equal(state, 'ready')
-  await until(browser, () => document.querySelector('input, button') !== null)
+  await until(browser, () => document.querySelector('input, button, textarea') !== null)
 }
 
 /** Presses keys in even intervals, even if the page does not answer. */
@@ -42,6 +42,27 @@ async function typed(browser, server, app, way) {
 }
 
 const expected = { field: KEYS, shown: KEYS, answers: KEYS.length, errors: [] }
+
+/** The edits of all kinds of fields while a timer renders them: the state that the page shows. */
+async function edited(browser, server, app, way) {
+  await open(browser, server, { app, way, work: 40, mount: 'mountForm' })
+  await browser.click('#area')
+  await type(browser, 'abcd')
+  for (const key of ['a', 'x', 'v', 'v', 'z']) await browser.command(key)
+  if (browser.compose) await browser.compose(['n', 'ni', 'nih', 'niho'], 'niho')
+  await type(browser, 'e')
+  for (let i = 0; i < 3; i++) await browser.click('#box')
+  await browser.evaluate(() => document.querySelector('#choice').focus())
+  await type(browser, 'b') // a second key would search for both letters if it came in time
+  await browser.click('#rich')
+  await type(browser, 'fghi')
+  await until(browser, () => {
+    const [area, box, choice, rich] = ['#area', '#box', '#choice', '#rich'].map(name => document.querySelector(name))
+    const state = { area: area.value, box: box.checked, choice: choice.value, rich: rich.textContent }
+    return rich.textContent.length === 4 && document.querySelector('output').textContent === JSON.stringify(state)
+  })
+  return browser.evaluate(() => ({ ...JSON.parse(document.querySelector('output').textContent), errors: measured.errors }))
+}
 
 /** A click while React renders a transition. */
 async function clicked(browser, server, way) {
@@ -71,6 +92,16 @@ export default {
       deepEqual(await typed(browser, server, app, way), expected)
     }
   ]))),
+  ...Object.fromEntries(FRAMEWORKS.map(app => [
+    `fields of ${app} keep every edit beside a timer that renders them`,
+    async ({ browser, server }) => {
+      if (!await builtPages()) return false
+      const plain = await edited(browser, server, app, 'plain')
+      deepEqual(await edited(browser, server, app, 'adopted'), plain)
+      const area = { chromium: 'abcdnihoe', firefox: 'abcde', webkit: 'abcdabcde' }[browser.kind] // no undo in WebKitGTK
+      deepEqual([plain.area, plain.box, plain.rich], [area, true, 'fghi'])
+    }
+  ])),
   ...Object.fromEntries(['plain', 'adopted'].map(way => [
     `clicks during a render of React take effect once, ${way}`,
     async ({ browser, server }) => {

@@ -22,6 +22,7 @@ import { serveTests } from './results.mjs'
  * @property {<T>(categories: string[], work: () => Promise<T>) => Promise<{ result: T, events: any[] }>}
  *   [trace] records the trace events during `work`; Chromium only
  * @property {(key: string) => Promise<void>} press presses a character or a named key, like a user
+ * @property {(key: string) => Promise<void>} command presses Control and a key of `commands`, like a user
  * @property {(selector: string) => Promise<void>} click clicks the middle of an element, like a user
  * @property {(width: number, height: number) => Promise<void>} resize resizes the page; the least width in
  *   Firefox is 500

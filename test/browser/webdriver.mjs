@@ -23,6 +23,11 @@ export async function webDriver(send) {
       const value = keys[known(key)]?.character ?? key
       await act('key', { type: 'keyDown', value }, { type: 'keyUp', value })
     },
+    async command(key) {
+      const control = '\uE009'
+      await act('key', { type: 'keyDown', value: control }, { type: 'keyDown', value: key },
+        { type: 'keyUp', value: key }, { type: 'keyUp', value: control })
+    },
     async click(selector) {
       await clickOn(this, selector, (x, y) => act('pointer',
         { type: 'pointerMove', duration: 0, x: Math.round(x), y: Math.round(y), origin: 'viewport' },

@@ -218,6 +218,47 @@ edits('a timer with the rule interleave does not finish before the next edit', (
   assert.is.not(typedBeside('timer', 'writeBack', { rules }), 'abcdefgh')
 })
 
+edits('a listener of an edit starts before timers that wait for their turn', () => {
+  const page = pageWith({ budget: 1 })
+  watchComputing(page)
+  const field = page.field('input', 'text')
+  field.addEventListener('input', page.note)
+  page.window.setTimeout(compute, 1)
+  page.window.setTimeout(page.show(field), 2) // waits until `compute` has ended
+  page.host.after(5, () => page.type(field, 'a'))
+  page.host.run()
+  page.adoption.release()
+  assert.is(field.value, 'a')
+})
+
+edits('a listener of an edit finishes before the next edit of another field', () => {
+  const page = pageWith({ budget: 1 })
+  watchComputing(page)
+  const [field, other] = ['text', 'text'].map(type => page.field('input', type))
+  const show = page.show(field)
+  other.addEventListener('input', () => { compute(); show() })
+  field.addEventListener('input', page.note)
+  page.host.after(1, () => page.type(other, 'x'))
+  page.host.after(3, () => page.type(field, 'a'))
+  page.host.run()
+  page.adoption.release()
+  assert.is(field.value, 'a')
+})
+
+edits('a timer that waits for a claim finishes before the next edit of the field', () => {
+  const page = pageWith({ budget: 1 })
+  const field = page.field('input', 'text')
+  field.addEventListener('input', page.note)
+  page.window.setTimeout(page.show(field), 1)
+  const { port1, port2 } = new page.window.MessageChannel()
+  port1.onmessage = page.show(field)
+  page.host.after(0, () => port2.postMessage(null))
+  page.host.after(5, () => page.type(field, 'a'))
+  page.host.run()
+  page.adoption.release()
+  assert.is(field.value, 'a')
+})
+
 edits('a timer without claims stays suspended while the user edits a field', () => {
   const page = pageWith({ budget: 1 })
   watchComputing(page)
@@ -255,22 +296,19 @@ edits('microtasks of a listener finish before the next edit', () => {
   assert.is(text, typedText((page, field) => field.addEventListener('input', page.reaction), { isAdopted: false }).text)
 })
 
-for (const [name, first, second] of [
-  ['another field', 'text', 'text'], ['a radio button of another group', 'radio', 'radio']
-]) {
-  edits(`a listener without claims stays suspended while the user edits ${name}`, () => {
+for (const [type, name, isFinished] of [['click', 'button', false], ['input', 'input', true]]) {
+  edits(`a ${type} listener without claims ${isFinished ? 'finishes before' : 'outlasts'} an edit elsewhere`, () => {
     const page = pageWith({ budget: 1 })
     watchComputing(page)
-    const field = page.field('input', first, 'a')
-    const other = page.field('input', second, 'b')
-    field.addEventListener('input', compute)
-    page.window.fire(field, 'input')
+    const [target, other] = [name, 'input'].map(name => page.field(name, 'text'))
+    target.addEventListener(type, compute)
+    page.window.fire(target, type)
     page.host.post(() => {
       page.act(other, 'keydown')
       page.log.push('edited')
     })
     page.host.run()
-    assert.equal(page.log, ['edited', 'end'])
+    assert.equal(page.log, isFinished ? ['end', 'edited'] : ['edited', 'end'])
   })
 }
 
