@@ -98,7 +98,10 @@ async function middle(selector) {
 export async function until(browser, script, ...args) {
   const end = performance.now() + 120_000
   for (;;) {
-    const answer = await browser.evaluate(script, ...args)
+    // A script that ends because the page is left is asked again in the next page.
+    const answer = await browser.evaluate(script, ...args).catch(error => {
+      if (!/navigated|destroyed|unloaded|no longer exists/i.test(error.message)) throw error
+    })
     if (answer) return answer
     if (performance.now() > end) break
     await elapse(50)
