@@ -4744,11 +4744,15 @@ export class Scheduler {
   /**
    * Runs work as a job: from now on, in slices, until it returns.
    *
+   * A job that another job has started does not end with that job. The option
+   * `signal: rt.current.signal` cancels it when the other job is cancelled.
+   *
    * @template {Work} const W
-   * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
-   *   or a function. A function is called with `args` when the job starts. Its return value decides: an
-   *   iterator is driven, a thenable is awaited, any other value is the result. In TypeScript, a generic
-   *   function needs its types, or its result is unknown: `rt.spawn(first<number>, {}, [1, 2])`
+   * @param {W & Checked<W>} work usually a generator function, which is called with `args` when the job
+   *   starts. An async function, or one that returns, works too: a thenable is awaited, any other value is the
+   *   result. `work` may also be a task, a generator object, or a pair of an object and the name of its
+   *   method. In TypeScript, a generic function needs its types, or its result is unknown:
+   *   `rt.spawn(first<number>, {}, [1, 2])`
    * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the
    *   task
    * @param {ArgumentsOf<W>} args

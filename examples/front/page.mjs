@@ -165,7 +165,8 @@ if (!matchMedia('(prefers-reduced-motion: reduce)').matches) setTimeout(type, 70
 for (const code of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('code[data-file]'))) {
   const file = code.dataset.file ?? ''
   fetch(new URL(file, import.meta.url)).then(response => response.text()).then(text => {
-    code.innerHTML = highlight(text.slice(text.indexOf('export')).replace('export ', '').trim(), file)
+    const shown = text.replace('../../rt.mjs', 'rt.mjs').replace('../../alarms.mjs', 'rt.mjs/alarms').replace('export ', '')
+    code.innerHTML = highlight(shown.trim(), file)
   })
 }
 for (const code of document.querySelectorAll('code[data-language]')) {

@@ -1,9 +1,11 @@
 // You start several requests or jobs for one view, and they keep working after the user has left it. Here
-// all of them take the signal of their parent: cancelling the one job of the view cancels everything below
-// it.
+// each child gets the signal of its parent: cancelling the one job of the view cancels everything below it.
 //
 //   const view = rt.spawn(countWords, {}, ['/a.txt', '/b.txt'])
 //   leave.onclick = () => view.cancel()
+//   useEffect(() => () => view.cancel(), []) // the same in React, when the component unmounts
+//
+// A child without the signal would keep working. The `finally` block ends the other children when one fails.
 import { budget, rt } from 'rt.mjs'
 
 /**
@@ -14,8 +16,12 @@ export function* countWords(urls) {
   const signal = rt.current?.signal
   const children = urls.map(url => rt.spawn(countWordsOf, { signal }, url))
   const counts = []
-  for (const child of children) counts.push(yield* child)
-  return counts
+  try {
+    for (const child of children) counts.push(yield* child)
+    return counts
+  } finally {
+    for (const child of children) child.cancel()
+  }
 }
 
 /** @param {string | URL} url @returns {Generator<any, number, any>} */

@@ -1,9 +1,12 @@
 // Your Node server computes answers, and one expensive request delays all others. Here each request is a
-// job with a deadline: short requests overtake long ones, and a late request gets status 503.
+// job with a deadline: the nearest deadline comes first, and a late request gets status 503.
+//
+// Under overload, a request that is still waiting at its deadline also gets 503, without any computation.
+// Jobs can wait for a database as well: `const rows = yield db.query(text)`.
 import { createServer } from 'node:http'
 import { DeadlineError, budget, rt } from 'rt.mjs'
 
-rt.configure({ round: 20 })
+rt.configure({ round: 20 }) // ms of jobs before Node handles further events; the default of 5 suits pages
 
 /** @param {number} limit @returns {Generator<void, string, any>} */
 function* countPrimes(limit) {
@@ -24,7 +27,8 @@ export const server = createServer((request, response) => {
   response.on('close', () => left.abort()) // also when the client closes the connection
   const limit = Number(new URL(request.url ?? '', 'http://localhost').searchParams.get('limit'))
   const job = rt.spawn(countPrimes, {
-    deadline: limit < 10_000 ? 100 : 2000, miss: 'abort', signal: left.signal
+    deadline: limit < 10_000 ? 100 : 2000, // ms; a small request must be fast, a large one may take longer
+    miss: 'abort', signal: left.signal
   }, limit)
   job.then(text => response.end(text), error => {
     response.statusCode = error instanceof DeadlineError ? 503 : 500

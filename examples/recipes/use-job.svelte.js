@@ -1,7 +1,18 @@
 // A component computes its result from $state, and typing lags. Here the computation is a job: when the
 // state changes, the old job is cancelled, and the component shows the result of the new one.
 //
-//   let text = $state(''); const found = useJob(search, () => [text], { deadline: 200 }) // found.current
+//   import { budget } from 'rt.mjs'
+//
+//   function* search(rows, text) {
+//     const found = []
+//     for (const row of rows) {
+//       if (row.name.includes(text)) found.push(row)
+//       if (--budget.left <= 0) yield // now and then the browser gets its turn
+//     }
+//     return found.slice(0, 100)
+//   }
+//
+//   let text = $state(''); const found = useJob(search, () => [rows, text], { deadline: 200 }) // found.current
 import { rt } from 'rt.mjs'
 
 /**

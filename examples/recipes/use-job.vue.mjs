@@ -1,7 +1,18 @@
 // A component computes its result from reactive state, and typing lags. Here the computation is a job:
 // when the state changes, the old job is cancelled, and the template shows the result of the new one.
 //
-//   const text = ref(''), found = useJob(search, () => [text.value], { deadline: 200 })
+//   import { budget } from 'rt.mjs'
+//
+//   function* search(rows, text) {
+//     const found = []
+//     for (const row of rows) {
+//       if (row.name.includes(text)) found.push(row)
+//       if (--budget.left <= 0) yield // now and then the browser gets its turn
+//     }
+//     return found.slice(0, 100)
+//   }
+//
+//   const text = ref(''), found = useJob(search, () => [rows, text.value], { deadline: 200 })
 import { shallowRef, watch } from 'vue'
 import { rt } from 'rt.mjs'
 

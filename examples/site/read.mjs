@@ -81,7 +81,7 @@ function code(path, text, root) {
 const BARE_IMPORT = /(?:from |import\()'((?:@[\w-]+\/)?[a-z][\w.-]*)(?:\/[\w.-]+)?'/g
 const RUN_TIME = `<p class="note">A bundler leaves out the modules that <code>preemptify.import</code> loads. Put them and
   their libraries into the folder of static files (<code>public</code> in Vite), and change the import map.</p>\n`
-const BUNDLED = '<p class="note">With a bundler, omit the import map.</p>\n'
+const BUNDLED = '<p class="note">If a bundler builds your page, omit the import map.</p>\n'
 
 /**
  * The steps from an empty project to a running recipe. test/package/recipes.mjs takes these steps.
@@ -98,8 +98,8 @@ function instructions(path, name, text, root) {
     packages.size > 0 && `<code>npm install ${[...packages].join(' ')}</code>`,
     `Save the code below as <code>${name}</code>${isPage ? ' beside <code>node_modules</code>' : ''}${partLink ?? ''}.`
   ]
-  if (isPage) steps.push('Serve the folder with any web server, for example <code>npx vite</code>.')
-  else if (/^\/\/ {3}/m.test(text)) steps.push('Import the functions where you need them. The comment at the top shows the call.')
+  if (isPage) steps.push('Serve the folder with any web server, for example <code>npx http-server</code>.')
+  else if (/^\/\/ {3}/m.test(text)) steps.push('Import the function where you need it. The comment at the top shows a call.')
   else if (text.includes("'node:")) steps.push(`Run <code>node ${name}</code>.`)
   const list = steps.filter(Boolean).map(step => `<li>${step}`).join('\n')
   const running = isPage ? `<p><a href="${root}${path}">See it run</a></p>\n` : ''

@@ -165,6 +165,22 @@ children('cancelling the parent cancels each child and its request', async () =>
   assert.equal(states.sort(), ['countWords', 'countWordsOf', 'countWordsOf'])
 })
 
+children('a child that fails cancels the other children', async () => {
+  const requests = []
+  let closed
+  const listener = (request, response) => {
+    requests.push(request)
+    if (request.url === '/b') closed = once(response, 'close')
+    if (requests.length === 2) requests.find(({ url }) => url === '/a').socket.destroy()
+  }
+  await serving(listener, async url => {
+    const parent = rt.spawn(countWords, {}, [`${url}a`, `${url}b`])
+    assert.is((await failureOf(parent)).name, 'TypeError')
+    await rt.idle()
+    await closed
+  })
+})
+
 children.run()
 
 const servers = suite('examples/recipes/server')

@@ -128,7 +128,7 @@ pages('the page of a recipe names its packages and its file', () => {
   const page = name => shown(readPage(`examples/recipes/${name}`, read(`examples/recipes/${name}`)))
   assert.match(page('search.html'), /npm install rt\.mjs\n.*search\.html beside node_modules\.\n/)
   assert.match(page('search-library.html'), /npm install rt\.mjs fuse\.js\n.*together with search-library\.mjs\.\n/)
-  assert.match(page('use-job.react.mjs'), /npm install react rt\.mjs\n/)
+  assert.match(page('use-job.react.mjs'), /npm install rt\.mjs react\n/)
   assert.match(page('server.mjs'), /npm install rt\.mjs\n.*\nRun node server\.mjs\.\n/)
 })
 
@@ -219,7 +219,7 @@ front('each recipe has a card', () => {
 })
 
 front('a card names each of five situations in the words of its user', () => {
-  const recipes = { 'A search field freezes': 'search.html', 'A long CSV upload': 'csv.html',
+  const recipes = { 'A search field freezes': 'search.html', 'A large CSV file freezes': 'csv.html',
     'A React list filters slowly': 'use-job.react.mjs', 'A Node server with deadlines': 'server.mjs',
     'Cancel children with their parent': 'children.mjs' }
   for (const [title, name] of Object.entries(recipes)) assert.match(cards[title] ?? '', new RegExp(`recipes/${name}`), title)
