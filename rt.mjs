@@ -4749,9 +4749,9 @@ export class Scheduler {
    *
    * @template {Work} const W
    * @param {W & Checked<W>} work usually a generator function, which is called with `args` when the job
-   *   starts. An async function, or one that returns, works too: a thenable is awaited, any other value is the
-   *   result. `work` may also be a task, a generator object, or a pair of an object and the name of its
-   *   method. In TypeScript, a generic function needs its types, or its result is unknown:
+   *   starts. Other functions work too: a returned thenable is awaited, any other value is the result. `work`
+   *   may also be a task, a generator object, or a pair of an object and the name of its method. In
+   *   TypeScript, a generic function needs its types, or its result is unknown:
    *   `rt.spawn(first<number>, {}, [1, 2])`
    * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the
    *   task
