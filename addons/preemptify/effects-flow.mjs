@@ -343,11 +343,22 @@ export function newCrowd() {
   return { flow, callee, mayHaveState: false }
 }
 
-/** The functions in large flows of the analysed texts. */
+/** The functions in large flows of the analysed program. */
 let crowd = /** @type {Crowd} */ (/** @type {any} */ (null))
-/** @param {Crowd} next */
-export function setCrowd(next) {
-  crowd = next
+/** The holder of all objects that flows of the analysed program have forgotten. */
+let various = /** @type {Place} */ (/** @type {any} */ (null))
+
+/** @returns {Place} the holder of the objects that flows of a new program forget */
+export const newVarious = () => newPlace(null, 'objects', null, /** @type {any} */ (null))
+
+/**
+ * Sets what all flows of a program share. Kept from one program to the next, it would keep all programs.
+ *
+ * @param {{ crowd: Crowd, various: Place }} program
+ */
+export function setShared(program) {
+  crowd = program.crowd
+  various = program.various
 }
 
 /** Maximum number of functions in a flow of passed functions that is not large. */
@@ -382,8 +393,6 @@ function moveToCrowd(flow) {
 const MANY = 9
 /** Maximum number of known objects in a flow. It forgets further objects, so that the time stays linear. */
 const MAX_ROOTS = 12
-/** The holder of all objects that flows have forgotten. */
-const various = newPlace(null, 'objects', null, /** @type {any} */ (null))
 
 /** @param {Flow} flow @param {Root} root */
 export function add(flow, root) {

@@ -9,7 +9,7 @@ import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addTarget, builtIn, calleeOf, domNode, each,
   edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd, newFlow,
-  newPlace, newSite, note, outerFlow, parameterOf, pathOf, put, release, setCrowd, touch, use
+  newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release, setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
@@ -73,6 +73,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
  * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
  * @property {Crowd} crowd
+ * @property {Place} various the holder of the objects that flows have forgotten
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
@@ -81,7 +82,7 @@ export function newProgram() {
   const unnamed = newFlow()
   return {
     members: emptyMap(), unnamed, unnamedFunctions: functionsIn(unnamed), accessors: emptyMap(),
-    globals: emptyMap(), crowd: newCrowd(),
+    globals: emptyMap(), crowd: newCrowd(), various: newVarious(),
     stored: emptyMap(), matches: []
   }
 }
@@ -96,11 +97,12 @@ export const now = /** @type {any} */ ({ program: null, unit: null, f: null })
 /** @param {Program} next the texts that are known */
 export function beginWalk(next) {
   now.program = next
-  setCrowd(next.crowd)
+  setShared(next)
 }
 
-/** Frees the tree of the last text. */
+/** Frees the program of the last text. */
 export function endWalk() {
+  setShared(/** @type {any} */ ({ crowd: null, various: null }))
   now.program = now.unit = now.f = /** @type {any} */ (null)
 }
 

@@ -18,6 +18,12 @@ let shared = /* @__PURE__ */ emptySet()
 /** Roots whose objects a closure may write as unknown objects. @type {Set<any>} */
 let changed = /* @__PURE__ */ emptySet()
 
+/** Frees the roots of the last text. */
+export function forgetOrigins() {
+  shared = emptySet()
+  changed = emptySet()
+}
+
 /**
  * Finds the origins of unknown objects in variables of activations.
  *

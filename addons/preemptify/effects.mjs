@@ -24,7 +24,7 @@ import {
   takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
-import { findOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
+import { findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
 import { append, emptyMap, emptySet, matches, pick, takeLast } from './primordials.mjs'
@@ -152,6 +152,7 @@ export function findEffects(units, { package: state = newPackage() } = {}) {
   locate(found, state)
   contest(found, state)
   claim(found, state)
+  forgetOrigins()
   endWalk()
   return state
 }

@@ -1,4 +1,6 @@
 /** The claims of small programs. `s!` is an exclusive claim, `n@f` belongs to the activation of `f`. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { findEffects, groupOf, newPackage } from '../../../addons/preemptify/effects.mjs'
@@ -338,6 +340,18 @@ effects('the analysis needs no call stack for deep expressions', () => {
   const deep = `${'['.repeat(20000)}${']'.repeat(20000)}`
   claims(`const t = ${deep}; export function f(c) { return ${'('.repeat(5000)}t.length${')'.repeat(5000)} }`, { f: '' })
   claims(`const t = {}; export function f() { return 1${' + t.x'.repeat(20000)} }`, { f: '' })
+})
+
+effects('the analysis of a program keeps no earlier program', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  // Flows forget objects of a variable that holds many.
+  const text = `let o; ${'o = { n: 1 }; '.repeat(40)}; export function f(g) { let p = o; p.n++; g(() => { p.n++; return p }) }`
+  const treeOf = name => new WeakRef(analysed({ [name]: text }).units[0].tree)
+  const trees = ['a', 'b', 'c'].map(treeOf)
+  await new Promise(resolve => { setImmediate(resolve) })
+  collect()
+  assert.equal(trees.slice(0, 2).map(tree => tree.deref()), [undefined, undefined])
 })
 
 effects.run()
