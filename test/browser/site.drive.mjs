@@ -19,6 +19,9 @@ async function create() {
   return folder
 }
 
+/** The reports of loads that end because their page is left, in three browsers. */
+const UNFINISHED = /could not be fetched|NetworkError when|Failed to fetch|Load failed/
+
 /** A test that uses the site. @param {(address: string, browser: any, folder: string) => unknown} use */
 const onSite = use => async ({ browser }) => {
   const folder = await (created ??= create())
@@ -62,7 +65,7 @@ export default {
       equal(foreign.join(' '), '', page)
       equal(nameless.join(' '), '', page)
       // A page that is left reports the loads that it had not finished; `server.missing` has the files that lack.
-      const problems = (await browser.takeProblems()).filter(problem => !/could not be fetched/.test(problem))
+      const problems = (await browser.takeProblems()).filter(problem => !UNFINISHED.test(problem))
       equal(problems.join('\n'), '', page)
     }
     await browser.resize(1000, 800)
