@@ -238,26 +238,42 @@ export default {
     })
   },
 
-  'service worker: texts are stored after those of an old version are deleted'({ browser }) {
+  'service worker: no page is claimed before the texts of an old version are deleted'({ browser }) {
     const address = new URL(`../..${WORKER}`, import.meta.url)
-    // The worker deletes the old texts late.
-    const slow = readFileSync(address, 'utf8').replace('cleared = caches.delete(STORE)',
-      'cleared = new Promise(resolve => setTimeout(resolve, 1000)).then(() => caches.delete(STORE))')
-    ok(slow.includes('1000'))
-    const files = { [WORKER]: script(slow), '/vendor/a.js': script(`window.f = function (n) { ${LOOP} }`) }
+    // The worker deletes the old texts when the page allows it, and answers each message.
+    const late = readFileSync(address, 'utf8').replace('cleared = caches.delete(STORE)',
+      'cleared = allowed.then(() => caches.delete(STORE))')
+    ok(late.includes('allowed.then'))
+    const gate = `let allow; const allowed = new Promise(resolve => { allow = resolve })
+      addEventListener('message', ({ data, ports }) => { if (data === 'delete') allow(); ports[0]?.postMessage('done') })\n`
+    const files = { [WORKER]: script(late + gate), '/vendor/a.js': script(`window.f = function (n) { ${LOOP} }`) }
     return served({ files }, async ({ origin }) => {
-      equal(await registered(browser, origin, '?match=/vendor/'), undefined)
+      await browser.open(`${origin}/test/browser/service-worker.html`)
+      equal(await browser.evaluate(async url => {
+        const { serviceWorker } = navigator
+        const { active, installing, waiting } = await serviceWorker.register(url, { type: 'module', scope: '/' })
+        const worker = active ?? waiting ?? installing
+        while (worker.state !== 'activating' && worker.state !== 'activated') {
+          await new Promise(resolve => worker.addEventListener('statechange', resolve, { once: true }))
+        }
+        const send = data => new Promise(resolve => {
+          const { port1, port2 } = new MessageChannel()
+          port1.onmessage = resolve
+          worker.postMessage(data, [port2])
+        })
+        await send('claim')
+        await send('ask again')
+        const isEarly = serviceWorker.controller !== null
+        const change = new Promise(resolve => serviceWorker.addEventListener('controllerchange', resolve, { once: true }))
+        await send('delete')
+        if (!isEarly) await change
+        return isEarly
+      }, `${WORKER}?match=/vendor/`), false)
       equal(await load(browser, '/vendor/a.js'), 'loaded')
       equal(await browser.evaluate(async () => {
-        const { active } = await navigator.serviceWorker.ready
-        while (active.state === 'activating') {
-          await new Promise(resolve => active.addEventListener('statechange', resolve, { once: true }))
-        }
-        const count = async () => (await (await caches.open('preemptified')).keys()).length
-        for (let tries = 0; await count() !== 1 && tries < 50; tries++) {
-          await new Promise(resolve => setTimeout(resolve, 20))
-        }
-        return count()
+        const store = await caches.open('preemptified')
+        while ((await store.keys()).length === 0) await new Promise(resolve => setTimeout(resolve, 20))
+        return (await store.keys()).length
       }), 1)
     })
   },
