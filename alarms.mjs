@@ -9,11 +9,11 @@
  * default `rt`. Each handle has `cancel()`, which returns whether it had an effect, and `[Symbol.dispose]()`.
  *
  * Words of this file:
- * - source: releases the jobs of a task or function, with the parameters that users passed as options
- * - line: the running job of a source, and the jobs that wait for their turn; it applies `excess`
- * - cycle: the times `origin + index * period`
- * - tracker: the progress of a job through its periods, with the samples of its jitter
- * - last listener: the listener after which the jobs of an event run, in the same task of the event loop
+ * - source: releases the jobs of a task or function, with the parameters that users passed as options.
+ * - line: the running job of a source, and the jobs that wait for their turn; it applies `excess`.
+ * - cycle: the times `origin + index * period`.
+ * - tracker: the progress of a job through its periods, with the samples of its jitter.
+ * - last listener: the listener after which the jobs of an event run, in the same task of the event loop.
  *
  * A release that is due before the previous job of its source has ended:
  *
@@ -29,15 +29,15 @@
  * 3. A handler counts each event exactly once: as waiting, handled or dropped.
  *
  * Exports marked `@internal` are the interface of the addons:
- * - `Handle`: the base class of handles
- * - `JobSource`, `parametersOf`: release jobs of a task or function with the options of a user
- * - `startsJob`: whether an alarm releases a function as a job
- * - `Cycle`: periodic times without drift
- * - `EventHandler`, `HANDLING`, `checkTarget`, `Fifo`: extend `on`
- * - `InterruptMask`: the state of `interrupts()` and `noInterrupts()`
- * - `releaseOf`: the time of an event on the clock of the host
- * - `apply`: Reflect.apply, taken when this module was loaded
- * - `scriptAddress`: the address of this module, by which browsers name its scripts
+ * - `Handle`: the base class of handles.
+ * - `JobSource`, `parametersOf`: release jobs of a task or function with the options of a user.
+ * - `startsJob`: whether an alarm releases a function as a job.
+ * - `Cycle`: periodic times without drift.
+ * - `EventHandler`, `HANDLING`, `checkTarget`, `Fifo`: extend `on`.
+ * - `InterruptMask`: the state of `interrupts()` and `noInterrupts()`.
+ * - `releaseOf`: the time of an event on the clock of the host.
+ * - `apply`: Reflect.apply, taken when this module was loaded.
+ * - `scriptAddress`: the address of this module, by which browsers name its scripts.
  *
  * @module alarms
  */

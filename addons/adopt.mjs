@@ -11,20 +11,20 @@
  *     -> or the job waits for its turn, if calls of at least its rank have not ended
  *
  * Files:
- * - calls.mjs: the calls as jobs
- * - timers, observers, listeners and handlers.mjs: the callbacks of one kind each
- * - edits.mjs: listeners that finish before edits of the user
- * - realms.mjs: replaced properties, and the listeners of the page
- * - rules.mjs: the check and the choice of rules
- * - books.mjs: collections and properties that a page cannot affect
+ * - calls.mjs: the calls as jobs.
+ * - timers, observers, listeners and handlers.mjs: the callbacks of one kind each.
+ * - edits.mjs: listeners that finish before edits of the user.
+ * - realms.mjs: replaced properties, and the listeners of the page.
+ * - rules.mjs: the check and the choice of rules.
+ * - books.mjs: collections and properties that a page cannot affect.
  *
  * Words of these files:
- * - realm: a global object whose functions are replaced, with the listeners of its page
- * - entry: the function, or object with `handleEvent`, that the platform calls in place of a callback
- * - call: one invocation of a callback, until its job has ended
- * - owner and part: the key by which the page can take a call back, for example the id of a timer
- * - row: the line of a callback in the report
- * - twin: the preemptible version of a function that preemptify makes
+ * - realm: a global object whose functions are replaced, with the listeners of its page.
+ * - entry: the function, or object with `handleEvent`, that the platform calls in place of a callback.
+ * - call: one invocation of a callback, until its job has ended.
+ * - owner and part: the key by which the page can take a call back, for example the id of a timer.
+ * - row: the line of a callback in the report.
+ * - twin: the preemptible version of a function that preemptify makes.
  *
  * Invariants:
  * 1. Calls of equal rank start in the platform's order, each when the call before it has ended.

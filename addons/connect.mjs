@@ -8,11 +8,12 @@
  *   send -> channel -> connection -> [session ->] transport -> endpoint ~~~ transport -> ... -> receive
  *
  * Words:
- * - channel: an ExternalChannel, which is one end; its peer is the other end
- * - connection: the channels of one endpoint. It finds the channel of a frame, and announces their names
- * - session: an endpoint that lasts longer than the endpoints below it (internal/sessions.mjs)
- * - transport: turns frames into messages of an endpoint, and back (internal/frames.mjs)
- * - flight, held: the message that is out, and the message that waits for a receiver
+ * - channel: an ExternalChannel, which is one end; its peer is the other end.
+ * - connection: the channels of one endpoint. The connection finds the channel of a frame, and announces the
+ *   names of channels.
+ * - session: an endpoint that lasts longer than the endpoints below it (internal/sessions.mjs).
+ * - transport: turns frames into messages of an endpoint, and back (internal/frames.mjs).
+ * - flight, held: the message that is out, and the message that waits for a receiver.
  *
  * Invariants:
  * 1. Each channel has at most one message out. Its sender resumes when a receiver at the peer got it.

@@ -114,8 +114,8 @@ function editOf(event) {
     return { changesField: false, isAffected: (other, at) => other === type && at === target }
   }
   const field = fieldOf(target)
-  // The release of a key follows its edit, so that it would finish the listener of that edit at once. Only
-  // controls such as check boxes are edited by it.
+  // A text field changes when a key is pressed. The release of the key must not finish the listener of this
+  // edit. Only controls, such as check boxes, change when a key is released.
   if (type === 'keyup' && (field === null || !isControl(field))) return null
   return {
     changesField: field !== null && type !== 'wheel',

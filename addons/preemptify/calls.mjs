@@ -35,7 +35,8 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that start with a
  *   preemption point
  * @property {(key: string) => string} helper returns the name of a helper; the key is a key of HELPERS
- * @property {Map<string, Keeper> | null} keepers by the names of callees; methods have a dot before the name
+ * @property {Map<string, Keeper> | null} keepers the keepers by the names of their
+ *   callees; the name of a method has a dot before it
  * @property {boolean} says whether calls pass on the text of the callee for error messages
  * @property {(text: string) => string} spell returns the form in which a text is printed
  * @property {[string, string] | null} around the text before and after a call that may yield; null before the
@@ -460,7 +461,7 @@ function planLink(draft, call, begin) {
 /**
  * Returns the text of `this` for the call of a member, and plans an assignment of the object if needed.
  *
- * @param {Draft} draft @param {Node} member @param {number} begin as of planLink
+ * @param {Draft} draft @param {Node} member @param {number} begin see planLink
  * @returns {string}
  */
 function planReceiver(draft, member, begin) {

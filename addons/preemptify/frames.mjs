@@ -98,7 +98,7 @@ import {
  * Marks the nodes around each resume point of a function.
  *
  * @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
- * @param {boolean} isOfModule as of Draft
+ * @param {boolean} isOfModule see Draft
  */
 export function markPlaces({ node, facts, calls }, isOfModule) {
   /** @param {Node} part a node with a resume point */
@@ -223,7 +223,7 @@ export const canLeaveFrame = ({ facts, eventUse }) => {
  * The declared variables of a function that a resumed twin can restore. The twin declares them at its top.
  * Variables that closures use must never change, or are shared with the closures.
  *
- * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free as of Draft
+ * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free see Draft
  * @returns {{ names: string[], shared: string[], numbers: Set<string>, isShared: boolean, functions: Node[],
  *   declarations: Node[] } | null} null if the twin cannot restore them
  */
@@ -297,7 +297,7 @@ function hidesInside({ outer }, variables, own) {
  * Whether a function uses an outer variable with the same name as this variable of the function. At the top
  * of the twin, the variable of the function would hide the outer variable everywhere.
  *
- * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free as of Draft
+ * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free see Draft
  * @returns {boolean}
  */
 function hidesAround({ name, outer }, own, free) {
@@ -323,7 +323,7 @@ function firstUse(functions) {
 /**
  * Whether a node is inside of one of the functions.
  *
- * @param {Node} node @param {Node[]} functions in the order of the text, none inside of another
+ * @param {Node} node @param {Node[]} functions disjoint functions, in the order of the text
  * @returns {boolean}
  */
 function isInOne(node, functions) {

@@ -266,7 +266,10 @@ export function preemptify(fn, options = {}) {
 /** @param {string} key */
 const isUnknown = key => !(key in globalThis) && !isOwnWord(key)
 
-/** @param {any} fn @param {any} options of `preemptify` @param {string[]} methods @returns {Links} */
+/**
+ * @param {any} fn @param {any} options the options of `preemptify` @param {string[]} methods
+ * @returns {Links}
+ */
 function linksOf(fn, options, methods) {
   const { scope = {}, evaluate, calls } = options
   /** @type {Links['table']} */
@@ -786,7 +789,7 @@ function planFunction(draft, plan) {
 /**
  * Prints the entry of the function: a twin that saves its state in frames when it suspends.
  *
- * @param {FunctionDraft} draft with the edits up to now @param {any} plan
+ * @param {FunctionDraft} draft the draft with all edits so far @param {any} plan
  * @returns {string} the text of the entry, or 'null'
  */
 function entryText(draft, plan) {

@@ -57,7 +57,7 @@ const SLACK = 0.01
 /**
  * Returns the rewritten text of a module or script.
  *
- * @param {string} text the source @param {Node} tree with resolved names
+ * @param {string} text the source @param {Node} tree the tree, with resolved names
  * @param {string} runtime the URL of the run-time support
  * @param {string} [url] the URL of the source; with a URL the text ends with a source map
  * @param {string} [prologue] code after the declarations of the helpers

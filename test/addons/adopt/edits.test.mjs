@@ -297,7 +297,7 @@ edits('microtasks of a listener finish before the next edit', () => {
 })
 
 for (const [type, name, isFinished] of [['click', 'button', false], ['input', 'input', true]]) {
-  edits(`a ${type} listener without claims ${isFinished ? 'finishes before' : 'outlasts'} an edit elsewhere`, () => {
+  edits(`a ${type} listener ${isFinished ? 'finishes before' : 'outlasts'} an edit elsewhere`, () => {
     const page = pageWith({ budget: 1 })
     watchComputing(page)
     const [target, other] = [name, 'input'].map(name => page.field(name, 'text'))
