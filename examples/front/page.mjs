@@ -150,15 +150,23 @@ worker.addEventListener('message', ({ data: { typed, choose: next } }) => {
     field.dispatchEvent(new CustomEvent('input', { detail: typed.time }))
   }
 })
+let isTyping = false
 async function type() {
+  clearTimeout(typing)
+  isTyping = true
   await isReady
+  if (!isTyping) return
   longest.plain = longest.ours = 0
   worker.postMessage({ type: 'script' })
 }
 element('type').onclick = type
-const cancel = () => worker.postMessage({ type: '' })
+const typing = matchMedia('(prefers-reduced-motion: reduce)').matches ? undefined : setTimeout(type, 700)
+function cancel() {
+  clearTimeout(typing)
+  isTyping = false
+  worker.postMessage({ type: '' })
+}
 for (const name of ['keydown', 'pointerdown', 'wheel', 'touchstart']) addEventListener(name, cancel, { passive: true })
-if (!matchMedia('(prefers-reduced-motion: reduce)').matches) setTimeout(type, 700)
 
 // ----------------------------------------------------------------------------------------------------- code
 
