@@ -250,6 +250,33 @@ function aroundCall(draft) {
 }
 
 /**
+ * Returns the text around a call whose result is not used.
+ *
+ * @param {Draft} draft @param {boolean} isStatement whether the call is a statement @returns {string[]}
+ */
+function aroundDiscarded(draft, isStatement) {
+  const after = `===${draft.budget}&&(yield ${way(draft, 'q')}())`
+  return isStatement ? ['', flat(after)] : ['(', flat(`${after})`)]
+}
+
+/** Whether a call is a statement. @param {Node} call */
+const isWholeStatement = ({ parent: { type, start: from }, start }) =>
+  type === 'ExpressionStatement' && from === start
+
+/** Whether the value of an expression is not used. @param {Node} node */
+function isDiscarded(node) {
+  for (let part = node; ; part = part.parent) {
+    const { type, test, left, update, expressions } = part.parent
+    if (type === 'ExpressionStatement' || type === 'ForStatement' && update === part) return true
+    if (type === 'SequenceExpression') {
+      if (expressions[expressions.length - 1] !== part) return true
+    } else if (type === 'LogicalExpression') {
+      if (left === part) return false
+    } else if (type !== 'ConditionalExpression' || test === part) return false
+  }
+}
+
+/**
  * Plans the edits that let a call yield:
  *
  *   f(a)        ->  ((r = enter(f)(a)) === budget ? yield suspended() : r)
@@ -264,7 +291,7 @@ export function planCall(draft, call) {
   const chain = lastAfter(node).parent
   const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
   if (!isChain && isAsItIs(draft, call)) return
-  if (!draft.framed) part(draft, node)
+  if (!draft.framed && !(isWholeStatement(node) && !isChain && !handed(draft, call))) part(draft, node)
   if (!isChain) planLink(draft, call, -1)
   else if (chain.plannedIn !== draft) planChain(draft, chain)
 }
@@ -428,6 +455,7 @@ function planLink(draft, call, begin) {
   } else if (kind === 'new') {
     const isList = open < end && source[open] === '('
     to = start + 3
+    while (source[to] === ' ') to++
     before = `${way(draft, 'n')}(`
     const said = saying(draft, callee)
     after = isList ? '' : `,[]${said})`
@@ -454,8 +482,11 @@ function planLink(draft, call, begin) {
     replace(draft, open, open + 1,
       [closed, planReceiver(draft, callee, begin) + (node.arguments.length ? ',' : '')])
   }
-  insert(draft, from, EXPRESSION_EDGE, end, concat(opening(draft), before), to)
-  insert(draft, end, -EXPRESSION_EDGE, from, concat(after, closing(draft)))
+  const isUsed = draft.framed || begin >= 0 || !isDiscarded(node)
+  const around = isUsed ? [opening(draft), closing(draft)]
+    : aroundDiscarded(draft, isWholeStatement(node) && !handed(draft, call))
+  insert(draft, from, EXPRESSION_EDGE, end, concat(around[0], before), to)
+  insert(draft, end, -EXPRESSION_EDGE, from, concat(after, around[1]))
 }
 
 /**
@@ -551,6 +582,7 @@ function planChain(draft, chain) {
  * @property {Plan[]} children
  * @property {string} reason the reason why the function can have no twin
  * @property {Pieces} [registered] the text that attaches the twin of a declared function
+ * @property {boolean} isListed whether one declaration of the script attaches the twin, with other twins
  * @property {boolean} isOnce whether the function runs exactly once, while the module is evaluated
  * @property {CallSite[]} calls the calls that may be preempted
  * @property {boolean} isLong whether the function has a twin
