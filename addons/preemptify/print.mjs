@@ -367,6 +367,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
       add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
     }
+    if (find(plans[0].children, ({ isListed }) => isListed)) {
+      add(BODY_EDGE * 0.75, `;var ${global}0`)
+      add(BODY_EDGE * 1.25, ';')
+    }
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
   }
@@ -631,15 +635,18 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const isOfScript = isScript && plan.parent?.parent === null
-      const declare = isOfScript ? 'var' : 'const'
       const isNamed = frame || callee || plan.isCalledDirectly || !isDual
-      const declared = plan.isHoisted || isKept || !isNamed ? '' : [`${declare} ${twin}=`, titled(text), ';']
+      const declared = !plan.isHoisted && !isKept && isNamed
+      const value = plan.isHoisted ? registered(name, twin, helper('D'))
+        : registered(name, isNamed ? twin : titled(text))
+      const declare = isOfScript ? 'var' : 'const'
       // A declaration does not change the completion value of a script, for example the result of `eval`.
-      const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
-      plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
-        plan.isHoisted ? registered(name, twin, helper('D'))
-          : registered(name, isNamed ? twin : titled(text)),
-        ';']
+      plan.isListed = isOfScript && block === null
+      plan.registered = plan.isListed
+        ? [declared ? [`,${twin}=`, titled(text)] : '', `,${callee || `${global}0`}=`, value]
+        : [node.id ? ';' : `;${helper('m')}(${name},"default");`,
+          declared ? [`${declare} ${twin}=`, titled(text), ';'] : '',
+          callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : '', value, ';']
       // In a block, the text belongs to none of the ranges that start there.
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered)
     }
