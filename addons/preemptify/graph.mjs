@@ -9,6 +9,8 @@
 import { neededBy, nameIn } from './blobs.mjs'
 import { packageOf } from './claimed.mjs'
 import { findEffects, newPackage } from './effects.mjs'
+import { newProgram } from './effects-names.mjs'
+import { isTooLarge } from './effects-whole.mjs'
 import { planModule } from './plan.mjs'
 import { append, emptyMap, emptySet, find, keysOf, listOf, matches, pick } from './primordials.mjs'
 import { read } from './read.mjs'
@@ -23,7 +25,6 @@ import { names } from './scopes.mjs'
 export function analyse(modules) {
   const { units, unitOf } = unitsOf(modules)
   pick(modules, module => { module.tree.plans = /** @type {any} */ (unitOf.get(module)).plans })
-  const program = newPackage().program
   /** The units of each package. A package that others import comes after them. @type {Map<string, any[]>} */
   const groups = emptyMap()
   pick(units, unit => {
@@ -31,6 +32,10 @@ export function analyse(modules) {
     if (!groups.has(directory)) groups.set(directory, [])
     append(groups.get(directory), unit)
   })
+  // Other packages cannot see into a package that is not analysed.
+  const others = pick(modules, module => isTooLarge(groups.get(packageOf(module.base)) ?? []))
+  pick(others, module => unitOf.delete(module))
+  const program = newProgram(others.length > 0)
   const directories = listOf(groups)
   for (let i = directories.length; i-- > 0;) {
     findEffects(groups.get(directories[i]) ?? [], { package: newPackage(directories[i] === '', program) })

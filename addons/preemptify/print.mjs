@@ -18,6 +18,7 @@ import {
 import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
+import { claimWhole, isUsedAsObject } from './effects-whole.mjs'
 import { codeOfUse, markLastUse } from './event-use.mjs'
 import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpers.mjs'
 import { EVENT_USE } from './run.mjs'
@@ -83,7 +84,14 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const isLong = text.length >= SHORT
   const name = url ?? `text:${hashOf(text)}`
   const directory = given ?? packageOf(name)
-  const unit = { name, directory, exclusive: ruleFor(exclusive, directory) }
+  const rule = ruleFor(exclusive, directory)
+  const isAnalysed = tree.plans !== undefined
+  const plans = tree.plans ??= planModule(tree)
+  if (rule) claimWhole(plans)
+  else if (rule === undefined && !isAnalysed) {
+    findEffects([{ tree, plans, text, name }], { package: newPackage(directory === '') })
+  }
+  const unit = { name, directory, exclusive: rule ?? (tree.isTooLarge || undefined) }
   // Calls pass the texts of their callees for messages. A short text keeps them even if it is too long, since
   // most of the excess is the prologue.
   const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
@@ -118,13 +126,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @returns {string | null} the text; null if the text must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
-  const isAnalysed = tree.plans !== undefined
-  const plans = isAnalysed && !tree.isPrinted ? tree.plans : planModule(tree)
-  if (isAnalysed) copyEffects(tree.plans, plans)
-  else {
-    const state = newPackage(unitOf.directory === '')
-    findEffects([{ tree, plans, text: source, name: unitOf.name }], { package: state })
-  }
+  const plans = tree.isPrinted ? planModule(tree) : tree.plans
+  if (tree.isPrinted) copyEffects(tree.plans, plans)
   tree.plans = plans
   tree.isPrinted = true
   countCopies(plans)
@@ -884,24 +887,10 @@ function copyEffects(from, to) {
   for (let i = 0; i < to.length; i++) {
     to[i].claims = from[i].claims
     to[i].openClaims = from[i].openClaims
+    to[i].claimsAll = from[i].claimsAll
     to[i].changes = from[i].changes
     to[i].isExposed = from[i].isExposed
   }
-}
-
-/**
- * Whether a reference can use the contents of an object. An operand of arithmetic, a key, a condition, a
- * callee and a result of the function cannot.
- *
- * @param {Node} reference
- */
-function isUsedAsObject(reference) {
-  const { type, operator, property, callee, test, body } = reference.parent
-  if (reference.isWritten === true) return false
-  if (matches(/^(?:Update|Sequence|Template|Return|ExpressionSt)/, type)) return false
-  if (type === 'UnaryExpression') return false
-  if (type === 'BinaryExpression') return operator === 'in'
-  return property !== reference && callee !== reference && test !== reference && body !== reference
 }
 
 /**
