@@ -27,31 +27,31 @@ const methodOf = (Class, name) => Class.prototype[name]
  * @param {any} Class @param {string} name
  * @returns {any} the method as a function whose first argument is `this`
  */
-const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
+const uncurryThis = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
 export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
 /** Adds an own element to a list. @type {(list: any, index: any, value: any) => void} */
 export const add = /* @__PURE__ */ its(extend.code, 'addElement')
 export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
-export const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
-export const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
+export const sourceOf = /* @__PURE__ */ uncurryThis(Function, 'toString')
+export const isBefore = /* @__PURE__ */ uncurryThis(Object, 'isPrototypeOf')
 export const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
 export const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
 export const returnFromNext = /* @__PURE__ */ its(generatorPrototype, 'return')
-export const exec = /* @__PURE__ */ kept(RegExp, 'exec')
-const testOf = /* @__PURE__ */ kept(RegExp, 'test')
-export const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
-export const cut = /* @__PURE__ */ kept(String, 'slice')
-export const digitsOf = /* @__PURE__ */ kept(Number, 'toString')
-export const holds = /* @__PURE__ */ kept(String, 'includes')
-export const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
-export const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
-export const takeLast = /* @__PURE__ */ kept(Array, 'pop')
-export const join = /* @__PURE__ */ kept(Array, 'join')
-export const sort = /* @__PURE__ */ kept(Array, 'sort')
-export const split = /* @__PURE__ */ kept(String, 'split')
-export const lastIndexOf = /* @__PURE__ */ kept(String, 'lastIndexOf')
-export const indexOf = /* @__PURE__ */ kept(String, 'indexOf')
-export const splice = /* @__PURE__ */ kept(Array, 'splice')
+export const exec = /* @__PURE__ */ uncurryThis(RegExp, 'exec')
+const testOf = /* @__PURE__ */ uncurryThis(RegExp, 'test')
+export const codeAt = /* @__PURE__ */ uncurryThis(String, 'charCodeAt')
+export const cut = /* @__PURE__ */ uncurryThis(String, 'slice')
+export const digitsOf = /* @__PURE__ */ uncurryThis(Number, 'toString')
+export const holds = /* @__PURE__ */ uncurryThis(String, 'includes')
+export const startsWith = /* @__PURE__ */ uncurryThis(String, 'startsWith')
+export const endsWith = /* @__PURE__ */ uncurryThis(String, 'endsWith')
+export const takeLast = /* @__PURE__ */ uncurryThis(Array, 'pop')
+export const join = /* @__PURE__ */ uncurryThis(Array, 'join')
+export const sort = /* @__PURE__ */ uncurryThis(Array, 'sort')
+export const split = /* @__PURE__ */ uncurryThis(String, 'split')
+export const lastIndexOf = /* @__PURE__ */ uncurryThis(String, 'lastIndexOf')
+export const indexOf = /* @__PURE__ */ uncurryThis(String, 'indexOf')
+export const splice = /* @__PURE__ */ uncurryThis(Array, 'splice')
 export const apply = Reflect.apply
 export const reflectConstruct = Reflect.construct
 export const reflectDefine = Reflect.defineProperty
@@ -90,7 +90,7 @@ export const symbolToStringTag = Symbol.toStringTag
 export const realm = globalThis
 export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 /** Calls the built-in `then` of a promise. */
-export const thenOf = /* @__PURE__ */ kept(Promise, 'then')
+export const thenOf = /* @__PURE__ */ uncurryThis(Promise, 'then')
 /**
  * Like `Promise.all`, but without results, and without an iterator of the list.
  *
