@@ -8,10 +8,10 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NATIVE, NO_ARGUMENTS, add, append, apply, assign, bare, create, cut, defineProperty, descriptorOf,
-  endsWith, engine, exec, find, floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf,
-  hasOwn, holds, isArray, isConstructor, isObject, min, next, patternExec, pick, reflectDefine,
-  sourceOf, split, startsWith, symbolIterator, symbolReplace, symbolSpecies, toObject
+  NATIVE, NO_ARGUMENTS, add, append, apply, assign, bare, create, defineProperty, descriptorOf, endsWith,
+  engine, exec, find, floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds,
+  isArray, isConstructor, isObject, min, next, patternExec, pick, reflectDefine, slice, sourceOf, split,
+  startsWith, symbolIterator, symbolReplace, symbolSpecies, toObject
 } from './primordials.mjs'
 import { construct } from './construct.mjs'
 import {
@@ -398,10 +398,10 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
     let answer = apply(call, undefined, match)
     if (answer === budget) answer = yield suspended()
     text = match[at]
-    result += `${cut(text, from, match[at - 1])}${answer}`
+    result += `${slice(text, from, match[at - 1])}${answer}`
     from = match[at - 1] + match[0].length
   }
-  return result + cut(text, from)
+  return result + slice(text, from)
 }
 
 /** Whether only built-in code matches a pattern. @param {any} pattern @returns {boolean} */

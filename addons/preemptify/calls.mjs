@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
-  NO_ARGUMENTS, append, create, cut, emptySet, find, flat, matches, pick, stringify, takeLast
+  NO_ARGUMENTS, append, create, emptySet, find, flat, matches, pick, slice, stringify, takeLast
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Claim } from './effects.mjs' */
@@ -197,7 +197,7 @@ function spokenPart(source, node) {
   switch (type) {
     case 'Identifier': return name
     case 'ThisExpression': return 'this'
-    case 'Literal': return typeof value === 'string' ? `"${value}"` : cut(source, node.start, node.end)
+    case 'Literal': return typeof value === 'string' ? `"${value}"` : slice(source, node.start, node.end)
     case 'ChainExpression': return spokenPart(source, expression)
     case 'CallExpression': return `${spoken(source, callee)}(...)`
     case 'SequenceExpression': {

@@ -6,7 +6,7 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, find, flat, isArray, matches, sign, sort, split,
+  append, codeAt, digitsOf, emptySet, exec, find, flat, isArray, matches, sign, slice, sort, split,
   startsWith, stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
@@ -90,7 +90,7 @@ export function print(source, pieces, kept = null, named = []) {
       const end = isLast ? to : edit.at
       if (end > place) {
         if (kept) append(kept, result.length + last.length, place, end - place)
-        last += cut(source, place, end)
+        last += slice(source, place, end)
         if (last.length >= CHUNK) {
           result += flat(last)
           last = ''
@@ -283,8 +283,8 @@ export function pastDirectives(body, at) {
  * @param {Draft} draft @param {Node} param @returns {string}
  */
 export const parameterOf = ({ our, source }, { type, argument, start, end }) =>
-  type === 'Identifier' ? cut(source, start, end)
-    : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
+  type === 'Identifier' ? slice(source, start, end)
+    : argument ? slice(source, argument.start, argument.end) : `${our}a${start}`
 
 /** Whether a node or any node in it is wanted. @param {Node} node @param {(node: Node) => any} isWanted */
 export function some(node, isWanted) {

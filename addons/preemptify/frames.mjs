@@ -13,7 +13,7 @@ import {
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
-  append, create, cut, emptySet, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, pick,
+  append, create, emptySet, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, pick, slice,
   sort, trimmed
 } from './primordials.mjs'
 import {
@@ -736,7 +736,7 @@ function value(framed, node, units) {
     const target = isMember(left)
       ? substituted(framed, left.start, left.end, partsOfMember(left), units, true) : asItStands(framed, left)
     const before = matches(/^(?:&&|\|\||\?\?)/, operator) ? refuse(framed) : keep(framed, target, units)
-    result = [target, '=', before, cut(operator, 0, operator.length - 1),
+    result = [target, '=', before, slice(operator, 0, operator.length - 1),
       '(', value(framed, right, units), ')']
   } else {
     const operands = operandsOf(node)

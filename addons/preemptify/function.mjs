@@ -17,10 +17,10 @@ import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
-  NO_SOURCE, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
-  emptyMap, emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
+  NO_SOURCE, append, apply, checkPatterns, create, define, defineProperties, defineProperty, emptyMap,
+  emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, pick, reflectGet, reflectSet, shielded, sourceOf, startsWith, stringify,
+  listOf, matches, ownKeys, pick, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
   takeLast, withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
@@ -437,7 +437,7 @@ function bind({ our, bindings }, key, value) {
 function write(draft, { start, end, parent }, text) {
   const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
   const isKey = property.shorthand && property.key.start === start
-  replace(draft, start, end, isKey ? `${cut(draft.source, start, end)}: ${text}` : text)
+  replace(draft, start, end, isKey ? `${slice(draft.source, start, end)}: ${text}` : text)
 }
 
 // Names
@@ -868,7 +868,7 @@ function rewriteClass(draft, target, methods) {
   const functions = []
   pick(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
     if (type !== 'MethodDefinition' || computed) return
-    const name = nameOf(key) ?? key.value ?? cut(source, key.start, key.end)
+    const name = nameOf(key) ?? key.value ?? slice(source, key.start, key.end)
     if (!made.has(name)) return
     if (kind !== 'method') throw constructing(label)
     const from = isStatic ? pastSpace(source, start + 6) : start

@@ -16,7 +16,7 @@ import {
 } from './edits.mjs'
 import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { append, cut, emptySet, find, join, joined, keysOf, listOf, matches, pick } from './primordials.mjs'
+import { append, emptySet, find, join, joined, keysOf, listOf, matches, pick, slice } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
 /** @import { CallSite, Draft } from './calls.mjs' */
@@ -159,7 +159,7 @@ function claimingAfter(draft, facts) {
 }
 
 /** Returns the claims as a statement. @param {string} after the second text that `claimingAfter` returns */
-const statementOf = after => after && `${cut(after, 1, after.length - 1)};`
+const statementOf = after => after && `${slice(after, 1, after.length - 1)};`
 
 /**
  * Returns the `catch` and `finally` blocks around each `await` and `yield`, which run in a new stay after an

@@ -11,8 +11,8 @@ import { isMember, isOfEngine, keyOf, kindOf, targetOf } from './calls.mjs'
 import { some } from './edits.mjs'
 import { steadyKey } from './plan.mjs'
 import {
-  NATIVE, append, cut, emptyMap, find, getOwnPropertyDescriptor, join, matches, pick, sort, sourceOf,
-  split, startsWith
+  NATIVE, append, emptyMap, find, getOwnPropertyDescriptor, join, matches, pick, slice, sort, sourceOf, split,
+  startsWith
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Plan } from './calls.mjs' */
@@ -146,7 +146,7 @@ function addMethod(findings, plan) {
   const key = keyOfFunction(plan.node)
   const isStep = findings.hasIterators && matches(ITERATOR, key)
   if (!isStep && !matches(PROTOCOL, key) && !makesIterator(plan)) return
-  const name = startsWith(key, '@') ? `Symbol.${cut(key, 1)}` : cut(key, 1)
+  const name = startsWith(key, '@') ? `Symbol.${slice(key, 1)}` : slice(key, 1)
   addFunction(findings, plan.node, `a call of the method ${name} by a built-in operation`, false)
 }
 
@@ -197,7 +197,7 @@ function addMembers(findings, node, reasonFor) {
   if (object.type !== 'ObjectExpression') return false
   pick(object.properties, property => {
     if (property.type !== 'Property') return
-    const reason = reasonFor(cut(steadyKey(property), 1))
+    const reason = reasonFor(slice(steadyKey(property), 1))
     const value = originOf(property.value)
     if (!isFunctionNode(value)) addMembers(findings, value, reasonFor)
     else if (reason) addFunction(findings, value, reason, true)

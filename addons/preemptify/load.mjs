@@ -16,8 +16,8 @@ import { cycle, explained, linkCycle } from './cycles.mjs'
 import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, cut, emptyMap, emptySet, exec, find, holds, listOf, indexOf, keysOf, matches,
-  min, pick, shielded, splice, startsWith, stringify
+  adopt, allOf, append, assign, emptyMap, emptySet, exec, find, holds, indexOf, keysOf, listOf, matches, min,
+  pick, shielded, slice, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -129,7 +129,7 @@ function importer(base) {
 const MARK = '#preemptify:'
 
 /** @param {string} url */
-const unmarked = url => holds(url, MARK) ? cut(url, 0, indexOf(url, MARK)) : url
+const unmarked = url => holds(url, MARK) ? slice(url, 0, indexOf(url, MARK)) : url
 
 let isHooked = false
 
@@ -152,7 +152,7 @@ function hook({ node }) {
 export async function resolveMarked(specifier, context, next) {
   const { parentURL = '' } = context
   if (!holds(specifier, MARK) && !holds(parentURL, MARK)) return next(specifier, context)
-  const mark = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length)
+  const mark = holds(specifier, MARK) ? slice(specifier, indexOf(specifier, MARK) + MARK.length)
     : unmarked(parentURL)
   const { 1: rule, 2: base } = exec(/^(?:!(.*?)!)?(.*)$/, mark)
   const found = await next(unmarked(specifier), { ...context, parentURL: base })
@@ -384,7 +384,7 @@ async function load(module) {
   for (let i = 0; i < imports.length; i++) {
     const node = imports[i]
     const isTyped = find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
-    const attributes = isTyped ? cut(text, node.source.end, node.end) : ''
+    const attributes = isTyped ? slice(text, node.source.end, node.end) : ''
     moduleAt(addresses[i], attributes)
     append(module.needs, { node, url: addresses[i], attributes })
   }

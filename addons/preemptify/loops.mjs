@@ -7,7 +7,7 @@ import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, pastParentheses, replace, seek, some,
   variable
 } from './edits.mjs'
-import { cut, matches } from './primordials.mjs'
+import { matches, slice } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { LISTS, isDirectEval } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
@@ -67,7 +67,7 @@ export function labelsOf(draft, statement) {
  * @param {Draft} draft @param {Node} label
  */
 export const labelOf = ({ our, source }, { name, start, end }) =>
-  name === 'yield' ? `${our}yield` : cut(source, start, end)
+  name === 'yield' ? `${our}yield` : slice(source, start, end)
 
 /**
  * Makes a loop run in chunks of one budget. A preemption point in a loop is slow, because engines optimise a

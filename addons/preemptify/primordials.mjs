@@ -40,7 +40,7 @@ export const returnFromNext = /* @__PURE__ */ its(generatorPrototype, 'return')
 export const exec = /* @__PURE__ */ uncurryThis(RegExp, 'exec')
 const testOf = /* @__PURE__ */ uncurryThis(RegExp, 'test')
 export const codeAt = /* @__PURE__ */ uncurryThis(String, 'charCodeAt')
-export const cut = /* @__PURE__ */ uncurryThis(String, 'slice')
+export const slice = /* @__PURE__ */ uncurryThis(String, 'slice')
 export const digitsOf = /* @__PURE__ */ uncurryThis(Number, 'toString')
 export const holds = /* @__PURE__ */ uncurryThis(String, 'includes')
 export const startsWith = /* @__PURE__ */ uncurryThis(String, 'startsWith')
@@ -348,3 +348,6 @@ export function find(list, isWanted) {
 
 /** @param {any} fn */
 export const isAsync = fn => fn?.[symbolToStringTag] === 'AsyncFunction'
+
+/** The former name of `slice`. */
+export const cut = slice

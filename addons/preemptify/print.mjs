@@ -26,8 +26,8 @@ import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf,
-  matches, max, pick, resume, shielded, sort, startsWith, stringify, takeLast, trimmed
+  append, checkPatterns, create, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf, matches,
+  max, pick, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
@@ -487,7 +487,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
     // The result for undefined is not cached, because the message of the error names the expression.
     const said = !startsWith(key, '.') ? `g??"${key}"`
-      : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
+      : `${says ? 'g' : '"(intermediate value)"'},"${slice(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
@@ -509,7 +509,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         continue
       }
       const { name, arity } = HELPERS[key]
-      const list = cut('f,g,e,s,m', 0, max(0, 2 * arity - 1))
+      const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
     keepers.forEach(({ name }, key) => { result += textOfKeeper(name, key) })
@@ -684,7 +684,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       addTwin()
       const own = `${holder}.${nameAsMember(plan)}`
       const { title } = plan
-      const name = title[0] === '[' ? cut(title, 1, title.length - 1) : stringify(title)
+      const name = title[0] === '[' ? slice(title, 1, title.length - 1) : stringify(title)
       begin([member(`${helper('m')}(${own},${name})`), parent.static ? '' : `;delete ${own}`])
     }
 
@@ -728,7 +728,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     /** Returns the key of the member as in the source. */
     function key() {
       const { key: { start, end }, computed } = parent
-      return computed ? `[${cut(source, start, end)}]` : cut(source, start, end)
+      return computed ? `[${slice(source, start, end)}]` : slice(source, start, end)
     }
 
     /** @param {string} key */
@@ -998,7 +998,7 @@ function titleOf({ node, facts }, source) {
   let name = id?.name
   if (facts.isConstructor) name = parent.parent.parent.id?.name ?? inferredName(parent.parent.parent)
   else if (node.type === 'FunctionDeclaration') name ??= 'default'
-  else if (!id && parent.value === node && computed) name = `[${cut(source, key.start, key.end)}]`
+  else if (!id && parent.value === node && computed) name = `[${slice(source, key.start, key.end)}]`
   else if (facts.isMethod) name = isPrivate({ node, facts }) ? `#${key.name}` : key.name ?? `${key.value}`
   else if (!id) name = inferredName(node)
   return name ?? ''

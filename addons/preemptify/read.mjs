@@ -6,8 +6,8 @@
  */
 
 import {
-  List, append, checkPatterns, codeAt, cut, emptyMap, exec, firstOf, fromCodePoint, holds, matches, pick,
-  resume, split, startsWith, takeLast
+  List, append, checkPatterns, codeAt, emptyMap, exec, firstOf, fromCodePoint, holds, matches, pick, resume,
+  slice, split, startsWith, takeLast
 } from './primordials.mjs'
 
 /** An operator or any other character. `?.` before a digit is not an operator: `a?.5:b` is a conditional. */
@@ -132,11 +132,11 @@ export function withoutEscapes(text) {
   for (let match; (match = exec(ESCAPES, text)); from = ESCAPES.lastIndex) {
     const { 1: point, 2: unit, 3: byte, 4: octal, 5: other } = match
     const hex = point ?? unit ?? byte
-    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`)
+    result += slice(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`)
       : octal ? fromCodePoint(+`0o${octal}`)
         : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
   }
-  return result + cut(text, from)
+  return result + slice(text, from)
 }
 
 /**
@@ -169,7 +169,7 @@ export function pastSpace(source, from, type) {
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
   let at = past(space, source, from)
   while (space === SPACE && startsWith(source, '-->', at) &&
-    (from === 0 || matches(LINE_END, cut(source, from, at)))) {
+    (from === 0 || matches(LINE_END, slice(source, from, at)))) {
     at = past(SPACE, source, past(/.*/y, source, at))
   }
   return at
@@ -262,7 +262,7 @@ function reader() {
       end = start + 1
     } else {
       end = past(ATOM, source, start)
-      value = cut(source, start, end)
+      value = slice(source, start, end)
       token = tokens.get(value)
     }
     if (token !== undefined) {
@@ -277,7 +277,7 @@ function reader() {
     if (isName) tokens.set(value, { text: value, level, isName, name })
   }
 
-  const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
+  const isOnNewLine = () => matches(LINE_END, slice(source, before, start))
 
   /** Calls `look` with the next token as the current one. @template T @param {() => T} look @returns {T} */
   function peek(look) {
@@ -325,13 +325,13 @@ function reader() {
     if (key !== '') return identifier(first, key)
     if (code === 35/*#*/) {
       return {
-        type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1))
+        type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(slice(text, 1))
       }
     }
     const isString = code === 34/*"*/ || code === 39/*'*/
     return {
       type: 'Literal', start: first, end: before, parent,
-      value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined
+      value: isString ? withoutEscapes(slice(text, 1, -1)) : undefined
     }
   }
 
@@ -872,7 +872,7 @@ function reader() {
     for (let i = 0; i < body.length && matches(/["']/, source[body[i].start]); i++) {
       const { expression } = body[i]
       if (expression.type !== 'Literal') return
-      body[i].directive = cut(source, expression.start + 1, expression.end - 1)
+      body[i].directive = slice(source, expression.start + 1, expression.end - 1)
     }
   }
 
