@@ -376,7 +376,7 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
 }
 
 /** Gives the built-in functions that use async iterators their twins. Some engines lack `Array.fromAsync`. */
-export function stampAsyncIteration() {
+export function attachAsyncTwins() {
   give(asyncGenerators, 'next', nextEntry)
   give(asyncGenerators, 'throw', endEntry)
   give(asyncGenerators, 'return', endEntry)

@@ -15,7 +15,7 @@ import {
 } from './primordials.mjs'
 import { construct } from './construct.mjs'
 import {
-  begun, entryOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, stamp, suspended
+  attachTwin, begun, entryOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, suspended
 } from './run.mjs'
 import { algorithmOf, sortsUndefined } from './sorts.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
@@ -430,7 +430,7 @@ function bindTwin(fn, args) {
   if (twin === undefined) return bound
   const generator = generatorOf(twin, fn)
   const entry = isAsyncTwin(twin) ? false : twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args)
-  stamp(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
+  attachTwin(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
   return bound
 }
 
@@ -510,11 +510,11 @@ function replaced(object, key, value) {
  */
 export function give(holder, name, entry, text = NATIVE) {
   const own = getOwnPropertyDescriptor(holder, name)?.value
-  if (typeof own === 'function' && exec(text, sourceOf(own))) stamp(own, null, entry(own))
+  if (typeof own === 'function' && exec(text, sourceOf(own))) attachTwin(own, null, entry(own))
 }
 
 /** Attaches twins to the built-in functions of this realm that call back. */
-export function stampEngine() {
+export function attachBuiltinTwins() {
   /**
    * Attaches a twin to a function with a callback.
    *

@@ -71,7 +71,7 @@ function* emitting(emitter, type, listeners, args) {
 }
 
 /** Gives `emit` its twin. @param {any} EventEmitter the prototype of emitters */
-function stampEmitter(EventEmitter) {
+function attachEmitTwin(EventEmitter) {
   const capture = symbolOf(EventEmitter, 'kCapture')
   if (capture === undefined) return
   give(EventEmitter, 'emit', own => /** @this {any} @param {any[]} args */ function (...args) {
@@ -153,7 +153,7 @@ function* dispatching(target, event, root, keys) {
 }
 
 /** Gives `dispatchEvent` its twin. */
-function stampTarget() {
+function attachDispatchTwin() {
   const keys = keysOfTargets()
   if (keys === null) return
   const { prototype } = EventTarget
@@ -176,10 +176,10 @@ function stampTarget() {
 }
 
 /** Gives the functions of Node that call listeners their twins. */
-export function stampEvents() {
+export function attachEventTwins() {
   const { process } = realm
   if (typeof process?.versions?.node !== 'string') return
   const EventEmitter = getPrototypeOf(/** @type {any} */ (getPrototypeOf(process)))
-  if (EventEmitter !== null && getOwnPropertyDescriptor(EventEmitter, 'emit')) stampEmitter(EventEmitter)
-  if (typeof EventTarget === 'function' && typeof Event === 'function') stampTarget()
+  if (EventEmitter !== null && getOwnPropertyDescriptor(EventEmitter, 'emit')) attachEmitTwin(EventEmitter)
+  if (typeof EventTarget === 'function' && typeof Event === 'function') attachDispatchTwin()
 }

@@ -15,7 +15,7 @@ import {
   NO_ARGUMENTS, adopt, append, apply, bare, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
   isObject, realm, reflectConstruct, symbolSpecies
 } from './primordials.mjs'
-import { begun, callerJob, entryOf, pending, recordOf, stamp, suspended } from './run.mjs'
+import { attachTwin, begun, callerJob, entryOf, pending, recordOf, suspended } from './run.mjs'
 
 /** Any source text: a page may replace these functions, because they only get another callback. */
 const ANY = /^/
@@ -84,7 +84,7 @@ function ending(onEnded, settle) {
     /** @type {any} */ (adopt(result)).then(() => settle(outcome))
   const fn = unnamed(outcome => settled(onEnded(), outcome))
   if (recordOf(onEnded) !== undefined) {
-    stamp(fn, /** @param {any} outcome @returns {Generator<any, any, any>} */ function* (outcome) {
+    attachTwin(fn, /** @param {any} outcome @returns {Generator<any, any, any>} */ function* (outcome) {
       const result = entryOf(onEnded)()
       return settled(result === budget ? yield suspended() : result, outcome)
     }, null)
@@ -146,12 +146,12 @@ const laterEntry = own => /** @this {any} @param {any} callback @param {any[]} a
 }
 
 /** Gives the built-in functions of this realm that call back later their twins. */
-export function stampReactions() {
+export function attachReactionTwins() {
   const { Promise } = engine
   give(Promise.prototype, 'then', thenEntry)
   give(Promise.prototype, 'catch', catchEntry)
   give(Promise.prototype, 'finally', finallyEntry)
-  stamp(Promise, null, Promise)
+  attachTwin(Promise, null, Promise)
   makers.set(Promise, promiseOf)
   give(realm, 'queueMicrotask', laterEntry, ANY)
   if (isObject(realm.process)) give(realm.process, 'nextTick', laterEntry, ANY)

@@ -337,8 +337,8 @@ export const steps = /* @__PURE__ */ stepsOf(function* () {})
  *
  * @returns {{ get(fn: any): any, set(fn: any, what: any): void }}
  */
-export function stamping() {
-  class Stamp extends /** @type {any} */ (function (/** @type {any} */ fn) { return fn }) {
+export function newTwinStore() {
+  class TwinHolder extends /** @type {any} */ (function (/** @type {any} */ fn) { return fn }) {
     /** @type {Twin} */
     #twin
     /** @param {Function} fn @param {Twin} twin */
@@ -352,7 +352,7 @@ export function stamping() {
         ? fn.#twin : undefined
     }
   }
-  return { get: Stamp.get, set: (fn, twin) => { new Stamp(fn, twin) } }
+  return { get: TwinHolder.get, set: (fn, twin) => { new TwinHolder(fn, twin) } }
 }
 
 /**
@@ -360,7 +360,7 @@ export function stamping() {
  *
  * @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }}
  */
-let stamps = /* @__PURE__ */ stamping()
+let twins = /* @__PURE__ */ newTwinStore()
 
 /**
  * The function without a twin that was called last. A call site without an inline cache looks here first,
@@ -371,7 +371,7 @@ let stamps = /* @__PURE__ */ stamping()
 let latestPlain = NO_ARGUMENTS
 
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
-export const recordOf = fn => stamps.get(fn)
+export const recordOf = fn => twins.get(fn)
 
 /** Whether a function is the latest function without a twin that was looked up. @param {any} fn */
 export const isLatestPlain = fn => fn === latestPlain
@@ -408,8 +408,8 @@ export const claimerOf = fn => wholes.get(fn)
 export const isWhole = fn => wholes.has(fn)
 
 /** Takes over the twins of scripts that were evaluated before this module. @param {typeof stamps} store */
-export function adoptStamps(store) {
-  stamps = store
+export function adoptTwins(store) {
+  twins = store
   latestPlain = NO_ARGUMENTS
 }
 
@@ -424,11 +424,11 @@ export const TAKES_TARGET = 3
  * @param {any} fn @param {any} generator @param {any} entry @param {Twin['self']} self
  * @param {Twin['target']} target @param {any} [body] @param {number} [changes]
  */
-export function stamp(fn, generator, entry, self = null, target = null, body, changes = 0) {
+export function attachTwin(fn, generator, entry, self = null, target = null, body, changes = 0) {
   latestPlain = NO_ARGUMENTS
   if (entry === TAKES_TARGET) self = true
   const awaited = entry === false ? false : null
-  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes, outer: null })
+  twins.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes, outer: null })
 }
 
 /** The lowest bit of `changes` that encodes how a listener uses its event. */
@@ -544,7 +544,7 @@ export function notConstructor(text, thrower) {
  */
 export function entryOf(fn, text) {
   if (fn === latestPlain) return fn
-  const twin = stamps.get(fn)
+  const twin = twins.get(fn)
   if (twin === undefined) {
     return typeof fn !== 'function' && text !== undefined ? failing(text) : latestPlain = fn
   }
@@ -558,7 +558,7 @@ export function entryOf(fn, text) {
  * @param {any} fn @param {string} [text] as of entryOf @returns {any}
  */
 export function awaitedEntryOf(fn, text) {
-  const twin = stamps.get(fn)
+  const twin = twins.get(fn)
   if (twin === undefined || !isAsyncTwin(twin)) return entryOf(fn, text)
   return twin.awaited ||= wayInto(generatorOf(twin, fn))
 }

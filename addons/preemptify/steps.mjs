@@ -15,8 +15,7 @@ import {
   joined, next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
-  Failure, beginners, begun, entryOf, pending, rethrow, run, stamping, suspended,
-  typeErrorBelow
+  Failure, beginners, begun, entryOf, newTwinStore, pending, rethrow, run, suspended, typeErrorBelow
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
@@ -27,7 +26,7 @@ const { counts } = extend.code
  *
  * @type {{ get(generator: any): Steps | undefined, set(generator: any, steps: Steps): void }}
  */
-export const stepsOfGenerators = /* @__PURE__ */ stamping()
+export const stepsOfGenerators = /* @__PURE__ */ newTwinStore()
 
 /** The steps of one generator. The text of the generator calls the methods with short names. */
 class Steps {
