@@ -35,7 +35,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that start with a
  *   preemption point
  * @property {(key: string) => string} helper returns the name of a helper; the key is a key of HELPERS
- * @property {Map<string, Keeper> | null} keepers the keepers by the names of their
+ * @property {Map<string, InlineCache> | null} inlineCaches the inline caches by the names of their
  *   callees; the name of a method has a dot before it
  * @property {boolean} says whether calls pass on the text of the callee for error messages
  * @property {(text: string) => string} spell returns the form in which a text is printed
@@ -66,7 +66,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /**
  * A helper of a rewritten text that finds the entries of all callees with one name.
  *
- * @typedef {object} Keeper
+ * @typedef {object} InlineCache
  * @property {string} name the name of the helper
  * @property {[string]} opening the text of a call up to its argument: a call of the helper, or of the
  *   run-time support if the text has no such helper
@@ -312,29 +312,29 @@ export function directOf({ steps }, { node, kind, target, name }) {
  *
  * @param {Draft} draft @param {Node} callee
  * @param {boolean} isMethod whether the call runs the entry by its method `call`
- * @returns {Keeper | null} the helper; null if the callee has none
+ * @returns {InlineCache | null} the helper; null if the callee has none
  */
-function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
-  if (steps || keepers === null) return null
-  const name = keptName(callee)
+function inlineCache({ helper, unit, steps, inlineCaches }, callee, isMethod) {
+  if (steps || inlineCaches === null) return null
+  const name = cachedName(callee)
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
   const key = isMethod ? `.${name}` : name
-  let found = keepers.get(key)
+  let found = inlineCaches.get(key)
   if (!found) {
-    const name = `${unit}${keepers.size}k`
-    keepers.set(key, found = { name, opening: [`${name}(`], member: [''], whole: [''], uses: 0 })
+    const name = `${unit}${inlineCaches.size}k`
+    inlineCaches.set(key, found = { name, opening: [`${name}(`], member: [''], whole: [''], uses: 0 })
   }
   found.uses++
   return found
 }
 
 /**
- * Returns the name by which a keeper finds a callee; empty if no keeper can find the callee.
+ * Returns the name by which an inline cache finds a callee; empty if no inline cache can find the callee.
  *
  * @param {Node} callee @returns {string}
  */
-export function keptName(callee) {
+export function cachedName(callee) {
   const { type, expressions } = callee
   const called = type === 'SequenceExpression' ? expressions[expressions.length - 1] : callee // `(0, a.b)(c)`
   const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
@@ -349,9 +349,9 @@ export function keptName(callee) {
  * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, Pieces]}
  */
 export function aroundMethod(draft, callee, isAwaited) {
-  const found = isAwaited || !optimisations.keeper ? null : keeper(draft, callee, true)
+  const found = isAwaited || !optimisations.inlineCache ? null : inlineCache(draft, callee, true)
   if (found) {
-    // The keeper knows the name of the member, so the call passes on only the text of the object.
+    // The inline cache knows the name of the member, so the call passes on only the text of the object.
     const { object, optional } = callee
     const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}`
       : saying(draft, object)
@@ -412,8 +412,8 @@ function planLink(draft, call, begin) {
   const callee = calledIn(node)
   const from = begin < 0 ? start : begin
   const direct = directOf(draft, call)
-  const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.keeper
-  const kept = mayKeep ? keeper(draft, callee, false) : null
+  const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.inlineCache
+  const kept = mayKeep ? inlineCache(draft, callee, false) : null
   const entering = kept?.opening ?? `${way(draft, isAwaited ? 'w' : 'e')}(`
   const said = kept && callee.type === 'Identifier' ? kept.whole : saying(draft, callee)
   const open = pastOperand(source, callee.end)

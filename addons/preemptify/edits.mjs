@@ -310,4 +310,4 @@ export function some(node, isWanted) {
  * 3.7 times. With frames fib(25) is 2 times slower than the original, and 12 times without; a queue of tasks
  * 6 and 10 to 13 times.
  */
-export const optimisations = { chunk: true, frame: true, keeper: true, handed: true }
+export const optimisations = { chunk: true, frame: true, inlineCache: true, handed: true }

@@ -366,7 +366,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     helper: key => bind(draft, HELPERS[key].name,
       key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E')
         : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
-    budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
+    budget: `${our}budget`, inlineCaches: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
     isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true,
     lock: '', identity: ''

@@ -32,10 +32,10 @@ import {
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
   addedByEdits, addedInTwin, chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss,
-  isPrintedTwice, isPrintedWhole, plainLength, possibleKeepers, predictedLength
+  isPrintedTwice, isPrintedWhole, plainLength, possibleInlineCaches, predictedLength
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
-/** @import { Draft, Keeper, Plan } from './calls.mjs' */
+/** @import { Draft, InlineCache, Plan } from './calls.mjs' */
 /** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
@@ -144,12 +144,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const shared = holds(source, '$rt_') ? `${our}rt_` : '$rt_'
   /** The prefix of the names of helpers. */
   const global = isTopLevel ? shared : our
-  /** The prefix of the names of top-level twins and of keepers. */
+  /** The prefix of the names of top-level twins and of inline caches. */
   const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
   /** The keys of the helpers that the text uses. */
   const used = emptySet()
-  /** @type {Map<string, Keeper>} */
-  const keepers = emptyMap()
+  /** @type {Map<string, InlineCache>} */
+  const inlineCaches = emptyMap()
   /** The names of helpers by their keys. @type {Record<string, string>} */
   const helperNames = create(null)
   /** @param {string} key */
@@ -203,8 +203,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
     pick(plans, plan => { plan.identity = identityOf(plan) })
   }
-  const lengthOfKeeper = textOfKeeper(`${unit}99k`, '.member').length
-  const most = possibleKeepers(plans) * lengthOfKeeper
+  const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
+  const most = possibleInlineCaches(plans) * lengthOfInlineCache
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
   /** Functions whose twins can have either form. The first functions lose frame form first. */
   const spare = inOrderOfLoss(plans)
@@ -250,7 +250,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { facts, edits } = plan
     plan.helpers = ''
     return {
-      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell,
+      source, our, unit, free: tree.free, edits, variables: emptySet(), written, inlineCaches, says, spell,
       around: null, budget,
       helper(key) {
         if (!holds(plan.helpers, key)) plan.helpers += key
@@ -289,14 +289,14 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function changeForm(plan) {
     const before = addedLength(plan)
-    const { size } = keepers
+    const { size } = inlineCaches
     plan.isFramed = !plan.isFramed
     plan.opening.length = plan.closing.length = 0
     plan.edits = []
     planForm(plan)
     editTwin(plan)
     plan.text = textOf(plan)
-    return before - addedLength(plan) - (keepers.size - size) * lengthOfKeeper
+    return before - addedLength(plan) - (inlineCaches.size - size) * lengthOfInlineCache
   }
 
   /**
@@ -440,27 +440,28 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Shortens the text in small steps. First, twins change from frame form to generator form. Then keepers are
-   * removed; keepers with the fewest calls are removed first.
+   * Shortens the text in small steps. First, twins change from frame form to generator form. Then inline
+   * caches are removed, those with the fewest calls first.
    *
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
   function* savings() {
     for (let i = 0; i < spare.length; i++) if (spare[i].isFramed) yield changeForm(spare[i])
-    const rare = listOf(keepers)
-    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
+    const rare = listOf(inlineCaches)
+    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) =>
+      inlineCacheOf(a).uses - inlineCacheOf(b).uses)
     for (let i = 0; i < rare.length; i++) {
-      const { name, opening, member, whole, uses } = keeperOf(rare[i])
-      const { length } = textOfKeeper(name, rare[i])
+      const { name, opening, member, whole, uses } = inlineCacheOf(rare[i])
+      const { length } = textOfInlineCache(name, rare[i])
       opening[0] = `${wayOf(rare[i])}(`
       if (says) setSaid(rare[i], member, whole)
-      keepers.delete(rare[i])
+      inlineCaches.delete(rare[i])
       yield length + uses * (name.length + 1 - opening[0].length)
     }
   }
 
   /**
-   * Lets a call pass the text of its callee for messages, because the removed keeper knew this text.
+   * Lets a call pass the text of its callee for messages, because the removed inline cache knew this text.
    *
    * @param {string} key @param {[string]} member @param {[string]} whole
    */
@@ -470,18 +471,18 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     whole[0] = `,${stringify(isMethod ? `this${key}` : key)}`
   }
 
-  /** @param {string} key @returns {Keeper} */
-  function keeperOf(key) {
-    return /** @type {Keeper} */ (keepers.get(key))
+  /** @param {string} key @returns {InlineCache} */
+  function inlineCacheOf(key) {
+    return /** @type {InlineCache} */ (inlineCaches.get(key))
   }
 
-  /** Returns the function of the run-time support that a keeper calls. @param {string} key */
+  /** Returns the function of the run-time support that an inline cache calls. @param {string} key */
   function wayOf(key) {
     return global + (startsWith(key, '.') ? 'E' : 'e')
   }
 
   /** @param {string} name @param {string} key */
-  function textOfKeeper(name, key) {
+  function textOfInlineCache(name, key) {
     const way = wayOf(key)
     // A stand-in for the run-time support knows no twins, so its results must not be cached.
     const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
@@ -512,7 +513,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
-    keepers.forEach(({ name }, key) => { result += textOfKeeper(name, key) })
+    inlineCaches.forEach(({ name }, key) => { result += textOfInlineCache(name, key) })
     result += claimed.prologue(`${global}p.runtime`)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }

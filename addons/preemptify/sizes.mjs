@@ -5,7 +5,7 @@
  * the compiler predicts the length of each twin and chooses its form before it makes the twin.
  */
 
-import { calledIn, directOf, keptName } from './calls.mjs'
+import { cachedName, calledIn, directOf } from './calls.mjs'
 import { canClaimInTail, isTailOnly } from './frames.mjs'
 import { emptyMap, emptySet, isArray, max, pick, sort } from './primordials.mjs'
 /** @import { Edit, Pieces } from './edits.mjs' */
@@ -50,10 +50,10 @@ function addedBy(plan, says, isFramed) {
  *
  * @param {Plan[]} plans the plans of all functions, after `countCopies` and `markPlaces`
  * @param {boolean} says whether calls pass on the text of the callee for error messages
- * @param {number} keepers the length of the texts of keepers
+ * @param {number} inlineCaches the length of the texts of inline caches
  */
-export function predictedLength(plans, says, keepers) {
-  let length = keepers
+export function predictedLength(plans, says, inlineCaches) {
+  let length = inlineCaches
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
     const { node, isLong, title, twin, copies: { 0: outside, 1: inside } } = plan
@@ -70,11 +70,11 @@ export function predictedLength(plans, says, keepers) {
   return length
 }
 
-/** Returns the number of keepers that calls may use. @param {Plan[]} plans */
-export function possibleKeepers(plans) {
+/** Returns the number of inline caches that calls may use. @param {Plan[]} plans */
+export function possibleInlineCaches(plans) {
   const names = emptySet()
   pick(plans, ({ calls }) => pick(calls, ({ kind, target, node }) => {
-    if (kind !== 'new' && !target?.isDirect) names.add(keptName(calledIn(node)))
+    if (kind !== 'new' && !target?.isDirect) names.add(cachedName(calledIn(node)))
   }))
   return names.size
 }
