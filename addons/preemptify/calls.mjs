@@ -17,7 +17,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /** @import { Claim } from './effects.mjs' */
 /** @import { EventUse } from './event-use.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
-/** @import { Edit, Pieces } from './edits.mjs' */
+/** @import { Edit, Fragments } from './edits.mjs' */
 /** @import { Framed } from './frames.mjs' */
 
 /**
@@ -85,8 +85,8 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isAwaited
  * @property {string | null} name the name of the function to call in place of the callee
  * @property {boolean} isComposed whether the text of the call is composed of the texts of its parts
- * @property {Pieces[]} before the text before the arguments of a composed call with a known callee
- * @property {Pieces[]} after the text after the arguments of such a call
+ * @property {Fragments[]} before the text before the arguments of a composed call with a known callee
+ * @property {Fragments[]} after the text after the arguments of such a call
  */
 
 /**
@@ -283,7 +283,7 @@ const isAsItIs = ({ steps }, { kind, target, isAwaited }) =>
  * Returns the twin that a call can name in place of a known callee; null if the call must look up the twin.
  *
  * @param {Draft} draft @param {CallSite} call
- * @returns {{ callee: Node, name: string, opening: Pieces[], closing: Pieces[] } | null} `opening` and
+ * @returns {{ callee: Node, name: string, opening: Fragments[], closing: Fragments[] } | null} `opening` and
  *   `closing` are the text around the call, which runs the generator if the twin is a generator function
  */
 export function directOf({ steps }, { node, kind, target, name }) {
@@ -346,7 +346,7 @@ export function cachedName(callee) {
  * Reflect.apply, a Markdown editor is 3.9 times slower than plain code instead of 2.1 times (Firefox 153),
  * and a SHA-256 of classes takes 413 ms instead of 320 ms (Node 20).
  *
- * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, Pieces]}
+ * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Fragments, Fragments]}
  */
 export function aroundMethod(draft, callee, isAwaited) {
   const found = isAwaited || !optimisations.inlineCache ? null : inlineCache(draft, callee, true)
@@ -389,7 +389,7 @@ export function handed({ steps, isOfModule }, { node, kind }) {
 /**
  * Returns the text before and after the callback of a call for which `handed` is `true`.
  *
- * @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]}
+ * @param {Draft} draft @param {CallSite} call @param {Fragments} receiver @returns {[Fragments, Fragments]}
  */
 export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
   const held = variable(draft, 'f')
@@ -417,8 +417,8 @@ function planLink(draft, call, begin) {
   const entering = kept?.opening ?? `${way(draft, isAwaited ? 'w' : 'e')}(`
   const said = kept && callee.type === 'Identifier' ? kept.whole : saying(draft, callee)
   const open = pastOperand(source, callee.end)
-  let before = /** @type {Pieces} */ ('')
-  let after = /** @type {Pieces} */ ('')
+  let before = /** @type {Fragments} */ ('')
+  let after = /** @type {Fragments} */ ('')
   let to = from
   if (direct) {
     replace(draft, direct.callee.start, direct.callee.end, direct.name)
@@ -550,7 +550,7 @@ function planChain(draft, chain) {
  * @property {Plan | null} parent
  * @property {Plan[]} children
  * @property {string} reason the reason why the function can have no twin
- * @property {Pieces} [registered] the text that attaches the twin of a declared function
+ * @property {Fragments} [registered] the text that attaches the twin of a declared function
  * @property {boolean} isOnce whether the function runs exactly once, while the module is evaluated
  * @property {CallSite[]} calls the calls that may be preempted
  * @property {boolean} isLong whether the function has a twin
@@ -568,10 +568,10 @@ function planChain(draft, chain) {
  * @property {boolean} isHoisted whether the twin is a declaration, which is callable before the module runs
  * @property {boolean} isDirect whether the function is a declaration whose twin can be called by its name
  * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
- * @property {Pieces[]} opening the text before a direct call of the twin
- * @property {Pieces[]} closing the text after a direct call of the twin
+ * @property {Fragments[]} opening the text before a direct call of the twin
+ * @property {Fragments[]} closing the text after a direct call of the twin
  * @property {boolean} isFramed whether the twin should have frame form
- * @property {Pieces | null} frame the body of the twin in frame form; null if the twin is a generator
+ * @property {Fragments | null} frame the body of the twin in frame form; null if the twin is a generator
  * @property {string} entry the name of the function that starts a call of the twin; empty if the run-time
  *   support starts the call
  * @property {Edit[]} plain the edits of the function outside of twins
@@ -582,7 +582,7 @@ function planChain(draft, chain) {
  * @property {Edit[]} edits the edits of the twin
  * @property {string} helpers the keys of the helpers that the twin calls
  * @property {number[]} copies how often the text of the function occurs outside and inside of twins
- * @property {Pieces} text the text of the twin
+ * @property {Fragments} text the text of the twin
  * @property {Draft} draft the draft of the twin
  * @property {Claim[]} claims the contested locations that the body uses: see effects.mjs
  * @property {{ this: boolean, parameters: boolean[], others: boolean }} changes the arguments that the

@@ -15,14 +15,19 @@ import { fieldsOf } from './scopes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
- * The edited text between two places of the source. @typedef {{ edits: Edit[], from: number, to: number }}
- * Range
+ * The edited text between two positions of the source.
+ *
+ * @typedef {{ edits: Edit[], from: number, to: number }} Range
  */
-/** A text, a range, the name of a position (`mark` of Plan), or a list of Pieces. @typedef {any} Pieces */
-/** @typedef {string | Pieces[]} Text */
+/**
+ * A text, a range, the name of a position (`mark` of Plan), or a list of Fragments.
+ *
+ * @typedef {any} Fragments
+ */
+/** @typedef {string | Fragments[]} Text */
 /**
  * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
- * `other` is the opposite end of the range. Edits at the same place are ordered by `rank`. Closing edits have
+ * `other` is the opposite end of the range. Edits at the same position are ordered by `rank`. Closing edits have
  * negative ranks and come before opening edits. If two pairs enclose the same text, the outer pair has the
  * rank nearer to 0.
  *
@@ -46,7 +51,7 @@ const byPlace = (a, b) =>
 /**
  * Joins two texts.
  *
- * @param {Pieces} first @param {Pieces} second @returns {Pieces}
+ * @param {Fragments} first @param {Fragments} second @returns {Fragments}
  */
 export const concat = (first, second) =>
   typeof first === 'string' && typeof second === 'string' ? first + second
@@ -58,27 +63,27 @@ const CHUNK = 10_000
 /**
  * Prints a text. Ranges can be nested in edits to any depth.
  *
- * @param {string} source @param {Pieces[]} pieces
+ * @param {string} source @param {Fragments[]} fragments
  * @param {number[] | null} [kept] receives the unchanged ranges of the source, for `mapOf`
  * @param {(number | string)[]} [named] receives the names of positions in the text, for `mapOf`
  * @returns {string}
  */
-export function print(source, pieces, kept = null, named = []) {
+export function print(source, fragments, kept = null, named = []) {
   let result = ''
   let last = ''
-  /** The lists of pieces and the ranges that are being printed, the innermost last. @type {any[]} */
-  const stack = [pieces]
-  /** The index of the next piece or edit of each list and range. */
+  /** The lists of fragments and the ranges that are being printed, the innermost last. @type {any[]} */
+  const stack = [fragments]
+  /** The index of the next fragment or edit of each list and range. */
   const nexts = [0]
-  /** The place in the source that each range has reached. */
+  /** The position in the source that each range has reached. */
   const places = [0]
   for (let depth = 0; depth >= 0;) {
     const around = stack[depth]
     const next = nexts[depth]++
     /** @type {any} */
-    let piece
+    let fragment
     if (isArray(around)) {
-      piece = around[next]
+      fragment = around[next]
     } else {
       const { edits, from, to } = around
       const place = places[depth]
@@ -99,29 +104,29 @@ export function print(source, pieces, kept = null, named = []) {
       if (!isLast) {
         if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) last += ' '
         places[depth] = edit.to
-        piece = edit.text
+        fragment = edit.text
       }
     }
-    if (piece === undefined) {
+    if (fragment === undefined) {
       depth--
-    } else if (typeof piece === 'string') {
-      last += piece
-    } else if (isArray(piece)) {
-      stack[++depth] = piece
+    } else if (typeof fragment === 'string') {
+      last += fragment
+    } else if (isArray(fragment)) {
+      stack[++depth] = fragment
       nexts[depth] = 0
-    } else if (piece.name === undefined) {
-      stack[++depth] = piece
-      places[depth] = piece.from
-      nexts[depth] = firstFrom(piece.edits, piece.from)
+    } else if (fragment.name === undefined) {
+      stack[++depth] = fragment
+      places[depth] = fragment.from
+      nexts[depth] = firstFrom(fragment.edits, fragment.from)
     } else if (kept) {
-      append(named, kept.length, piece.name)
-      append(kept, result.length + last.length, piece.at, 0)
+      append(named, kept.length, fragment.name)
+      append(kept, result.length + last.length, fragment.at, 0)
     }
   }
   return result + last
 }
 
-/** Returns the index of the first edit at or after a place. @param {Edit[]} edits @param {number} from */
+/** Returns the index of the first edit at or after a position. @param {Edit[]} edits @param {number} from */
 function firstFrom(edits, from) {
   let first = 0
   for (let end = edits.length; first < end;) {
@@ -148,7 +153,7 @@ function isGlued(source, at, text) {
 const isWord = code => code > 126 || (code > 96 && code < 123) || (code > 64 && code < 91) ||
   (code > 47 && code < 58) || code === 95/*_*/ || code === 36/*$*/ || code === 92/*\\*/
 
-/** Returns the first text or range that is not empty. @param {Pieces} text @returns {string | Range} */
+/** Returns the first text or range that is not empty. @param {Fragments} text @returns {string | Range} */
 function firstText(text) {
   if (!isArray(text)) return text.name === undefined ? text : ''
   let first = /** @type {string | Range} */ ('')
@@ -230,9 +235,9 @@ export const asKey = name =>
  * Without a key, the function gets no name. V8 shows an anonymous function under the names before it in the
  * statement, but not across a call.
  *
- * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
+ * @param {string} key the name as the key of an object literal, or an empty string @param {Fragments} fn
  * @param {boolean} [isMethod] whether `fn` starts with the key
- * @returns {Pieces}
+ * @returns {Fragments}
  */
 export const withTitle = (key, fn, isMethod = false) =>
   key ? [isMethod ? '{' : `{${key}:`, fn, key[0] === '[' ? `}${key}` : `}.${key}`] : ['(()=>', fn, ')()']
@@ -240,7 +245,7 @@ export const withTitle = (key, fn, isMethod = false) =>
 /**
  * Whether the text of a twin can be a method of an object literal, which is shorter than a function.
  *
- * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Pieces | null }} plan
+ * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Fragments | null }} plan
  */
 export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) => title !== '' &&
   !isHoisted && !(frame && facts.isArrow && facts.usesThis) &&
@@ -249,7 +254,7 @@ export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) 
 // Places
 
 /**
- * Returns the next place of a token outside comments.
+ * Returns the next position of a token outside comments.
  *
  * @param {string} source @param {string} token @param {number} at
  */
@@ -258,20 +263,20 @@ export function seek(source, token, at) {
   return at
 }
 
-/** Returns the place after all closing parentheses at a place. @param {string} source @param {number} at */
+/** Returns the position after all closing parentheses at a position. @param {string} source @param {number} at */
 export function pastParentheses(source, at) {
   for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
   return at
 }
 
 /**
- * Returns the place after an operand: where the arguments of a callee or the member of an object starts.
+ * Returns the position after an operand: where the arguments of a callee or the member of an object starts.
  *
  * @param {string} source @param {number} at
  */
 export const pastOperand = (source, at) => pastSpace(source, pastParentheses(source, at))
 
-/** Returns the place after the directives of a body. @param {Node[]} body @param {number} at the start */
+/** Returns the position after the directives of a body. @param {Node[]} body @param {number} at the start */
 export function pastDirectives(body, at) {
   for (let i = 0; i < body.length && body[i].directive !== undefined; i++) at = body[i].end
   return at

@@ -22,7 +22,7 @@ import {
 /** @import { CallSite, Draft, Plan } from './calls.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { EventUse } from './event-use.mjs' */
-/** @import { Pieces, Range } from './edits.mjs' */
+/** @import { Fragments, Range } from './edits.mjs' */
 
 // Most functions need no generator: the twin runs on the native call stack like the function itself. A call
 // or a preemption point can suspend the twin. Then the twin saves the resume point, the result of the call
@@ -91,7 +91,7 @@ import {
  * Statements of a twin: their text, the number of the first resume point in them (Infinity without one), and
  * whether the statements themselves check where the twin resumes.
  *
- * @typedef {{ pieces: Pieces, first: number, isGuarded: boolean }} Unit
+ * @typedef {{ fragments: Fragments, first: number, isGuarded: boolean }} Unit
  */
 
 /**
@@ -198,7 +198,7 @@ export function frame(draft, plan) {
       directive === undefined && type !== 'FunctionDeclaration'), units)
   }
   else returned(framed, body, units)
-  if (!framed.isRefused) return piecesOfUnits(framed, units)
+  if (!framed.isRefused) return fragmentsOfUnits(framed, units)
   unframe(draft)
   return null
 }
@@ -456,32 +456,32 @@ const word = ({ draft: { our } }, key) => our + key
 /**
  * Adds a unit to a list: see Unit for the parameters.
  *
- * @param {Unit[]} units @param {Pieces} pieces @param {number} [first] @param {boolean} [isGuarded]
+ * @param {Unit[]} units @param {Fragments} fragments @param {number} [first] @param {boolean} [isGuarded]
  */
-const emit = (units, pieces, first = Infinity, isGuarded = false) =>
-  append(units, { pieces, first, isGuarded })
+const emit = (units, fragments, first = Infinity, isGuarded = false) =>
+  append(units, { fragments, first, isGuarded })
 
 /**
  * Returns the text of consecutive units. Conditions skip the units before the point where the twin resumes.
  *
  * @param {Framed} framed @param {Unit[]} units
  * @param {number} [beyond] the first resume point that may follow the units
- * @returns {Pieces}
+ * @returns {Fragments}
  */
-function piecesOfUnits(framed, units, beyond = Infinity) {
-  /** @type {Pieces[]} */
-  const pieces = []
+function fragmentsOfUnits(framed, units, beyond = Infinity) {
+  /** @type {Fragments[]} */
+  const fragments = []
   /** The first resume point that skips each unit. @type {number[]} */
   const limits = []
   for (let i = units.length; i-- > 0; beyond = min(beyond, units[i].first)) limits[i] =
     units[i].isGuarded ? Infinity : beyond
   for (let i = 0; i < units.length; i++) {
     const isLimited = limits[i] < Infinity
-    if (isLimited && limits[i] !== limits[i - 1]) append(pieces, `if(${word(framed, 'K')}<${limits[i]}){`)
-    append(pieces, units[i].pieces)
-    if (isLimited && limits[i] !== limits[i + 1]) append(pieces, '}')
+    if (isLimited && limits[i] !== limits[i - 1]) append(fragments, `if(${word(framed, 'K')}<${limits[i]}){`)
+    append(fragments, units[i].fragments)
+    if (isLimited && limits[i] !== limits[i + 1]) append(fragments, '}')
   }
-  return trimmed(pieces)
+  return trimmed(fragments)
 }
 
 /**
@@ -528,7 +528,7 @@ function restoring(framed) {
 /**
  * Adds a call that may be suspended.
  *
- * @param {Framed} framed @param {Pieces} call @param {Unit[]} units
+ * @param {Framed} framed @param {Fragments} call @param {Unit[]} units
  * @returns {string} the variable that holds the result until the next resume point
  */
 function calling(framed, call, units) {
@@ -551,7 +551,7 @@ function temporary(framed) {
 /**
  * Stores a value across resume points, and returns the variable with the value.
  *
- * @param {Framed} framed @param {Pieces} value @param {Unit[]} units @returns {string}
+ * @param {Framed} framed @param {Fragments} value @param {Unit[]} units @returns {string}
  */
 function keep(framed, value, units) {
   const name = temporary(framed)
@@ -632,27 +632,27 @@ function refuse(framed) {
  *
  * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands
  * @param {Unit[]} units
- * @param {boolean} [isKept] whether all operands must have the same values later @returns {Pieces}
+ * @param {boolean} [isKept] whether all operands must have the same values later @returns {Fragments}
  */
 function substituted(framed, from, to, operands, units, isKept = false) {
   const { draft } = framed
-  /** @type {Pieces[]} */
-  const pieces = []
+  /** @type {Fragments[]} */
+  const fragments = []
   let count = operands.length
   if (!isKept) while (count > 0 && !isHeld(operands[count - 1])) count--
   for (let i = 0; i < count; i++) {
     const operand = operands[i]
     const text = isKept || i < count - 1 ? keptValue(framed, operand, units) : value(framed, operand, units)
     const { parent } = operand
-    append(pieces, range(draft, from, operand.start))
+    append(fragments, range(draft, from, operand.start))
     const isShorthand = parent.type === 'Property' && parent.shorthand
-    if (typeof text !== 'string') append(pieces, text)
-    else if (isShorthand) append(pieces, `${keyOfShorthand(operand)}:${text}`)
-    else append(pieces, apart(draft.source, operand, text))
+    if (typeof text !== 'string') append(fragments, text)
+    else if (isShorthand) append(fragments, `${keyOfShorthand(operand)}:${text}`)
+    else append(fragments, apart(draft.source, operand, text))
     from = operand.end
   }
-  append(pieces, range(draft, from, to))
-  return trimmed(pieces)
+  append(fragments, range(draft, from, to))
+  return trimmed(fragments)
 }
 
 /**
@@ -675,7 +675,7 @@ const apart = (source, { start, end }, name) => (matches(NAME_PART, source[start
 /**
  * Returns a text that still has the present value of a node after later statements.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
 function keptValue(framed, node, units) {
   const { type } = node.parent
@@ -695,13 +695,13 @@ const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Litera
 /**
  * Adds units for the calls in a node that may be suspended, and returns the text for the value of the node.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
 function value(framed, node, units) {
   if (!isHeld(node)) return grouped(node, asItStands(framed, node))
   const { type, start, end, call, operator, left, right } = node
   if (++framed.depth > DEEPEST_PLACE) return refuse(framed)
-  /** @type {Pieces} */
+  /** @type {Fragments} */
   let result
   if (type === 'ChainExpression') {
     const { expression } = node
@@ -764,7 +764,7 @@ function assigned(framed, name, node, units = []) {
 /**
  * Adds units for the calls in the operands of a call, and returns the text of the call.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
 function called(framed, node, units) {
   if (isWhole(node)) return asItStands(framed, node)
@@ -778,7 +778,7 @@ function called(framed, node, units) {
   const open = pastOperand(source, callee.end)
   const isLate = find(given, isHeld) !== undefined
   const of = isLate ? keptValue : value
-  /** @param {string} before @param {string} after @returns {Pieces} */
+  /** @param {string} before @param {string} after @returns {Fragments} */
   const withArguments = (before, after) => open < end && source[open] === '('
     ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
   if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
@@ -795,7 +795,7 @@ function called(framed, node, units) {
     const { 0: opened, 1: closed } = textOfHanded(draft, call, receiver)
     return [`(${helper('h')}(`, receiver, opened, asItStands(framed, given[0]), closed]
   }
-  /** @type {Pieces} */
+  /** @type {Fragments} */
   let method = [receiver, computed ? ['[', of(framed, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(framed, method, units)
   const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false)
@@ -808,7 +808,7 @@ function called(framed, node, units) {
 /**
  * Adds an `if` statement whose branches may have resume points.
  *
- * @param {Framed} framed @param {Pieces} test @param {Unit[]} units
+ * @param {Framed} framed @param {Fragments} test @param {Unit[]} units
  * @param {(isYes: boolean) => Unit[]} branch plans the branch for `true`, and then the branch for `false`
  */
 function choose(framed, test, units, branch) {
@@ -820,8 +820,8 @@ function choose(framed, test, units, branch) {
   const { place: after } = framed
   const head = before === middle ? middle === after ? '' : `${place}<=${before}&&`
     : middle === after ? `${place}>${before}||` : `${place}>${before}?${place}<=${middle}:`
-  emit(units, [`if(${head}(`, test, ')){', piecesOfUnits(framed, yes), '}',
-    no.length ? ['else{', piecesOfUnits(framed, no), '}'] : ''], before === after ? Infinity : before + 1)
+  emit(units, [`if(${head}(`, test, ')){', fragmentsOfUnits(framed, yes), '}',
+    no.length ? ['else{', fragmentsOfUnits(framed, no), '}'] : ''], before === after ? Infinity : before + 1)
 }
 
 /** Adds the units of statements. @param {Framed} framed @param {Node[]} statements @param {Unit[]} units */
@@ -842,7 +842,7 @@ const statementsIn = node => node.type === 'BlockStatement' ? node.body : [node]
 /**
  * Puts a sequence in parentheses, so that its commas do not separate arguments or elements.
  *
- * @param {Node} node @param {Pieces} text @returns {Pieces}
+ * @param {Node} node @param {Fragments} text @returns {Fragments}
  */
 const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, ')'] : text
 
@@ -850,7 +850,7 @@ const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, 
  * Returns the text of an expression as a statement. At the start of a statement, an object pattern would be a
  * block.
  *
- * @param {Framed} framed @param {Node} node @param {Pieces} text
+ * @param {Framed} framed @param {Node} node @param {Fragments} text
  */
 const asStatement = ({ draft: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
 
@@ -885,7 +885,7 @@ function statement(framed, node, units) {
       const first = framed.place + 1
       const inner = unitsOf(framed, statementsIn(node.body), [])
       return emit(units,
-        [labelsOf(framed.draft, node.body).text, '{', piecesOfUnits(framed, inner), '}'], first)
+        [labelsOf(framed.draft, node.body).text, '{', fragmentsOfUnits(framed, inner), '}'], first)
     }
     case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
     case 'ForOfStatement': return walked(framed, node, units)
@@ -932,7 +932,7 @@ function returned(framed, node, units) {
   }
 }
 
-/** @param {Framed} framed @param {Node} node @returns {Pieces} */
+/** @param {Framed} framed @param {Node} node @returns {Fragments} */
 const caseOf = (framed, { test }) => test ? ['case ', asItStands(framed, test), ':'] : 'default:'
 
 /**
@@ -956,7 +956,7 @@ function switched(framed, { discriminant, cases }, units) {
   let selector = value(framed, discriminant, units)
   if (isNumbered) {
     const number = temporary(framed)
-    /** @type {Pieces[]} */
+    /** @type {Fragments[]} */
     const numbering = [`${number}=-1;switch(`, selector, '){']
     for (let i = 0; i < cases.length; i++) append(numbering,
       [caseOf(framed, cases[i]), `${number}=${i};break;`])
@@ -971,15 +971,15 @@ function switched(framed, { discriminant, cases }, units) {
     const list = unitsOf(framed, cases[i].consequent, [])
     append(branches, { list, next: framed.place + 1 })
   }
-  /** @type {Pieces[]} */
-  const pieces = [`switch(${selector}){`]
+  /** @type {Fragments[]} */
+  const fragments = [`switch(${selector}){`]
   for (let i = 0; i < cases.length; i++) {
     const { list, next } = branches[i]
-    append(pieces, isNumbered ? `case ${i}:` : caseOf(framed, cases[i]))
-    append(pieces, piecesOfUnits(framed, list, next > framed.place ? Infinity : next))
+    append(fragments, isNumbered ? `case ${i}:` : caseOf(framed, cases[i]))
+    append(fragments, fragmentsOfUnits(framed, list, next > framed.place ? Infinity : next))
   }
-  append(pieces, '}')
-  emit(units, pieces, first)
+  append(fragments, '}')
+  emit(units, fragments, first)
 }
 
 /**
@@ -1022,7 +1022,7 @@ function looped(framed, loop, units) {
   if (test && !isDo && (isLate || isTestHeld)) tested(inner)
   const point = pointWhere(framed, `--${draft.budget}.left<=0`)
   emit(inner, point, framed.place, true)
-  const text = ['{', piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
+  const text = ['{', fragmentsOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
   const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
   const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(framed, update)] : '']
   emit(units, [labels.text, isDo && !isLate
@@ -1057,8 +1057,8 @@ function walked(framed, loop, units) {
   emit(inner, point, framed.place, true)
   unitsOf(framed, statementsIn(body), inner)
   framed.around--
-  emit(units,
-    [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, piecesOfUnits(framed, inner), '}'], first)
+  emit(units, [labelsOf(draft, loop).text,
+    `for(const ${item} of ${list}){`, fragmentsOfUnits(framed, inner), '}'], first)
 }
 
 /** Adds a `try` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
@@ -1070,7 +1070,7 @@ function tried(framed, node, units) {
   const inner = caught(framed, node)
   framed.around--
   if (!finalizer) joined(units, inner)
-  else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`,
+  else emit(units, ['try{', fragmentsOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`,
     asItStands(framed, finalizer), '}'], first)
 }
 
@@ -1093,7 +1093,7 @@ function finished(framed, node, units) {
   const isReturning = returns[firstOf(returns, ({ start }) => start > node.start)]?.end < finalizer.start
   framed.ending = { how, what }
   framed.around++
-  const inner = piecesOfUnits(framed, caught(framed, node))
+  const inner = fragmentsOfUnits(framed, caught(framed, node))
   framed.around--
   framed.ending = ending
   const error = word(framed, 'x')
@@ -1120,7 +1120,7 @@ function caught(framed, { block, handler }) {
   if (!handler) return unitsOf(framed, block.body, units)
   const isLater = isHeld(handler)
   const flag = isLater ? keep(framed, '0', units) : ''
-  const inner = piecesOfUnits(framed, unitsOf(framed, block.body, []))
+  const inner = fragmentsOfUnits(framed, unitsOf(framed, block.body, []))
   if (!isLater) {
     emit(units, ['try{', inner, '}', asItStands(framed, handler)], first)
     return units
@@ -1170,8 +1170,8 @@ export function planFrame(draft, calls) {
  * Returns the text of a twin in frame form.
  *
  * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
- *   mark: Pieces, isHoisted: boolean, frame: Pieces }} plan
- * @returns {Pieces}
+ *   mark: Fragments, isHoisted: boolean, frame: Fragments }} plan
+ * @returns {Fragments}
  */
 export function textOfFrame(draft, plan) {
   const { node, facts, entry, title, mark, isHoisted, frame } = plan
@@ -1181,7 +1181,7 @@ export function textOfFrame(draft, plan) {
   const { params, body } = node
   /** @type {string[]} */
   const given = []
-  let list = /** @type {Pieces} */ ('')
+  let list = /** @type {Fragments} */ ('')
   if (isShared) list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
   else pick(params, param => {
     const name = parameterOf(draft, param)
@@ -1222,7 +1222,7 @@ export function textOfFrame(draft, plan) {
   frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${
     !isShared && facts.usesThis ? ',this' : ''})}`)]
   if (!isShared) return [head, text]
-  /** @type {Pieces[]} */
+  /** @type {Fragments[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
     append(append(declarations, range(draft, functions[i].start, functions[i].end)),

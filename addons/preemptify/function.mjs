@@ -34,7 +34,7 @@ import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
 /** @import { CallSite, Draft } from './calls.mjs' */
 /** @import { Facts, Node, Scope } from './scopes.mjs' */
-/** @import { Pieces } from './edits.mjs' */
+/** @import { Fragments } from './edits.mjs' */
 /** @import { Twin } from './run.mjs' */
 
 const { callable, elsewhere: unchecked, knownOptions, tableOf, wrongType } = extend.check
@@ -754,7 +754,7 @@ function planOfFunction(draft, own) {
     'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]),
-    frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
+    frame: /** @type {Fragments} */ (null), entry: '', twin: `${draft.our}self`,
     isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false,
     mark: '',
     title: nameIn(draft.fn) ? asKey(nameIn(draft.fn)) : ''

@@ -20,7 +20,7 @@ import { append, emptySet, find, join, joined, keysOf, listOf, matches, pick, sl
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
 /** @import { CallSite, Draft } from './calls.mjs' */
-/** @import { Pieces } from './edits.mjs' */
+/** @import { Fragments } from './edits.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
@@ -270,8 +270,8 @@ function namesInHead({ scope: { variables, hasEval }, right }) {
  * Declares a variable that holds the iterated value of a loop. Around the iterated expression, the names that
  * the loop declares are never initialized.
  *
- * @param {Draft} draft @param {Node} loop @param {string} name @param {Pieces} iterated the expression
- * @returns {Pieces}
+ * @param {Draft} draft @param {Node} loop @param {string} name @param {Fragments} iterated the expression
+ * @returns {Fragments}
  */
 function initialized({ our, spell }, loop, name, iterated) {
   const names = namesInHead(loop)
@@ -314,8 +314,8 @@ function planForOf(draft, loop) {
  * Returns the text of a twin in generator form.
  *
  * @param {Draft} draft
- * @param {{ node: Node, facts: Facts, twin: string, title: string, mark: Pieces, isHoisted: boolean,
- *   frame: Pieces | null }} plan
+ * @param {{ node: Node, facts: Facts, twin: string, title: string, mark: Fragments, isHoisted: boolean,
+ *   frame: Fragments | null }} plan
  * @returns {any[]}
  */
 export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
@@ -326,10 +326,10 @@ export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
     : isConcise(plan) ? `*${title}` : `function*${isHoisted ? twin : ''}`
   const hidden = isOfModule && takesTarget(facts) ? `${our}G` : steps
   const begin = hidden ? `${head}(${hidden}${params.length ? ',' : ''}` : `${head}(`
-  const pieces = [mark, begin, list, spell(') ')]
+  const fragments = [mark, begin, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
-  if (!isBlock) append(pieces, '{')
-  append(pieces, { edits, from, to })
-  if (!isBlock) append(pieces, spell(' }'))
-  return pieces
+  if (!isBlock) append(fragments, '{')
+  append(fragments, { edits, from, to })
+  if (!isBlock) append(fragments, spell(' }'))
+  return fragments
 }

@@ -25,13 +25,13 @@ function vlq(value) {
 
 /**
  * Returns the mappings of a source map (ECMA-426). A segment starts at each line of the text, and at each
- * unchanged piece of the source. Inserted text belongs to the piece before it.
+ * unchanged range of the source. Inserted text belongs to the range before it.
  *
  * @param {string} source
  * @param {string} text
- * @param {number[]} kept the unchanged pieces in the order of the text, with three numbers each: the place in
- *   the text, the place in the source, and the length
- * @param {(number | string)[]} [named] indexes in `kept`, each with the name of the piece
+ * @param {number[]} kept the unchanged ranges in the order of the text, with three numbers each: the
+ *   position in the text, the position in the source, and the length
+ * @param {(number | string)[]} [named] indexes in `kept`, each with the name of the range
  * @param {string[]} [names] receives the names
  */
 function mapOf(source, text, kept, named = [], names = []) {
@@ -43,7 +43,7 @@ function mapOf(source, text, kept, named = [], names = []) {
   const starts = linesOf(text)
   let mappings = ''
   let row = 0
-  let written = -1 // the place of the last segment in this row, or -1
+  let written = -1 // the position of the last segment in this row, or -1
   let line = 0
   let column = 0
   for (let i = 0; i < kept.length; i += 3) {
@@ -82,9 +82,9 @@ function mapOf(source, text, kept, named = [], names = []) {
  * Returns the comment with the source map of a rewritten text. The map is in Base64, because Node accepts no
  * other encoding.
  *
- * @param {string} source @param {string} text @param {number[]} kept the unchanged pieces: see mapOf
+ * @param {string} source @param {string} text @param {number[]} kept the unchanged ranges: see mapOf
  * @param {string} url the URL of the source
- * @param {(number | string)[]} [named] the names of pieces: see mapOf
+ * @param {(number | string)[]} [named] the names of ranges: see mapOf
  */
 export function mapLine(source, text, kept, url, named) {
   /** @type {string[]} */

@@ -36,7 +36,7 @@ import {
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Draft, InlineCache, Plan } from './calls.mjs' */
-/** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
+/** @import { Draftlike, Edit, Fragments } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
 const MAX_GROWTH = 3.99
@@ -221,11 +221,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   let shortening = savings()
   let canGrow = !mustFit
   for (;;) {
-    const pieces = compose()
+    const fragments = compose()
     const length = composedLength()
     if (mustFit && length > room / AIM) return null
     if (!mustFit && isFitted(AIM * room - length)) continue
-    const result = print(source, pieces, kept, named)
+    const result = print(source, fragments, kept, named)
     const excess = result.length - room
     if (excess > 0 && mustFit) return null
     if (!isShortened(excess)) return result
@@ -346,7 +346,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     plan.own = null
   }
 
-  /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
+  /** Composes the texts of all functions, inner functions first. @returns {Fragments[]} the whole text */
   function compose() {
     used.clear()
     for (let i = plans.length; i-- > 0;) {
@@ -362,7 +362,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     }
     const { plain } = plans[0]
     const at = placeOfHead()
-    const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
+    const add = (/** @type {number} */ rank, /** @type {Fragments} */ text) =>
       insert({ edits: plain }, at, rank, Infinity, text)
     if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
       add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
@@ -608,7 +608,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const callee = plan.draft?.callee ?? ''
     const goesOn = isTail ? plan.claimTexts.length > 0 : !isShared
     const isNamedInside = !isDual || callee !== '' || goesOn
-    /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
+    /** @param {Fragments} fn @param {Fragments} twin @param {string} [by] */
     const registered = (fn, twin, by = register) =>
       isKept ? [`${helper('O')}(`, fn, `${claimerOf(plan)})`]
         : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
@@ -668,12 +668,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor &&
         isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
-      const begin = (/** @type {Pieces} */ body) =>
+      const begin = (/** @type {Fragments} */ body) =>
         insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
       if (isKept) return begin(registered(holder + access(key()), ''))
       const flags = (isFielded ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
       const target = takesTarget(facts) ? ',!0)' : ')'
-      const member = (/** @type {Pieces} */ made) =>
+      const member = (/** @type {Fragments} */ made) =>
         facts.isDerived ? [`${helper('R')}(this,`, made, `,${flags})`]
           : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
           : registered(holder + access(key()), made)
@@ -721,7 +721,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         : ['(()=>{', made, `const ${callee}=`, fn, ';return ', registered(callee, twin), '})()']
     }
 
-    /** Gives the text of the twin the name of the function. @param {Pieces} fn */
+    /** Gives the text of the twin the name of the function. @param {Fragments} fn */
     function titled(fn) {
       return withTitle(plan.title, fn, isConcise(plan))
     }
@@ -737,7 +737,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       return key[0] === '[' ? key : matches(/^["'\d.]/, key) ? `[${key}]` : `.${key}`
     }
 
-    /** Gives the text of the function the name that the function has in the source. @param {Pieces} fn */
+    /** Gives the text of the function the name that the function has in the source. @param {Fragments} fn */
     function named(fn) {
       if (isObjectMethod) return ['{', fn, '}', access(key())]
       const isKey = parent.value === node && parent.computed

@@ -8,7 +8,7 @@
 import { cachedName, calledIn, directOf } from './calls.mjs'
 import { canClaimInTail, isTailOnly } from './frames.mjs'
 import { emptyMap, emptySet, isArray, max, pick, sort } from './primordials.mjs'
-/** @import { Edit, Pieces } from './edits.mjs' */
+/** @import { Edit, Fragments } from './edits.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
 // Mean numbers of characters that rewriting adds, fitted to 20 packages, most of them minified. The predicted
@@ -161,7 +161,7 @@ function ownSpan(plan) {
 /** @param {Plan} a @param {Plan} b */
 const byLength = (a, b) => spanOf(b) - spanOf(a)
 
-/** Returns the length of a text if its ranges are not edited. @param {Pieces} text @returns {number} */
+/** Returns the length of a text if its ranges are not edited. @param {Fragments} text @returns {number} */
 export function plainLength(text) {
   if (typeof text === 'string') return text.length
   if (!isArray(text)) return text.name === undefined ? text.to - text.from : 0
