@@ -27,9 +27,9 @@ import { fieldsOf } from './scopes.mjs'
 /** @typedef {string | Fragments[]} Text */
 /**
  * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
- * `other` is the opposite end of the range. Edits at the same position are ordered by `rank`. Closing edits have
- * negative ranks and come before opening edits. If two pairs enclose the same text, the outer pair has the
- * rank nearer to 0.
+ * `other` is the opposite end of the range. Edits at the same position are ordered by `rank`. Closing edits
+ * have negative ranks and come before opening edits. If two pairs enclose the same text, the outer pair has
+ * the rank nearer to 0.
  *
  * @typedef {{ at: number, rank: number, other: number, text: Text, to: number }} Edit
  */
@@ -42,10 +42,10 @@ export const EXPRESSION_EDGE = 3
 export const REPLACES = 4
 
 /** Sorts edits into the order that `print` needs. @param {Edit[]} edits */
-export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPlace)
+export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPosition)
 
 /** @param {Edit} a @param {Edit} b */
-const byPlace = (a, b) =>
+const byPosition = (a, b) =>
   a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank
 
 /**
@@ -76,7 +76,7 @@ export function print(source, fragments, kept = null, named = []) {
   /** The index of the next fragment or edit of each list and range. */
   const nexts = [0]
   /** The position in the source that each range has reached. */
-  const places = [0]
+  const positions = [0]
   for (let depth = 0; depth >= 0;) {
     const around = stack[depth]
     const next = nexts[depth]++
@@ -86,24 +86,24 @@ export function print(source, fragments, kept = null, named = []) {
       fragment = around[next]
     } else {
       const { edits, from, to } = around
-      const place = places[depth]
+      const position = positions[depth]
       /** @type {Edit | undefined} */
       const edit = edits[next]
       const isLast = edit === undefined || edit.at > to || (edit.at === to && edit.rank > 0)
       // Skip edits outside the range, and edits inside a part that another edit replaces.
-      if (!isLast && (edit.at < place || (edit.at === from && edit.rank < 0))) continue
+      if (!isLast && (edit.at < position || (edit.at === from && edit.rank < 0))) continue
       const end = isLast ? to : edit.at
-      if (end > place) {
-        if (kept) append(kept, result.length + last.length, place, end - place)
-        last += slice(source, place, end)
+      if (end > position) {
+        if (kept) append(kept, result.length + last.length, position, end - position)
+        last += slice(source, position, end)
         if (last.length >= CHUNK) {
           result += flat(last)
           last = ''
         }
       }
       if (!isLast) {
-        if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) last += ' '
-        places[depth] = edit.to
+        if (end > position && edit.rank > 0 && isGlued(source, end, edit.text)) last += ' '
+        positions[depth] = edit.to
         fragment = edit.text
       }
     }
@@ -116,7 +116,7 @@ export function print(source, fragments, kept = null, named = []) {
       nexts[depth] = 0
     } else if (fragment.name === undefined) {
       stack[++depth] = fragment
-      places[depth] = fragment.from
+      positions[depth] = fragment.from
       nexts[depth] = firstFrom(fragment.edits, fragment.from)
     } else if (kept) {
       append(named, kept.length, fragment.name)
@@ -263,7 +263,11 @@ export function seek(source, token, at) {
   return at
 }
 
-/** Returns the position after all closing parentheses at a position. @param {string} source @param {number} at */
+/**
+ * Returns the position after all closing parentheses at a position.
+ *
+ * @param {string} source @param {number} at
+ */
 export function pastParentheses(source, at) {
   for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
   return at

@@ -56,10 +56,11 @@ function mapOf(source, text, kept, named = [], names = []) {
         mappings += ';'
         written = -1
       }
-      const place = original + min(here - at, length)
-      const originalLine = place < lines[line] || place >= lines[line + 1] ? lineAt(lines, place) : line
+      const position = original + min(here - at, length)
+      const originalLine = position < lines[line] || position >= lines[line + 1]
+        ? lineAt(lines, position) : line
       const begun = written < 0 ? vlq(here - starts[row]) : `,${vlq(here - written)}`
-      mappings += `${begun}A${vlq(originalLine - line)}${vlq(place - lines[originalLine] - column)}`
+      mappings += `${begun}A${vlq(originalLine - line)}${vlq(position - lines[originalLine] - column)}`
       if (named[next] === i) {
         const name = /** @type {string} */ (named[next + 1])
         if (!indexes.has(name)) {
@@ -72,7 +73,7 @@ function mapOf(source, text, kept, named = [], names = []) {
       }
       written = here
       line = originalLine
-      column = place - lines[originalLine]
+      column = position - lines[originalLine]
     }
   }
   return mappings

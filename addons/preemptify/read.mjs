@@ -1213,6 +1213,6 @@ export function linesOf(text) {
  * Returns the index of the line of an offset.
  *
  * @param {number[]} starts the offsets of the lines
- * @param {number} place
+ * @param {number} position
  */
-export const lineAt = (starts, place) => firstOf(starts, start => start > place) - 1
+export const lineAt = (starts, position) => firstOf(starts, start => start > position) - 1
