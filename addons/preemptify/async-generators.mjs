@@ -15,7 +15,7 @@ import {
   next, reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
   throwInNext, toObject
 } from './primordials.mjs'
-import { Failure, beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
+import { Failure, beginners, callerJob, entryPointOf, generatorOf, pending, suspended, wait } from './run.mjs'
 /** @import { Answers, Capability } from './asynchronous.mjs' */
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
@@ -321,7 +321,7 @@ class AsyncWalk {
 
 /** @param {any} method @param {any} self @param {any[]} [args] @returns {Generator<any, any, any>} */
 function* called(method, self, args = NO_ARGUMENTS) {
-  const result = apply(entryOf(method), self, args)
+  const result = apply(entryPointOf(method), self, args)
   return result === budget ? yield suspended() : result
 }
 

@@ -12,7 +12,7 @@ import { awaiting, familyOf } from './family.mjs'
 import {
   NO_ARGUMENTS, append, apply, engine, generatorPrototype, isBefore, next, takeLast, throwInNext
 } from './primordials.mjs'
-import { beginners, callerJob, entryOf, forwarded, generatorOf, pending, recordOf } from './run.mjs'
+import { beginners, callerJob, entryPointOf, forwarded, generatorOf, pending, recordOf } from './run.mjs'
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
 
@@ -219,7 +219,8 @@ export function callBack(family, fn, self, args, outcome) {
     return outcome.resolve(result)
   }
   family.enter(() => {
-    const child = code.child(family.root, fn, [outermost(outcome), forwarded(entryOf(fn), self, args)], null)
+    const child = code.child(family.root, fn,
+      [outermost(outcome), forwarded(entryPointOf(fn), self, args)], null)
     family.holder = child
     family.add(child)
   })

@@ -15,7 +15,7 @@ import {
 } from './primordials.mjs'
 import { construct } from './construct.mjs'
 import {
-  attachTwin, begun, entryOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, suspended
+  attachTwin, begun, entryPointOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, suspended
 } from './run.mjs'
 import { algorithmOf, sortsUndefined } from './sorts.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
@@ -179,7 +179,7 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     like = alike(object)
   }
   const visit = {
-    name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like,
+    name, skipsHoles, isBackward, isFolding, object, length, call: entryPointOf(callback), given, write, like,
     result, isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined,
     answer: undefined
   }
@@ -259,7 +259,7 @@ function visitOn(visit) {
 /** Runs `flatMap`. @param {any} receiver @param {any[]} args @returns {Generator<any, any, any>} */
 function* visitFlat(receiver, { 0: callback, 1: self }) {
   const { 0: object, 1: length } = elementsOf(receiver, false)
-  const call = entryOf(callback)
+  const call = entryPointOf(callback)
   const { 0: result, 1: write } = arrayFor(object, 0)
   let count = 0
   for (let i = 0; i < length; i++) {
@@ -303,7 +303,7 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
     kept++
     if (value !== undefined || keepsUndefined) append(list, value)
   }
-  yield* algorithm(list, entryOf(compare))
+  yield* algorithm(list, entryPointOf(compare))
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield counts.p
     if (i < kept) write(result, i, list[i]) // undefined comes last
@@ -321,7 +321,7 @@ const algorithms = []
 
 /** Runs Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
-  const call = callback === undefined ? null : entryOf(callback)
+  const call = callback === undefined ? null : entryPointOf(callback)
   const isOurs = Class === engine.Array || !isConstructor(Class)
   const write = isOurs ? add : put
   const iterate = items[symbolIterator] ?? undefined
@@ -365,7 +365,7 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
  */
 function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
   const iterator = apply(entries, receiver, NO_ARGUMENTS)
-  const call = entryOf(callback)
+  const call = entryPointOf(callback)
   for (let step; !(step = apply(next, iterator, NO_ARGUMENTS)).done;) {
     if (--budget.left <= 0) yield counts.p
     if (apply(call, self, [step.value[1], step.value[0], receiver]) === budget) yield suspended()
@@ -386,7 +386,7 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
     append(found, match)
     return ''
   }])
-  const call = entryOf(callback)
+  const call = entryPointOf(callback)
   let result = ''
   let from = 0
   let text = whole
@@ -429,7 +429,8 @@ function bindTwin(fn, args) {
   const twin = recordOf(fn)
   if (twin === undefined) return bound
   const generator = generatorOf(twin, fn)
-  const entry = isAsyncTwin(twin) ? false : twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args)
+  const entry = isAsyncTwin(twin) ? false
+    : twin.entry === fn ? bound : apply(engine.bind, entryPointOf(fn), args)
   attachTwin(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
   return bound
 }
@@ -573,11 +574,11 @@ export function attachBuiltinTwins() {
   giveLong(TextEncoder?.prototype ?? JSON, 'encode')
   give(engine.Function.prototype, 'call', () =>
     /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
-      return apply(entryOf(this), self, args)
+      return apply(entryPointOf(this), self, args)
     })
   give(engine.Function.prototype, 'apply', () =>
     /** @this {any} @param {any} self @param {any} args */ function (self, args) {
-      return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
+      return apply(entryPointOf(this), self, args ?? NO_ARGUMENTS)
     })
   give(engine.Function.prototype, 'bind', () => /** @this {any} @param {any[]} args */ function (...args) {
     return bindTwin(this, args)
@@ -593,7 +594,7 @@ export function attachBuiltinTwins() {
     }
   })
   give(Reflect, 'apply', () => (/** @type {any} */ fn, /** @type {any} */ self, /** @type {any} */ args) =>
-    apply(entryOf(fn), self, args))
+    apply(entryPointOf(fn), self, args))
   give(Reflect, 'construct', own => (/** @type {any[]} */ ...args) => {
     const { 0: F, 1: given, 2: target } = bare(args)
     return recordOf(F) && isConstructor(F) && isConstructor(args.length > 2 ? target : F)

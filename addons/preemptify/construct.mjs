@@ -8,7 +8,7 @@ import {
   joined, reflectConstruct, setPrototypeOf, splice
 } from './primordials.mjs'
 import {
-  begun, entryOf, isAsyncTwin, isLatestPlain, notConstructor, pending, recordOf, run, suspended, wayInto
+  begun, entryPointOf, isAsyncTwin, isLatestPlain, notConstructor, pending, recordOf, run, suspended, wayInto
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
@@ -53,7 +53,7 @@ const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing,
  * @returns {any} the object, or `budget` if the constructor is suspended
  */
 export function construct(F, args, target = F) {
-  const begin = entryOf(F)
+  const begin = entryPointOf(F)
   const twin = isLatestPlain(F) ? undefined : recordOf(F)
   if (twin?.body?.isDerived && twin.target === null) return constructDerived(twin.body, F, args, target)
   const isPlain = begin === F || twin?.generator === null

@@ -11,7 +11,7 @@ import {
   append, apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore,
   isObject, matches, ownKeys, realm, sourceOf
 } from './primordials.mjs'
-import { callerJob, entryOf, recordOf, run, suspended } from './run.mjs'
+import { callerJob, entryPointOf, recordOf, run, suspended } from './run.mjs'
 
 const { counts } = extend.code
 
@@ -25,7 +25,7 @@ const symbolOf = (object, name) =>
  * @param {any} listener @param {any} self @param {any[]} args @returns {Generator<any, any, any>}
  */
 function* callListener(listener, self, args) {
-  const result = apply(entryOf(listener), self, args)
+  const result = apply(entryPointOf(listener), self, args)
   return result === budget ? yield suspended() : result
 }
 

@@ -25,8 +25,8 @@ import {
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import {
-  access, asMethod, awaitedEntryOf, claimerOf, entryOf, generatorOf, isWhole, steps, takeExpected, wait,
-  wayInto
+  access, asMethod, awaitedEntryPointOf, claimerOf, entryPointOf, generatorOf, isWhole, steps, takeExpected,
+  wait, wayInto
 } from './run.mjs'
 import { Arguments, claimingAll } from './claims.mjs'
 import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
@@ -639,7 +639,7 @@ const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : n
 function wayOf({ fn, self, table, generators }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
-  if (twinOf(callee)) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
+  if (twinOf(callee)) return way === 'awaited' ? awaitedEntryPointOf(callee) : entryPointOf(callee)
   if (generators !== null && !generators.has(callee)) {
     if (typeof callee !== 'function' || isGeneratorFunction(callee)) return callee
   } else if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
@@ -995,7 +995,7 @@ function published(twin, fn) {
   const isBeside = isAsync(fn)
   const whole = isBeside ? wrapping(outer, true, '', []) : outer
   const source = sourceOf(generatorOf(twin, fn))
-  return twin.outer = publish(whole, fn, source, isBeside, awaitedEntryOf(fn))
+  return twin.outer = publish(whole, fn, source, isBeside, awaitedEntryPointOf(fn))
 }
 
 /**

@@ -16,8 +16,8 @@ import { cycle, explained, linkCycle } from './cycles.mjs'
 import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, emptyMap, emptySet, exec, find, holds, indexOf, keysOf, listOf, matches, min,
-  pick, shielded, slice, splice, startsWith, stringify
+  allOf, append, assign, emptyMap, emptySet, exec, find, holds, indexOf, keysOf, listOf, matches, min, pick,
+  promiseResolve, shielded, slice, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -340,7 +340,7 @@ function moduleAt(url, attributes = '') {
   /** @type {Loaded} */
   const module = {
     url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(),
-    stars: [], loaded: adopt(), blob: ''
+    stars: [], loaded: promiseResolve(), blob: ''
   }
   modules.set(key, module)
   module.loaded = attributes ? loadOther(module) : isOwnModule(url) ? loadOwn(module) : load(module)

@@ -88,7 +88,7 @@ export const symbolReplace = Symbol.replace
 export const symbolToStringTag = Symbol.toStringTag
 /** The global object, even if a script declares a variable `globalThis`. @type {any} */
 export const realm = globalThis
-export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
+export const promiseResolve = /* @__PURE__ */ Promise.resolve.bind(Promise)
 /** Calls the built-in `then` of a promise. */
 export const thenOf = /* @__PURE__ */ uncurryThis(Promise, 'then')
 /**

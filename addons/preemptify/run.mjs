@@ -15,8 +15,8 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next,
-  pop, symbolIterator, takeLast, throwInNext
+  NO_ARGUMENTS, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
+  promiseResolve, symbolIterator, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
 
@@ -279,7 +279,7 @@ export const access = (get, set) => ({
 })
 
 /** Returns the waitable that an `await` in a twin yields. @param {any} value the awaited value */
-export const wait = value => awaiting(adopt(value))
+export const wait = value => awaiting(promiseResolve(value))
 
 /**
  * Returns the property descriptors of the built-in methods of generators. An object with these properties
@@ -542,7 +542,7 @@ export function notConstructor(text, thrower) {
  * @param {any} fn @param {string} [text] the text of the callee, for the error if this is not a function
  * @returns {any}
  */
-export function entryOf(fn, text) {
+export function entryPointOf(fn, text) {
   if (fn === latestPlain) return fn
   const twin = twins.get(fn)
   if (twin === undefined) {
@@ -555,11 +555,11 @@ export function entryOf(fn, text) {
  * Returns the function that a job calls in place of a value if the call is awaited. An async function then
  * runs as part of its caller.
  *
- * @param {any} fn @param {string} [text] as of entryOf @returns {any}
+ * @param {any} fn @param {string} [text] as of entryPointOf @returns {any}
  */
-export function awaitedEntryOf(fn, text) {
+export function awaitedEntryPointOf(fn, text) {
   const twin = twins.get(fn)
-  if (twin === undefined || !isAsyncTwin(twin)) return entryOf(fn, text)
+  if (twin === undefined || !isAsyncTwin(twin)) return entryPointOf(fn, text)
   return twin.awaited ||= wayInto(generatorOf(twin, fn))
 }
 

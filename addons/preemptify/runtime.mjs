@@ -22,9 +22,9 @@ import { attachReactionTwins } from './reactions.mjs'
 import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
-  CHANGES, EVENT_USE, adoptTwins, again, asMethod, attachTwin, awaitedEntryOf, away, claimerOf, driveToEnd,
-  entryOf, forwarded, frameOf, generatorOf, later, over, recordOf, rethrow, run, suspend, suspended,
-  takeExpected, wait, whole
+  CHANGES, EVENT_USE, adoptTwins, again, asMethod, attachTwin, awaitedEntryPointOf, away, claimerOf,
+  driveToEnd, entryPointOf, forwarded, frameOf, generatorOf, later, over, recordOf, rethrow, run, suspend,
+  suspended, takeExpected, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -139,11 +139,11 @@ export const runtime = {
   budget,
   twin,
   titledTwin,
-  enter: entryOf,
-  awaited: awaitedEntryOf,
+  enter: entryPointOf,
+  awaited: awaitedEntryPointOf,
   asMethod,
   /** @param {any} fn @param {string} text @param {string} name as of asMethod */
-  enterMethod: (fn, text, name) => asMethod(entryOf(fn), text, name),
+  enterMethod: (fn, text, name) => asMethod(entryPointOf(fn), text, name),
   apply,
   construct,
   make,

@@ -15,7 +15,7 @@ import {
   joined, next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
-  Failure, beginners, begun, entryOf, newTwinStore, pending, rethrow, run, suspended, typeErrorBelow
+  Failure, beginners, begun, entryPointOf, newTwinStore, pending, rethrow, run, suspended, typeErrorBelow
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
@@ -57,9 +57,13 @@ class Steps {
     return this.root.isOn
   }
 
-  /** Enter: returns the function to call. @param {any} fn @param {string} text see entryOf @returns {any} */
+  /**
+   * Enter: returns the function to call.
+   *
+   * @param {any} fn @param {string} text see entryPointOf @returns {any}
+   */
   e(fn, text) {
-    return this.on || typeof fn !== 'function' ? entryOf(fn, text) : fn
+    return this.on || typeof fn !== 'function' ? entryPointOf(fn, text) : fn
   }
 
   /**
@@ -348,7 +352,7 @@ export function each(iterable, text = '', loopOwner = twinItself, outer = null) 
  * @param {Steps | null} [outer] @returns {any}
  */
 export function iterated(iterable, method, loopOwner = twinItself, outer = null) {
-  const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
+  const iterator = apply(isGeneratorFunction(method) ? entryPointOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
   const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext &&
     iterator.throw === throwInNext
