@@ -18,7 +18,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /** @import { EventUse } from './event-use.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Fragments } from './edits.mjs' */
-/** @import { Framed } from './frames.mjs' */
+/** @import { FrameLayout } from './frames.mjs' */
 
 /**
  * The draft of a twin: the edits that turn the text of a function into its twin, and the names that the twin
@@ -49,7 +49,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isOfModule whether the function is part of a rewritten module or script; false for
  *   `preemptify(fn)`
  * @property {boolean} isCounted whether preemption points count the budget
- * @property {Framed | null} framed the frame layout; null if the twin is a generator
+ * @property {FrameLayout | null} layout the frame layout; null if the twin is a generator
  * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
  * @property {ClaimText[]} claims the claims of the function
  * @property {boolean} canWait whether the twin can wait for a claim: not in the steps of a generator
@@ -238,10 +238,10 @@ export const sayingIterable = (draft, node) => draft.says && node.type === 'Call
 // A call that may yield returns `budget` if it is suspended. The twin then yields the rest of the call.
 
 /** Returns the text before a call that may yield. @param {Draft} draft @returns {string} */
-export const opening = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[0]
+export const opening = draft => draft.layout ? '' : (draft.around ??= aroundCall(draft))[0]
 
 /** Returns the text after a call that may yield. @param {Draft} draft @returns {string} */
-export const closing = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[1]
+export const closing = draft => draft.layout ? '' : (draft.around ??= aroundCall(draft))[1]
 
 /** @param {Draft} draft @returns {[string, string]} */
 function aroundCall(draft) {
@@ -264,7 +264,7 @@ export function planCall(draft, call) {
   const chain = lastAfter(node).parent
   const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
   if (!isChain && isAsItIs(draft, call)) return
-  if (!draft.framed) part(draft, node)
+  if (!draft.layout) part(draft, node)
   if (!isChain) planLink(draft, call, -1)
   else if (chain.plannedIn !== draft) planChain(draft, chain)
 }

@@ -62,7 +62,7 @@ import {
 /**
  * The frame layout: a function whose twin has frame form.
  *
- * @typedef {object} Framed
+ * @typedef {object} FrameLayout
  * @property {Draft} draft
  * @property {Node} own
  * @property {Node[]} returns
@@ -171,34 +171,34 @@ export function frame(draft, plan) {
   const isTail = draft.isOfModule && isTailOnly(plan) && !draft.lock && canClaimInTail(plan)
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
-  /** @type {Framed} */
-  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
+  /** @type {FrameLayout} */
+  const layout = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
     isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0,
-    ending: null, isRefused: false, pause: condition => pointWhere(framed, condition) }
-  draft.framed = framed
+    ending: null, isRefused: false, pause: condition => pointWhere(layout, condition) }
+  draft.layout = layout
   const { body } = node
-  if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
+  if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(layout, body)]
   /** @type {Unit[]} */
   const units = []
-  if (draft.lock && !framed.isShared) {
-    append(framed.names, draft.lock)
+  if (draft.lock && !layout.isShared) {
+    append(layout.names, draft.lock)
     emit(units, `${draft.lock}=${draft.helper('z')}();`)
   }
   pick(draft.claims, claim => {
-    const first = framed.place + 1
-    emit(units, framed.pause(claim.test), first, true)
+    const first = layout.place + 1
+    emit(units, layout.pause(claim.test), first, true)
   })
-  if (!framed.isShared) {
+  if (!layout.isShared) {
     pick(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
-      emit(units, asStatement(framed, param,
-        [asItStands(framed, param), '=', parameterOf(draft, param), ';'])))
+      emit(units, asStatement(layout, param,
+        [asItStands(layout, param), '=', parameterOf(draft, param), ';'])))
   }
   if (body.type === 'BlockStatement') {
-    unitsOf(framed, pick(body.body, ({ type, directive }) =>
+    unitsOf(layout, pick(body.body, ({ type, directive }) =>
       directive === undefined && type !== 'FunctionDeclaration'), units)
   }
-  else returned(framed, body, units)
-  if (!framed.isRefused) return fragmentsOfUnits(framed, units)
+  else returned(layout, body, units)
+  if (!layout.isRefused) return fragmentsOfUnits(layout, units)
   unframe(draft)
   return null
 }
@@ -208,7 +208,7 @@ const NO_LOCALS = { names: [], shared: [], numbers: [], isShared: true, function
 
 /** Resets a draft whose twin will be a generator. @param {Draft} draft */
 export function unframe(draft) {
-  draft.framed = null
+  draft.layout = null
   draft.variables.clear()
   draft.edits.length = 0
 }
@@ -450,7 +450,7 @@ function isChanging({ kind, declarations, references, isAssigned }, own) {
     find(references, ({ start }) => start < declaratorOf(id).end) !== undefined
 }
 
-/** Returns a name with the prefix of the text. @param {Framed} framed @param {string} key */
+/** Returns a name with the prefix of the text. @param {FrameLayout} layout @param {string} key */
 const word = ({ draft: { our } }, key) => our + key
 
 /**
@@ -464,11 +464,11 @@ const emit = (units, fragments, first = Infinity, isGuarded = false) =>
 /**
  * Returns the text of consecutive units. Conditions skip the units before the point where the twin resumes.
  *
- * @param {Framed} framed @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Unit[]} units
  * @param {number} [beyond] the first resume point that may follow the units
  * @returns {Fragments}
  */
-function fragmentsOfUnits(framed, units, beyond = Infinity) {
+function fragmentsOfUnits(layout, units, beyond = Infinity) {
   /** @type {Fragments[]} */
   const fragments = []
   /** The first resume point that skips each unit. @type {number[]} */
@@ -477,7 +477,7 @@ function fragmentsOfUnits(framed, units, beyond = Infinity) {
     units[i].isGuarded ? Infinity : beyond
   for (let i = 0; i < units.length; i++) {
     const isLimited = limits[i] < Infinity
-    if (isLimited && limits[i] !== limits[i - 1]) append(fragments, `if(${word(framed, 'K')}<${limits[i]}){`)
+    if (isLimited && limits[i] !== limits[i - 1]) append(fragments, `if(${word(layout, 'K')}<${limits[i]}){`)
     append(fragments, units[i].fragments)
     if (isLimited && limits[i] !== limits[i + 1]) append(fragments, '}')
   }
@@ -487,79 +487,79 @@ function fragmentsOfUnits(framed, units, beyond = Infinity) {
 /**
  * Returns the text that suspends the twin at the latest resume point.
  *
- * @param {Framed} framed @param {string} [begin] a statement that runs first
+ * @param {FrameLayout} layout @param {string} [begin] a statement that runs first
  */
-const leaving = (framed, begin = '') =>
-  `{${begin}${word(framed, 'K')}=${framed.around > 0
-    ? `${framed.draft.helper('A')}(${framed.place})` : framed.place};break ${word(framed, 'o')}}`
+const leaving = (layout, begin = '') =>
+  `{${begin}${word(layout, 'K')}=${layout.around > 0
+    ? `${layout.draft.helper('A')}(${layout.place})` : layout.place};break ${word(layout, 'o')}}`
 
 /**
  * Returns the text before and after the condition that suspends the twin at the next resume point. Inside of
  * `try` or `for`-`of`, this text throws the error of a failed wait.
  *
- * @param {Framed} framed
+ * @param {FrameLayout} layout
  */
-function arriving(framed) {
-  const at = word(framed, 'K')
-  const place = ++framed.place
-  return framed.around > 0
-    ? [`if(${at}<${place}?`, `:${at}===${place}&&${framed.draft.helper('X')}(${word(framed, 'r')}))`]
+function arriving(layout) {
+  const at = word(layout, 'K')
+  const place = ++layout.place
+  return layout.around > 0
+    ? [`if(${at}<${place}?`, `:${at}===${place}&&${layout.draft.helper('X')}(${word(layout, 'r')}))`]
     : [`if(${at}<${place}&&`, ')']
 }
 
-/** Returns a preemption point under a condition. @param {Framed} framed @param {string} condition */
-function pointWhere(framed, condition) {
-  const { 0: begin, 1: end } = arriving(framed)
-  return flat(begin + condition + end + leaving(framed))
+/** Returns a preemption point under a condition. @param {FrameLayout} layout @param {string} condition */
+function pointWhere(layout, condition) {
+  const { 0: begin, 1: end } = arriving(layout)
+  return flat(begin + condition + end + leaving(layout))
 }
 
 /**
  * Returns the text that restores the remaining call depth before a call, if an earlier call may have lowered
  * the depth. Binary trees are 2.7 times slower than the original; without this text, 3.7 times.
  *
- * @param {Framed} framed
+ * @param {FrameLayout} layout
  */
-function restoring(framed) {
-  if (!framed.isLowered) return ''
-  framed.hasRestored = true
-  return `${framed.draft.budget}.room=${word(framed, 'D')};`
+function restoring(layout) {
+  if (!layout.isLowered) return ''
+  layout.hasRestored = true
+  return `${layout.draft.budget}.room=${word(layout, 'D')};`
 }
 
 /**
  * Adds a call that may be suspended.
  *
- * @param {Framed} framed @param {Fragments} call @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Fragments} call @param {Unit[]} units
  * @returns {string} the variable that holds the result until the next resume point
  */
-function calling(framed, call, units) {
-  const { budget } = framed.draft
-  const result = word(framed, 'r')
-  const { 0: begin, 1: end } = arriving(framed)
-  const room = restoring(framed)
-  framed.isLowered ||= framed.nests
-  const after = flat(`)===${budget}${end}${leaving(framed)}`)
-  emit(units, [flat(`${room}${begin}(${result}=`), call, after], framed.place, true)
+function calling(layout, call, units) {
+  const { budget } = layout.draft
+  const result = word(layout, 'r')
+  const { 0: begin, 1: end } = arriving(layout)
+  const room = restoring(layout)
+  layout.isLowered ||= layout.nests
+  const after = flat(`)===${budget}${end}${leaving(layout)}`)
+  emit(units, [flat(`${room}${begin}(${result}=`), call, after], layout.place, true)
   return result
 }
 
-/** Returns a variable whose value survives resume points. @param {Framed} framed @returns {string} */
-function temporary(framed) {
-  if (++framed.temps > framed.mostTemps) framed.mostTemps = framed.temps
-  return `${word(framed, 'T')}${framed.temps}`
+/** Returns a variable whose value survives resume points. @param {FrameLayout} layout @returns {string} */
+function temporary(layout) {
+  if (++layout.temps > layout.mostTemps) layout.mostTemps = layout.temps
+  return `${word(layout, 'T')}${layout.temps}`
 }
 
 /**
  * Stores a value across resume points, and returns the variable with the value.
  *
- * @param {Framed} framed @param {Fragments} value @param {Unit[]} units @returns {string}
+ * @param {FrameLayout} layout @param {Fragments} value @param {Unit[]} units @returns {string}
  */
-function keep(framed, value, units) {
-  const name = temporary(framed)
+function keep(layout, value, units) {
+  const name = temporary(layout)
   emit(units, [`${name}=`, value, ';'])
   return name
 }
 
-/** Returns the edited text of a node. @param {Framed} framed @param {Node} node @returns {Range} */
+/** Returns the edited text of a node. @param {FrameLayout} layout @param {Node} node @returns {Range} */
 const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
 
 // Values
@@ -621,28 +621,28 @@ function operandsOf(node) {
 /** Maximum nesting depth of nodes with resume points. The planner visits these nodes by recursion. */
 const DEEPEST_PLACE = 100
 
-/** Rejects frame form: the twin becomes a generator. @param {Framed} framed */
-function refuse(framed) {
-  framed.isRefused = true
+/** Rejects frame form: the twin becomes a generator. @param {FrameLayout} layout */
+function refuse(layout) {
+  layout.isRefused = true
   return ''
 }
 
 /**
  * Returns a part of the source in which each operand is replaced by the text of its value.
  *
- * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands
+ * @param {FrameLayout} layout @param {number} from @param {number} to @param {Node[]} operands
  * @param {Unit[]} units
  * @param {boolean} [isKept] whether all operands must have the same values later @returns {Fragments}
  */
-function substituted(framed, from, to, operands, units, isKept = false) {
-  const { draft } = framed
+function substituted(layout, from, to, operands, units, isKept = false) {
+  const { draft } = layout
   /** @type {Fragments[]} */
   const fragments = []
   let count = operands.length
   if (!isKept) while (count > 0 && !isHeld(operands[count - 1])) count--
   for (let i = 0; i < count; i++) {
     const operand = operands[i]
-    const text = isKept || i < count - 1 ? keptValue(framed, operand, units) : value(framed, operand, units)
+    const text = isKept || i < count - 1 ? keptValue(layout, operand, units) : value(layout, operand, units)
     const { parent } = operand
     append(fragments, range(draft, from, operand.start))
     const isShorthand = parent.type === 'Property' && parent.shorthand
@@ -675,74 +675,78 @@ const apart = (source, { start, end }, name) => (matches(NAME_PART, source[start
 /**
  * Returns a text that still has the present value of a node after later statements.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Fragments}
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
-function keptValue(framed, node, units) {
+function keptValue(layout, node, units) {
   const { type } = node.parent
   // A template converts each value to a string before the next one is computed.
-  if (type === 'TemplateLiteral' && !isPrimitive(framed, node)) {
-    return keep(framed, ['`${', value(framed, node, units), '}`'], units)
+  if (type === 'TemplateLiteral' && !isPrimitive(layout, node)) {
+    return keep(layout, ['`${', value(layout, node, units), '}`'], units)
   }
-  if (isSteady(node)) return asItStands(framed, node)
-  const text = value(framed, node, units)
-  if (node.type !== 'SpreadElement') return keep(framed, text, units)
-  return ['...', keep(framed, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
+  if (isSteady(node)) return asItStands(layout, node)
+  const text = value(layout, node, units)
+  if (node.type !== 'SpreadElement') return keep(layout, text, units)
+  return ['...', keep(layout, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
 }
 
-/** Whether a node is a literal, but not a regular expression. @param {Framed} framed @param {Node} node */
+/**
+ * Whether a node is a literal, but not a regular expression.
+ *
+ * @param {FrameLayout} layout @param {Node} node
+ */
 const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
 
 /**
  * Adds units for the calls in a node that may be suspended, and returns the text for the value of the node.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Fragments}
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
-function value(framed, node, units) {
-  if (!isHeld(node)) return grouped(node, asItStands(framed, node))
+function value(layout, node, units) {
+  if (!isHeld(node)) return grouped(node, asItStands(layout, node))
   const { type, start, end, call, operator, left, right } = node
-  if (++framed.depth > DEEPEST_PLACE) return refuse(framed)
+  if (++layout.depth > DEEPEST_PLACE) return refuse(layout)
   /** @type {Fragments} */
   let result
   if (type === 'ChainExpression') {
     const { expression } = node
-    result = !expression.call || !isPreempted(expression.call) || !isWhole(expression) ? refuse(framed)
-      : calling(framed, asItStands(framed, node), units)
+    result = !expression.call || !isPreempted(expression.call) || !isWhole(expression) ? refuse(layout)
+      : calling(layout, asItStands(layout, node), units)
   } else if (call && isPreempted(call)) {
-    result = calling(framed, called(framed, node, units), units)
+    result = calling(layout, called(layout, node, units), units)
   } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld)) {
-    result = called(framed, node, units) // the method must be read before the arguments are evaluated
+    result = called(layout, node, units) // the method must be read before the arguments are evaluated
   } else if (isCollected(node)) {
     const { callee, argument = node.arguments[0] } = node
     const rest = callee?.name === 'Map' ? ',!0)' : ')'
-    const collection = callee ? ['new ', keptValue(framed, callee, units), '('] : '...'
-    const list = calling(framed,
-      [`${framed.draft.helper('k')}(`, value(framed, argument, units), rest], units)
+    const collection = callee ? ['new ', keptValue(layout, callee, units), '('] : '...'
+    const list = calling(layout,
+      [`${layout.draft.helper('k')}(`, value(layout, argument, units), rest], units)
     result = [collection, list, callee ? ')' : '']
   } else if (type === 'SpreadElement') {
-    result = ['...', value(framed, node.argument, units)]
+    result = ['...', value(layout, node.argument, units)]
   } else if (type === 'LogicalExpression' && isHeld(right)) {
-    const kept = temporary(framed)
-    assigned(framed, kept, left, units)
+    const kept = temporary(layout)
+    assigned(layout, kept, left, units)
     const test = operator === '&&' ? kept : operator === '||' ? `!${kept}`
       : `${kept}===null||${kept}===void 0`
-    choose(framed, test, units, isYes => isYes ? assigned(framed, kept, right) : [])
+    choose(layout, test, units, isYes => isYes ? assigned(layout, kept, right) : [])
     result = kept
   } else if (type === 'ConditionalExpression' && (isHeld(node.consequent) || isHeld(node.alternate))) {
-    const test = value(framed, node.test, units)
-    const kept = temporary(framed)
-    choose(framed, test, units, isYes => assigned(framed, kept, isYes ? node.consequent : node.alternate))
+    const test = value(layout, node.test, units)
+    const kept = temporary(layout)
+    choose(layout, test, units, isYes => assigned(layout, kept, isYes ? node.consequent : node.alternate))
     result = kept
   } else if (type === 'AssignmentExpression' && operator !== '=' && isHeld(right)) {
     const target = isMember(left)
-      ? substituted(framed, left.start, left.end, partsOfMember(left), units, true) : asItStands(framed, left)
-    const before = matches(/^(?:&&|\|\||\?\?)/, operator) ? refuse(framed) : keep(framed, target, units)
+      ? substituted(layout, left.start, left.end, partsOfMember(left), units, true) : asItStands(layout, left)
+    const before = matches(/^(?:&&|\|\||\?\?)/, operator) ? refuse(layout) : keep(layout, target, units)
     result = [target, '=', before, slice(operator, 0, operator.length - 1),
-      '(', value(framed, right, units), ')']
+      '(', value(layout, right, units), ')']
   } else {
     const operands = operandsOf(node)
-    result = operands === null ? refuse(framed) : substituted(framed, start, end, operands, units)
+    result = operands === null ? refuse(layout) : substituted(layout, start, end, operands, units)
   }
-  framed.depth--
+  layout.depth--
   return grouped(node, result)
 }
 
@@ -753,10 +757,10 @@ const isWhole = ({ callee, tag, quasi, arguments: given = [] }) =>
 /**
  * Adds an assignment of a value to a variable. A function does not get the name of the variable.
  *
- * @param {Framed} framed @param {string} name @param {Node} node @param {Unit[]} [units]
+ * @param {FrameLayout} layout @param {string} name @param {Node} node @param {Unit[]} [units]
  */
-function assigned(framed, name, node, units = []) {
-  const text = value(framed, node, units)
+function assigned(layout, name, node, units = []) {
+  const text = value(layout, node, units)
   emit(units, [`${name}=`, isFunctionNode(node) ? ['(0,', text, ')'] : text, ';'])
   return units
 }
@@ -764,40 +768,40 @@ function assigned(framed, name, node, units = []) {
 /**
  * Adds units for the calls in the operands of a call, and returns the text of the call.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Fragments}
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
-function called(framed, node, units) {
-  if (isWhole(node)) return asItStands(framed, node)
-  const { draft } = framed
+function called(layout, node, units) {
+  if (isWhole(node)) return asItStands(layout, node)
+  const { draft } = layout
   const { source, helper } = draft
   const { call, callee, end, arguments: given } = node
   const kind = call?.kind || 'member'
   if (kind === 'tag' || node.optional || callee.object?.type === 'Super' ||
-    callee.property?.type === 'PrivateIdentifier') return refuse(framed)
+    callee.property?.type === 'PrivateIdentifier') return refuse(layout)
   if (call) call.isComposed = true
   const open = pastOperand(source, callee.end)
   const isLate = find(given, isHeld) !== undefined
   const of = isLate ? keptValue : value
   /** @param {string} before @param {string} after @returns {Fragments} */
   const withArguments = (before, after) => open < end && source[open] === '('
-    ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
+    ? [before, substituted(layout, open + 1, end - 1, given, units), after] : before + after
   if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
   const said = saying(draft, callee)
   if (kind === 'new') {
-    return [`${helper('n')}((`, of(framed, callee, units), ')', withArguments(',[', `]${said})`)]
+    return [`${helper('n')}((`, of(layout, callee, units), ')', withArguments(',[', `]${said})`)]
   }
   if (kind === 'call') {
-    return [`${helper('e')}((`, of(framed, callee, units), `)${said})`, withArguments('(', ')')]
+    return [`${helper('e')}((`, of(layout, callee, units), `)${said})`, withArguments('(', ')')]
   }
   const { object, property, computed } = callee
-  const receiver = keptValue(framed, object, units)
+  const receiver = keptValue(layout, object, units)
   if (call && optimisations.handed && handed(draft, call)) {
     const { 0: opened, 1: closed } = textOfHanded(draft, call, receiver)
-    return [`(${helper('h')}(`, receiver, opened, asItStands(framed, given[0]), closed]
+    return [`(${helper('h')}(`, receiver, opened, asItStands(layout, given[0]), closed]
   }
   /** @type {Fragments} */
-  let method = [receiver, computed ? ['[', of(framed, property, units), ']'] : `.${property.name}`]
-  if (isLate) method = keep(framed, method, units)
+  let method = [receiver, computed ? ['[', of(layout, property, units), ']'] : `.${property.name}`]
+  if (isLate) method = keep(layout, method, units)
   const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false)
     : [`${draft.helper('M')}(`, `${said}).call(`]
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
@@ -808,31 +812,35 @@ function called(framed, node, units) {
 /**
  * Adds an `if` statement whose branches may have resume points.
  *
- * @param {Framed} framed @param {Fragments} test @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Fragments} test @param {Unit[]} units
  * @param {(isYes: boolean) => Unit[]} branch plans the branch for `true`, and then the branch for `false`
  */
-function choose(framed, test, units, branch) {
-  const place = word(framed, 'K')
-  const { place: before } = framed
+function choose(layout, test, units, branch) {
+  const place = word(layout, 'K')
+  const { place: before } = layout
   const yes = branch(true)
-  const { place: middle } = framed
+  const { place: middle } = layout
   const no = branch(false)
-  const { place: after } = framed
+  const { place: after } = layout
   const head = before === middle ? middle === after ? '' : `${place}<=${before}&&`
     : middle === after ? `${place}>${before}||` : `${place}>${before}?${place}<=${middle}:`
-  emit(units, [`if(${head}(`, test, ')){', fragmentsOfUnits(framed, yes), '}',
-    no.length ? ['else{', fragmentsOfUnits(framed, no), '}'] : ''], before === after ? Infinity : before + 1)
+  emit(units, [`if(${head}(`, test, ')){', fragmentsOfUnits(layout, yes), '}',
+    no.length ? ['else{', fragmentsOfUnits(layout, no), '}'] : ''], before === after ? Infinity : before + 1)
 }
 
-/** Adds the units of statements. @param {Framed} framed @param {Node[]} statements @param {Unit[]} units */
-function unitsOf(framed, statements, units) {
-  if (++framed.depth > DEEPEST_PLACE) refuse(framed)
-  for (let i = 0; i < statements.length && !framed.isRefused; i++) {
-    const { temps } = framed
-    statement(framed, statements[i], units)
-    framed.temps = temps
+/**
+ * Adds the units of statements.
+ *
+ * @param {FrameLayout} layout @param {Node[]} statements @param {Unit[]} units
+ */
+function unitsOf(layout, statements, units) {
+  if (++layout.depth > DEEPEST_PLACE) refuse(layout)
+  for (let i = 0; i < statements.length && !layout.isRefused; i++) {
+    const { temps } = layout
+    statement(layout, statements[i], units)
+    layout.temps = temps
   }
-  framed.depth--
+  layout.depth--
   return units
 }
 
@@ -850,90 +858,94 @@ const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, 
  * Returns the text of an expression as a statement. At the start of a statement, an object pattern would be a
  * block.
  *
- * @param {Framed} framed @param {Node} node @param {Fragments} text
+ * @param {FrameLayout} layout @param {Node} node @param {Fragments} text
  */
 const asStatement = ({ draft: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
 
-/** Adds the units of a statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function statement(framed, node, units) {
+/** Adds the units of a statement. @param {FrameLayout} layout @param {Node} node @param {Unit[]} units */
+function statement(layout, node, units) {
   const { type } = node
   node.isUnit = true
   if (!isHeld(node)) return emit(units,
-    [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
+    [asItStands(layout, node), layout.draft.source[node.end - 1] === ';' ? '' : ';'])
   switch (type) {
     case 'ExpressionStatement': {
-      if (!framed.draft.isOfModule && isCallStatement(node)) emit(units,
-        pointWhere(framed, `--${framed.draft.budget}.left<=0`), framed.place, true)
-      const rest = value(framed, node.expression, units)
-      if (typeof rest !== 'string') emit(units, asStatement(framed, node.expression, [rest, ';']))
+      if (!layout.draft.isOfModule && isCallStatement(node)) emit(units,
+        pointWhere(layout, `--${layout.draft.budget}.left<=0`), layout.place, true)
+      const rest = value(layout, node.expression, units)
+      if (typeof rest !== 'string') emit(units, asStatement(layout, node.expression, [rest, ';']))
       return
     }
-    case 'VariableDeclaration': return declared(framed, node, units)
-    case 'ReturnStatement': return returned(framed, node.argument, units)
-    case 'ThrowStatement': return emit(units, ['throw ', value(framed, node.argument, units), ';'])
-    case 'BlockStatement': return unitsOf(framed, node.body, units)
+    case 'VariableDeclaration': return declared(layout, node, units)
+    case 'ReturnStatement': return returned(layout, node.argument, units)
+    case 'ThrowStatement': return emit(units, ['throw ', value(layout, node.argument, units), ';'])
+    case 'BlockStatement': return unitsOf(layout, node.body, units)
     case 'IfStatement': {
       const { test, consequent, alternate } = node
-      return choose(framed, value(framed, test, units), units, isYes =>
-        isYes ? unitsOf(framed, statementsIn(consequent), [])
-          : alternate ? unitsOf(framed, statementsIn(alternate), []) : [])
+      return choose(layout, value(layout, test, units), units, isYes =>
+        isYes ? unitsOf(layout, statementsIn(consequent), [])
+          : alternate ? unitsOf(layout, statementsIn(alternate), []) : [])
     }
-    case 'SwitchStatement': return switched(framed, node, units)
+    case 'SwitchStatement': return switched(layout, node, units)
     case 'LabeledStatement': {
       if (LISTS[node.body.type] === 'loops' ||
-        node.body.type === 'LabeledStatement') return statement(framed, node.body, units)
-      const first = framed.place + 1
-      const inner = unitsOf(framed, statementsIn(node.body), [])
+        node.body.type === 'LabeledStatement') return statement(layout, node.body, units)
+      const first = layout.place + 1
+      const inner = unitsOf(layout, statementsIn(node.body), [])
       return emit(units,
-        [labelsOf(framed.draft, node.body).text, '{', fragmentsOfUnits(framed, inner), '}'], first)
+        [labelsOf(layout.draft, node.body).text, '{', fragmentsOfUnits(layout, inner), '}'], first)
     }
-    case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
-    case 'ForOfStatement': return walked(framed, node, units)
-    case 'TryStatement': return tried(framed, node, units)
-    default: refuse(framed)
+    case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(layout, node, units)
+    case 'ForOfStatement': return walked(layout, node, units)
+    case 'TryStatement': return tried(layout, node, units)
+    default: refuse(layout)
   }
 }
 
-/** Adds assignments for a declaration. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function declared(framed, { declarations, kind }, units) {
+/**
+ * Adds assignments for a declaration.
+ *
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units
+ */
+function declared(layout, { declarations, kind }, units) {
   for (let i = 0; i < declarations.length; i++) {
     const { id, init } = declarations[i]
-    if (isHeld(id)) refuse(framed)
-    if (init) emit(units, asStatement(framed, id,
-      [asItStands(framed, id), '=', value(framed, init, units), ';']))
-    else if (kind !== 'var') emit(units, [asItStands(framed, id), '=void 0;'])
+    if (isHeld(id)) refuse(layout)
+    if (init) emit(units, asStatement(layout, id,
+      [asItStands(layout, id), '=', value(layout, init, units), ';']))
+    else if (kind !== 'var') emit(units, [asItStands(layout, id), '=void 0;'])
   }
 }
 
 /**
  * Adds the return of a value.
  *
- * @param {Framed} framed @param {Node} node the expression, if there is one @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} node the expression, if there is one @param {Unit[]} units
  */
-function returned(framed, node, units) {
-  const { ending } = framed
+function returned(layout, node, units) {
+  const { ending } = layout
   if (ending) { // the finalizer runs before the function returns
     const { how, what } = ending
-    if (node) assigned(framed, what, node, units)
+    if (node) assigned(layout, what, node, units)
     return emit(units, `${node ? '' : `${what}=void 0;`}${how}=2;break ${how};`)
   }
   const { type, test, consequent, alternate, call } = node
   if (type === 'ConditionalExpression' && (isHeld(consequent) || isHeld(alternate))) {
-    choose(framed, value(framed, test, units), units, isYes => {
+    choose(layout, value(layout, test, units), units, isYes => {
       /** @type {Unit[]} */
       const branch = []
-      returned(framed, isYes ? consequent : alternate, branch)
+      returned(layout, isYes ? consequent : alternate, branch)
       return branch
     })
   } else {
-    const text = call && isPreempted(call) && isHeld(node) && returnOf(node, framed.own)
-      ? called(framed, node, units) : value(framed, node, units)
-    emit(units, [node.hasCall ? restoring(framed) : '', 'return ', text, ';'])
+    const text = call && isPreempted(call) && isHeld(node) && returnOf(node, layout.own)
+      ? called(layout, node, units) : value(layout, node, units)
+    emit(units, [node.hasCall ? restoring(layout) : '', 'return ', text, ';'])
   }
 }
 
-/** @param {Framed} framed @param {Node} node @returns {Fragments} */
-const caseOf = (framed, { test }) => test ? ['case ', asItStands(framed, test), ':'] : 'default:'
+/** @param {FrameLayout} layout @param {Node} node @returns {Fragments} */
+const caseOf = (layout, { test }) => test ? ['case ', asItStands(layout, test), ':'] : 'default:'
 
 /**
  * Whether the expression of a case has the same value after statements of the switch. These may initialize a
@@ -947,36 +959,36 @@ function isLasting(test) {
   return isSteady(type === 'UnaryExpression' && argument.type === 'Literal' ? argument : test)
 }
 
-/** Adds a `switch` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function switched(framed, { discriminant, cases }, units) {
+/** Adds a `switch` statement. @param {FrameLayout} layout @param {Node} node @param {Unit[]} units */
+function switched(layout, { discriminant, cases }, units) {
   // If all cases have lasting values, a resumed twin compares the cases again. Otherwise the frame saves the
   // number of the case.
-  if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
+  if (find(cases, ({ test }) => test && isHeld(test))) return refuse(layout)
   const isNumbered = find(cases, ({ test }) => test && !isLasting(test)) !== undefined
-  let selector = value(framed, discriminant, units)
+  let selector = value(layout, discriminant, units)
   if (isNumbered) {
-    const number = temporary(framed)
+    const number = temporary(layout)
     /** @type {Fragments[]} */
     const numbering = [`${number}=-1;switch(`, selector, '){']
     for (let i = 0; i < cases.length; i++) append(numbering,
-      [caseOf(framed, cases[i]), `${number}=${i};break;`])
+      [caseOf(layout, cases[i]), `${number}=${i};break;`])
     append(numbering, '}')
     emit(units, numbering)
     selector = number
-  } else selector = keep(framed, selector, units)
-  const first = framed.place + 1
+  } else selector = keep(layout, selector, units)
+  const first = layout.place + 1
   /** @type {{ list: Unit[], next: number }[]} */
   const branches = []
   for (let i = 0; i < cases.length; i++) {
-    const list = unitsOf(framed, cases[i].consequent, [])
-    append(branches, { list, next: framed.place + 1 })
+    const list = unitsOf(layout, cases[i].consequent, [])
+    append(branches, { list, next: layout.place + 1 })
   }
   /** @type {Fragments[]} */
   const fragments = [`switch(${selector}){`]
   for (let i = 0; i < cases.length; i++) {
     const { list, next } = branches[i]
-    append(fragments, isNumbered ? `case ${i}:` : caseOf(framed, cases[i]))
-    append(fragments, fragmentsOfUnits(framed, list, next > framed.place ? Infinity : next))
+    append(fragments, isNumbered ? `case ${i}:` : caseOf(layout, cases[i]))
+    append(fragments, fragmentsOfUnits(layout, list, next > layout.place ? Infinity : next))
   }
   append(fragments, '}')
   emit(units, fragments, first)
@@ -987,91 +999,91 @@ function switched(framed, { discriminant, cases }, units) {
  * `update` until the resume point `K` is reached. An expression of the head that has resume points itself
  * becomes a statement of the body, because the head cannot be left in the middle.
  *
- * @param {Framed} framed @param {Node} loop @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} loop @param {Unit[]} units
  */
-function looped(framed, loop, units) {
-  const { draft, own } = framed
+function looped(layout, loop, units) {
+  const { draft, own } = layout
   const { type, init, test, update, body, end } = loop
-  framed.isLowered ||= framed.nests
+  layout.isLowered ||= layout.nests
   const labels = labelsOf(draft, loop)
-  const place = word(framed, 'K')
+  const place = word(layout, 'K')
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
   if (optimisations.chunk && chunk(draft, loop, own)) return emit(units,
-    range(draft, labels.start, end), framed.place)
+    range(draft, labels.start, end), layout.place)
   // An update with resume points moves to the start of the next round. The test of a `do` loop does so, too.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
-    if (init.type === 'VariableDeclaration') declared(framed, init, units)
-    else emit(units, ['(', value(framed, init, units), ');'])
+    if (init.type === 'VariableDeclaration') declared(layout, init, units)
+    else emit(units, ['(', value(layout, init, units), ');'])
   }
-  const later = isLate ? keep(framed, '0', units) : ''
-  const first = framed.place + 1
+  const later = isLate ? keep(layout, '0', units) : ''
+  const first = layout.place + 1
   /** @type {Unit[]} */
   const inner = []
-  const tested = (/** @type {Unit[]} */ list) => emit(list, ['if(!(', value(framed, test, list), '))break;'])
+  const tested = (/** @type {Unit[]} */ list) => emit(list, ['if(!(', value(layout, test, list), '))break;'])
   if (isLate) {
-    choose(framed, later, inner, isYes => {
+    choose(layout, later, inner, isYes => {
       /** @type {Unit[]} */
       const list = []
       if (isYes && isDo) tested(list)
-      else if (isYes) emit(list, [value(framed, update, list), ';'])
+      else if (isYes) emit(list, [value(layout, update, list), ';'])
       return list
     })
   }
   if (test && !isDo && (isLate || isTestHeld)) tested(inner)
-  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
-  emit(inner, point, framed.place, true)
-  const text = ['{', fragmentsOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
-  const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
-  const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(framed, update)] : '']
+  const point = pointWhere(layout, `--${draft.budget}.left<=0`)
+  emit(inner, point, layout.place, true)
+  const text = ['{', fragmentsOfUnits(layout, unitsOf(layout, statementsIn(body), inner)), '}']
+  const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(layout, init), ')'] : ''
+  const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(layout, update)] : '']
   emit(units, [labels.text, isDo && !isLate
-    ? ['do', text, `while(${place}=0,`, asItStands(framed, test), ');']
+    ? ['do', text, `while(${place}=0,`, asItStands(layout, test), ');']
     : ['for(', begin, ';', test && !isLate && !isTestHeld
-      ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
+      ? [`${place}>=${first}||(`, asItStands(layout, test), ')'] : '', ';', again, ')', text]], first)
 }
 
 /**
  * Adds a `for`-`of` loop. If the twin resumes inside of a round, the iterator first returns itself. The round
  * then continues with its present item.
  *
- * @param {Framed} framed @param {Node} loop @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} loop @param {Unit[]} units
  */
-function walked(framed, loop, units) {
-  const { draft } = framed
+function walked(layout, loop, units) {
+  const { draft } = layout
   const { left, right, body } = loop
-  if (isHeld(left)) return refuse(framed)
-  framed.isLowered ||= framed.nests
-  const iterated = [`${draft.helper('W')}(`, value(framed, right, units), `${sayingIterable(draft, right)})`]
-  const list = keep(framed, iterated, units)
-  const item = word(framed, 'x')
-  const first = ++framed.place
+  if (isHeld(left)) return refuse(layout)
+  layout.isLowered ||= layout.nests
+  const iterated = [`${draft.helper('W')}(`, value(layout, right, units), `${sayingIterable(draft, right)})`]
+  const list = keep(layout, iterated, units)
+  const item = word(layout, 'x')
+  const first = ++layout.place
   const target = left.declarations?.[0].id ?? left
-  framed.around++
+  layout.around++
   /** @type {Unit[]} */
   const inner = []
-  emit(inner, [`if(${item}!==${list}){${word(framed, 'K')}=0;`,
-    `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}`,
-    asStatement(framed, target, [asItStands(framed, target), `=${item}}`])], first, true)
-  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
-  emit(inner, point, framed.place, true)
-  unitsOf(framed, statementsIn(body), inner)
-  framed.around--
+  emit(inner, [`if(${item}!==${list}){${word(layout, 'K')}=0;`,
+    `if(${item}===${draft.budget})${leaving(layout, `${word(layout, 'r')}=${item};`)}`,
+    asStatement(layout, target, [asItStands(layout, target), `=${item}}`])], first, true)
+  const point = pointWhere(layout, `--${draft.budget}.left<=0`)
+  emit(inner, point, layout.place, true)
+  unitsOf(layout, statementsIn(body), inner)
+  layout.around--
   emit(units, [labelsOf(draft, loop).text,
-    `for(const ${item} of ${list}){`, fragmentsOfUnits(framed, inner), '}'], first)
+    `for(const ${item} of ${list}){`, fragmentsOfUnits(layout, inner), '}'], first)
 }
 
-/** Adds a `try` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function tried(framed, node, units) {
+/** Adds a `try` statement. @param {FrameLayout} layout @param {Node} node @param {Unit[]} units */
+function tried(layout, node, units) {
   const { finalizer } = node
-  if (finalizer && isHeld(finalizer)) return finished(framed, node, units)
-  const first = framed.place + 1
-  framed.around++
-  const inner = caught(framed, node)
-  framed.around--
+  if (finalizer && isHeld(finalizer)) return finished(layout, node, units)
+  const first = layout.place + 1
+  layout.around++
+  const inner = caught(layout, node)
+  layout.around--
   if (!finalizer) joined(units, inner)
-  else emit(units, ['try{', fragmentsOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`,
-    asItStands(framed, finalizer), '}'], first)
+  else emit(units, ['try{', fragmentsOfUnits(layout, inner), `}finally{if(!${layout.draft.budget}.away)`,
+    asItStands(layout, finalizer), '}'], first)
 }
 
 /**
@@ -1079,27 +1091,27 @@ function tried(framed, node, units) {
  * until the block ends. As an alternative, the twin could be a generator. But then each closure would get a
  * new generator function, and the first call of a generator function takes V8 4 us.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units
  */
-function finished(framed, node, units) {
-  const { own, returns, ending } = framed
+function finished(layout, node, units) {
+  const { own, returns, ending } = layout
   const { finalizer } = node
   // The outcome can be a throw or a return, but not a `break` or `continue`.
   for (let around = node.parent; around !== own;
-    around = around.parent) if (isLeft(around)) return refuse(framed)
-  const how = keep(framed, '0', units)
-  const what = temporary(framed)
-  const first = framed.place + 1
+    around = around.parent) if (isLeft(around)) return refuse(layout)
+  const how = keep(layout, '0', units)
+  const what = temporary(layout)
+  const first = layout.place + 1
   const isReturning = returns[firstOf(returns, ({ start }) => start > node.start)]?.end < finalizer.start
-  framed.ending = { how, what }
-  framed.around++
-  const inner = fragmentsOfUnits(framed, caught(framed, node))
-  framed.around--
-  framed.ending = ending
-  const error = word(framed, 'x')
-  emit(units, [`if(${word(framed, 'K')}<=${framed.place})${how}:try{`, inner,
+  layout.ending = { how, what }
+  layout.around++
+  const inner = fragmentsOfUnits(layout, caught(layout, node))
+  layout.around--
+  layout.ending = ending
+  const error = word(layout, 'x')
+  emit(units, [`if(${word(layout, 'K')}<=${layout.place})${how}:try{`, inner,
     `}catch(${error}){${what}=${error};${how}=1}`], first, true)
-  unitsOf(framed, finalizer.body, units)
+  unitsOf(layout, finalizer.body, units)
   const again = ending ? `{${ending.what}=${what};${ending.how}=2;break ${ending.how}}` : `return ${what};`
   emit(units, `if(${how}===1)throw ${what};${isReturning ? `if(${how}===2)${again}` : ''}`)
 }
@@ -1111,27 +1123,27 @@ const isLeft = ({ type }) =>
 /**
  * Returns the units of a `try` statement without its `finally` block.
  *
- * @param {Framed} framed @param {Node} node @returns {Unit[]}
+ * @param {FrameLayout} layout @param {Node} node @returns {Unit[]}
  */
-function caught(framed, { block, handler }) {
-  const first = framed.place + 1
+function caught(layout, { block, handler }) {
+  const first = layout.place + 1
   /** @type {Unit[]} */
   const units = []
-  if (!handler) return unitsOf(framed, block.body, units)
+  if (!handler) return unitsOf(layout, block.body, units)
   const isLater = isHeld(handler)
-  const flag = isLater ? keep(framed, '0', units) : ''
-  const inner = fragmentsOfUnits(framed, unitsOf(framed, block.body, []))
+  const flag = isLater ? keep(layout, '0', units) : ''
+  const inner = fragmentsOfUnits(layout, unitsOf(layout, block.body, []))
   if (!isLater) {
-    emit(units, ['try{', inner, '}', asItStands(framed, handler)], first)
+    emit(units, ['try{', inner, '}', asItStands(layout, handler)], first)
     return units
   }
   const { param, body } = handler
-  const error = word(framed, 'x')
-  if (param && isHeld(param)) refuse(framed)
-  const bind = param ? asStatement(framed, param, [asItStands(framed, param), `=${error};`]) : ''
-  emit(units, [`if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){`, bind,
+  const error = word(layout, 'x')
+  if (param && isHeld(param)) refuse(layout)
+  const bind = param ? asStatement(layout, param, [asItStands(layout, param), `=${error};`]) : ''
+  emit(units, [`if(${word(layout, 'K')}<=${layout.place})try{`, inner, `}catch(${error}){`, bind,
     `${flag}=1}`], first, true)
-  choose(framed, flag, units, isYes => isYes ? unitsOf(framed, body.body, []) : [])
+  choose(layout, flag, units, isYes => isYes ? unitsOf(layout, body.body, []) : [])
   return units
 }
 
@@ -1144,7 +1156,7 @@ function caught(framed, { block, handler }) {
  * @param {Draft} draft @param {CallSite[]} calls
  */
 export function planFrame(draft, calls) {
-  const { declarations } = /** @type {Framed} */ (draft.framed)
+  const { declarations } = /** @type {FrameLayout} */ (draft.layout)
   pick(calls, call => {
     if (!call.isComposed) return planCall(draft, call)
     const direct = directOf(draft, call)
@@ -1177,7 +1189,7 @@ export function textOfFrame(draft, plan) {
   const { node, facts, entry, title, mark, isHoisted, frame } = plan
   const { our, variables, helper, edits, callee } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } =
-    /** @type {Framed} */ (draft.framed)
+    /** @type {FrameLayout} */ (draft.layout)
   const { params, body } = node
   /** @type {string[]} */
   const given = []

@@ -368,7 +368,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, inlineCaches: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true,
+    isCounted: options.budgeted !== false, layout: null, callee: '', claims: [], canWait: true,
     lock: '', identity: ''
   }
   bind(draft, 'budget', budget)

@@ -30,7 +30,7 @@ function isInWith(node, own) {
  *
  * @param {Draft} draft @param {string} condition @param {string} [budget] the expression for the budget
  */
-const pause = ({ steps, framed, budget: name }, condition, budget = name) => framed ? framed.pause(condition)
+const pause = ({ steps, layout, budget: name }, condition, budget = name) => layout ? layout.pause(condition)
   : steps ? `if (${condition} && ${steps}.p()) yield ${steps};` : `if (${condition}) yield ${budget}.p;`
 
 /**
@@ -129,8 +129,8 @@ export function chunk(draft, loop, own) {
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
   // A twin with a frame resumes after the chunk.
-  const place = draft.framed ? `${draft.our}K` : ''
-  const isAhead = draft.framed && `${place} < ${draft.framed.place}`
+  const place = draft.layout ? `${draft.our}K` : ''
+  const isAhead = draft.layout && `${place} < ${draft.layout.place}`
   const { 0: unless, 1: then, 2: anew } = isAhead
     ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
   if (isAhead && init) {

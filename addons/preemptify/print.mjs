@@ -259,7 +259,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       begin: (isScript ? `${budget}=${global}p.budget` : '') +
         (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
       steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this',
-      isOfModule: true, isCounted: true, framed: null,
+      isOfModule: true, isCounted: true, layout: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : '', claims: plan.claimTexts, canWait: !facts.isGenerator,
       lock: plan.lock, identity: plan.identity
     }
@@ -604,7 +604,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const changes = isLong ? changesOf(plan) | codeOfUse(plan) << EVENT_USE : 0
     const self = changes ? `${frame ? '' : how || ',null'},${ownThis || 'null'},${changes}`
       : ownThis ? `${how || ',null'},${ownThis}` : how
-    const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
+    const { isShared = true, isTail = true } = plan.draft?.layout ?? {}
     const callee = plan.draft?.callee ?? ''
     const goesOn = isTail ? plan.claimTexts.length > 0 : !isShared
     const isNamedInside = !isDual || callee !== '' || goesOn
