@@ -28,14 +28,14 @@ import {
 // or a preemption point can suspend the twin. Then the twin saves the resume point, the result of the call
 // and the variables in a frame. The twin is resumed by another call:
 //
-//   function f(a) {       function twin(a) { let place = 0, result, b; out: {
+//   function f(a) {       function twin(a) { let point = 0, result, b; out: {
 //                           if (--left <= 0)
-//                             if (result = resumed()) ({ place, result, a, b } = result); else break out
-//     const b = a + g()     if (place < 1 && (result = enter(g)()) === budget) { place = 1; break out }
-//                           if (place < 2) b = a + result
-//     return b * h()        if (place < 2 && (result = enter(h)()) === budget) { place = 2; break out }
+//                             if (result = resumed()) ({ point, result, a, b } = result); else break out
+//     const b = a + g()     if (point < 1 && (result = enter(g)()) === budget) { point = 1; break out }
+//                           if (point < 2) b = a + result
+//     return b * h()        if (point < 2 && (result = enter(h)()) === budget) { point = 2; break out }
 //   }                       return b * result
-//                         } return suspend(twin, { place, result, a, b }, this) }
+//                         } return suspend(twin, { point, result, a, b }, this) }
 //
 // Resume points are numbered in the order of the text. Each round of a loop resets the number to 0. A value
 // that is computed before a resume point and needed after it is stored in a variable.
@@ -74,7 +74,7 @@ import {
  * @property {Set<string>} numbers the elements of `names` that start as 0: see isNumber
  * @property {Node[]} functions the declared functions
  * @property {Node[]} declarations the declarations of variables
- * @property {number} place the number of the latest resume point
+ * @property {number} resumePoint the number of the latest resume point
  * @property {number} temps the number of intermediate values that are stored at this point of the text
  * @property {number} mostTemps the maximum of `temps`
  * @property {boolean} nests whether the function has calls that may be preempted
@@ -100,7 +100,7 @@ import {
  * @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
  * @param {boolean} isOfModule see Draft
  */
-export function markPlaces({ node, facts, calls }, isOfModule) {
+export function markResumePoints({ node, facts, calls }, isOfModule) {
   /** @param {Node} part a node with a resume point */
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
@@ -128,7 +128,7 @@ export function markPlaces({ node, facts, calls }, isOfModule) {
  * Whether a twin in frame form has no resume points. A function that creates closures with twins may need a
  * frame all the same, because its text is shorter then.
  *
- * @param {{ node: Node, children: Plan[] }} plan a plan after `markPlaces`
+ * @param {{ node: Node, children: Plan[] }} plan a plan after `markResumePoints`
  */
 export const isTailOnly = ({ node, children }) =>
   !isHeld(node.body) && !find(children, ({ isLong }) => isLong)
@@ -162,7 +162,8 @@ function textsOf(params) {
  * Plans a twin in frame form.
  *
  * @param {Draft} draft
- * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan a plan after `markPlaces`
+ * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan a plan after
+ *   `markResumePoints`
  * @returns {any[] | null} the text of the body; null if the twin must be a generator
  */
 export function frame(draft, plan) {
@@ -173,7 +174,7 @@ export function frame(draft, plan) {
   if (locals === null) return null
   /** @type {FrameLayout} */
   const layout = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
-    isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0,
+    isLowered: false, hasRestored: false, resumePoint: 0, temps: 0, mostTemps: 0, depth: 0, around: 0,
     ending: null, isRefused: false, pause: condition => pointWhere(layout, condition) }
   draft.layout = layout
   const { body } = node
@@ -185,7 +186,7 @@ export function frame(draft, plan) {
     emit(units, `${draft.lock}=${draft.helper('z')}();`)
   }
   pick(draft.claims, claim => {
-    const first = layout.place + 1
+    const first = layout.resumePoint + 1
     emit(units, layout.pause(claim.test), first, true)
   })
   if (!layout.isShared) {
@@ -491,7 +492,7 @@ function fragmentsOfUnits(layout, units, beyond = Infinity) {
  */
 const leaving = (layout, begin = '') =>
   `{${begin}${word(layout, 'K')}=${layout.around > 0
-    ? `${layout.draft.helper('A')}(${layout.place})` : layout.place};break ${word(layout, 'o')}}`
+    ? `${layout.draft.helper('A')}(${layout.resumePoint})` : layout.resumePoint};break ${word(layout, 'o')}}`
 
 /**
  * Returns the text before and after the condition that suspends the twin at the next resume point. Inside of
@@ -501,10 +502,10 @@ const leaving = (layout, begin = '') =>
  */
 function arriving(layout) {
   const at = word(layout, 'K')
-  const place = ++layout.place
-  return layout.around > 0
-    ? [`if(${at}<${place}?`, `:${at}===${place}&&${layout.draft.helper('X')}(${word(layout, 'r')}))`]
-    : [`if(${at}<${place}&&`, ')']
+  const resumePoint = ++layout.resumePoint
+  if (layout.around === 0) return [`if(${at}<${resumePoint}&&`, ')']
+  const failing = `${layout.draft.helper('X')}(${word(layout, 'r')})`
+  return [`if(${at}<${resumePoint}?`, `:${at}===${resumePoint}&&${failing})`]
 }
 
 /** Returns a preemption point under a condition. @param {FrameLayout} layout @param {string} condition */
@@ -538,7 +539,7 @@ function calling(layout, call, units) {
   const room = restoring(layout)
   layout.isLowered ||= layout.nests
   const after = flat(`)===${budget}${end}${leaving(layout)}`)
-  emit(units, [flat(`${room}${begin}(${result}=`), call, after], layout.place, true)
+  emit(units, [flat(`${room}${begin}(${result}=`), call, after], layout.resumePoint, true)
   return result
 }
 
@@ -816,14 +817,14 @@ function called(layout, node, units) {
  * @param {(isYes: boolean) => Unit[]} branch plans the branch for `true`, and then the branch for `false`
  */
 function choose(layout, test, units, branch) {
-  const place = word(layout, 'K')
-  const { place: before } = layout
+  const resumePoint = word(layout, 'K')
+  const { resumePoint: before } = layout
   const yes = branch(true)
-  const { place: middle } = layout
+  const { resumePoint: middle } = layout
   const no = branch(false)
-  const { place: after } = layout
-  const head = before === middle ? middle === after ? '' : `${place}<=${before}&&`
-    : middle === after ? `${place}>${before}||` : `${place}>${before}?${place}<=${middle}:`
+  const { resumePoint: after } = layout
+  const head = before === middle ? middle === after ? '' : `${resumePoint}<=${before}&&`
+    : middle === after ? `${resumePoint}>${before}||` : `${resumePoint}>${before}?${resumePoint}<=${middle}:`
   emit(units, [`if(${head}(`, test, ')){', fragmentsOfUnits(layout, yes), '}',
     no.length ? ['else{', fragmentsOfUnits(layout, no), '}'] : ''], before === after ? Infinity : before + 1)
 }
@@ -871,7 +872,7 @@ function statement(layout, node, units) {
   switch (type) {
     case 'ExpressionStatement': {
       if (!layout.draft.isOfModule && isCallStatement(node)) emit(units,
-        pointWhere(layout, `--${layout.draft.budget}.left<=0`), layout.place, true)
+        pointWhere(layout, `--${layout.draft.budget}.left<=0`), layout.resumePoint, true)
       const rest = value(layout, node.expression, units)
       if (typeof rest !== 'string') emit(units, asStatement(layout, node.expression, [rest, ';']))
       return
@@ -890,7 +891,7 @@ function statement(layout, node, units) {
     case 'LabeledStatement': {
       if (LISTS[node.body.type] === 'loops' ||
         node.body.type === 'LabeledStatement') return statement(layout, node.body, units)
-      const first = layout.place + 1
+      const first = layout.resumePoint + 1
       const inner = unitsOf(layout, statementsIn(node.body), [])
       return emit(units,
         [labelsOf(layout.draft, node.body).text, '{', fragmentsOfUnits(layout, inner), '}'], first)
@@ -976,19 +977,19 @@ function switched(layout, { discriminant, cases }, units) {
     emit(units, numbering)
     selector = number
   } else selector = keep(layout, selector, units)
-  const first = layout.place + 1
+  const first = layout.resumePoint + 1
   /** @type {{ list: Unit[], next: number }[]} */
   const branches = []
   for (let i = 0; i < cases.length; i++) {
     const list = unitsOf(layout, cases[i].consequent, [])
-    append(branches, { list, next: layout.place + 1 })
+    append(branches, { list, next: layout.resumePoint + 1 })
   }
   /** @type {Fragments[]} */
   const fragments = [`switch(${selector}){`]
   for (let i = 0; i < cases.length; i++) {
     const { list, next } = branches[i]
     append(fragments, isNumbered ? `case ${i}:` : caseOf(layout, cases[i]))
-    append(fragments, fragmentsOfUnits(layout, list, next > layout.place ? Infinity : next))
+    append(fragments, fragmentsOfUnits(layout, list, next > layout.resumePoint ? Infinity : next))
   }
   append(fragments, '}')
   emit(units, fragments, first)
@@ -1006,11 +1007,11 @@ function looped(layout, loop, units) {
   const { type, init, test, update, body, end } = loop
   layout.isLowered ||= layout.nests
   const labels = labelsOf(draft, loop)
-  const place = word(layout, 'K')
+  const resumePoint = word(layout, 'K')
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
   if (optimisations.chunk && chunk(draft, loop, own)) return emit(units,
-    range(draft, labels.start, end), layout.place)
+    range(draft, labels.start, end), layout.resumePoint)
   // An update with resume points moves to the start of the next round. The test of a `do` loop does so, too.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
@@ -1018,7 +1019,7 @@ function looped(layout, loop, units) {
     else emit(units, ['(', value(layout, init, units), ');'])
   }
   const later = isLate ? keep(layout, '0', units) : ''
-  const first = layout.place + 1
+  const first = layout.resumePoint + 1
   /** @type {Unit[]} */
   const inner = []
   const tested = (/** @type {Unit[]} */ list) => emit(list, ['if(!(', value(layout, test, list), '))break;'])
@@ -1033,14 +1034,14 @@ function looped(layout, loop, units) {
   }
   if (test && !isDo && (isLate || isTestHeld)) tested(inner)
   const point = pointWhere(layout, `--${draft.budget}.left<=0`)
-  emit(inner, point, layout.place, true)
+  emit(inner, point, layout.resumePoint, true)
   const text = ['{', fragmentsOfUnits(layout, unitsOf(layout, statementsIn(body), inner)), '}']
-  const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(layout, init), ')'] : ''
-  const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(layout, update)] : '']
+  const begin = init && !isHeld(init) ? [`${resumePoint}<${first}&&(`, asItStands(layout, init), ')'] : ''
+  const again = [`${resumePoint}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(layout, update)] : '']
   emit(units, [labels.text, isDo && !isLate
-    ? ['do', text, `while(${place}=0,`, asItStands(layout, test), ');']
+    ? ['do', text, `while(${resumePoint}=0,`, asItStands(layout, test), ');']
     : ['for(', begin, ';', test && !isLate && !isTestHeld
-      ? [`${place}>=${first}||(`, asItStands(layout, test), ')'] : '', ';', again, ')', text]], first)
+      ? [`${resumePoint}>=${first}||(`, asItStands(layout, test), ')'] : '', ';', again, ')', text]], first)
 }
 
 /**
@@ -1057,7 +1058,7 @@ function walked(layout, loop, units) {
   const iterated = [`${draft.helper('W')}(`, value(layout, right, units), `${sayingIterable(draft, right)})`]
   const list = keep(layout, iterated, units)
   const item = word(layout, 'x')
-  const first = ++layout.place
+  const first = ++layout.resumePoint
   const target = left.declarations?.[0].id ?? left
   layout.around++
   /** @type {Unit[]} */
@@ -1066,7 +1067,7 @@ function walked(layout, loop, units) {
     `if(${item}===${draft.budget})${leaving(layout, `${word(layout, 'r')}=${item};`)}`,
     asStatement(layout, target, [asItStands(layout, target), `=${item}}`])], first, true)
   const point = pointWhere(layout, `--${draft.budget}.left<=0`)
-  emit(inner, point, layout.place, true)
+  emit(inner, point, layout.resumePoint, true)
   unitsOf(layout, statementsIn(body), inner)
   layout.around--
   emit(units, [labelsOf(draft, loop).text,
@@ -1077,7 +1078,7 @@ function walked(layout, loop, units) {
 function tried(layout, node, units) {
   const { finalizer } = node
   if (finalizer && isHeld(finalizer)) return finished(layout, node, units)
-  const first = layout.place + 1
+  const first = layout.resumePoint + 1
   layout.around++
   const inner = caught(layout, node)
   layout.around--
@@ -1101,7 +1102,7 @@ function finished(layout, node, units) {
     around = around.parent) if (isLeft(around)) return refuse(layout)
   const how = keep(layout, '0', units)
   const what = temporary(layout)
-  const first = layout.place + 1
+  const first = layout.resumePoint + 1
   const isReturning = returns[firstOf(returns, ({ start }) => start > node.start)]?.end < finalizer.start
   layout.ending = { how, what }
   layout.around++
@@ -1109,7 +1110,7 @@ function finished(layout, node, units) {
   layout.around--
   layout.ending = ending
   const error = word(layout, 'x')
-  emit(units, [`if(${word(layout, 'K')}<=${layout.place})${how}:try{`, inner,
+  emit(units, [`if(${word(layout, 'K')}<=${layout.resumePoint})${how}:try{`, inner,
     `}catch(${error}){${what}=${error};${how}=1}`], first, true)
   unitsOf(layout, finalizer.body, units)
   const again = ending ? `{${ending.what}=${what};${ending.how}=2;break ${ending.how}}` : `return ${what};`
@@ -1126,7 +1127,7 @@ const isLeft = ({ type }) =>
  * @param {FrameLayout} layout @param {Node} node @returns {Unit[]}
  */
 function caught(layout, { block, handler }) {
-  const first = layout.place + 1
+  const first = layout.resumePoint + 1
   /** @type {Unit[]} */
   const units = []
   if (!handler) return unitsOf(layout, block.body, units)
@@ -1141,7 +1142,7 @@ function caught(layout, { block, handler }) {
   const error = word(layout, 'x')
   if (param && isHeld(param)) refuse(layout)
   const bind = param ? asStatement(layout, param, [asItStands(layout, param), `=${error};`]) : ''
-  emit(units, [`if(${word(layout, 'K')}<=${layout.place})try{`, inner, `}catch(${error}){`, bind,
+  emit(units, [`if(${word(layout, 'K')}<=${layout.resumePoint})try{`, inner, `}catch(${error}){`, bind,
     `${flag}=1}`], first, true)
   choose(layout, flag, units, isYes => isYes ? unitsOf(layout, body.body, []) : [])
   return units

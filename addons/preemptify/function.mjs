@@ -12,7 +12,7 @@ import {
   BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print,
   range, replace, seek, withTitle
 } from './edits.mjs'
-import { frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
+import { frame, markResumePoints, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
@@ -794,7 +794,7 @@ function planFunction(draft, plan) {
  */
 function entryText(draft, plan) {
   const other = { ...draft, edits: joined([], draft.edits), variables: emptySet() }
-  markPlaces(plan, false)
+  markResumePoints(plan, false)
   plan.frame = optimisations.frame ? frame(other, plan) : null
   if (!plan.frame) return 'null'
   plan.entry = `${draft.our}begin`

@@ -129,10 +129,10 @@ export function chunk(draft, loop, own) {
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
   // A twin with a frame resumes after the chunk.
-  const place = draft.layout ? `${draft.our}K` : ''
-  const isAhead = draft.layout && `${place} < ${draft.layout.place}`
+  const resumePoint = draft.layout ? `${draft.our}K` : ''
+  const isAhead = draft.layout && `${resumePoint} < ${draft.layout.resumePoint}`
   const { 0: unless, 1: then, 2: anew } = isAhead
-    ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
+    ? [`if (${isAhead}) { `, ' }', ` ${resumePoint} = 0;`] : ['', '', '']
   if (isAhead && init) {
     enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
   }

@@ -15,7 +15,7 @@ import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
   optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
-import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
+import { canLeaveFrame, frame, markResumePoints, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
 import { codeOfUse, markLastUse } from './event-use.mjs'
@@ -132,7 +132,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     plan.bound = pick(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
-    markPlaces(plan, true)
+    markResumePoints(plan, true)
   })
   const isScript = tree.sourceType === 'script'
   /** The prefix of the names that the compiler adds. No name in the source starts with it. */

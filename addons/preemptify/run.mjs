@@ -207,11 +207,11 @@ export class Failure {
 /**
  * Keeps the loops and `try` statements around a resume point open while the twin is suspended.
  *
- * @param {number} place the number of the resume point @returns {number} this number
+ * @param {number} resumePoint the number of the resume point @returns {number} this number
  */
-export function away(place) {
+export function away(resumePoint) {
   counts.away = true
-  return place
+  return resumePoint
 }
 
 /** Throws the error of a failed wait. @param {any} result the result of the wait */

@@ -48,7 +48,7 @@ function addedBy(plan, says, isFramed) {
 /**
  * Predicts the length of a rewritten text from the tree.
  *
- * @param {Plan[]} plans the plans of all functions, after `countCopies` and `markPlaces`
+ * @param {Plan[]} plans the plans of all functions, after `countCopies` and `markResumePoints`
  * @param {boolean} says whether calls pass on the text of the callee for error messages
  * @param {number} inlineCaches the length of the texts of inline caches
  */
