@@ -11,7 +11,7 @@ import {
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
-/** @import { Draft } from './calls.mjs' */
+/** @import { Emitter } from './calls.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
@@ -174,30 +174,35 @@ export function terse(text) {
 
 // Edits
 
-/** A holder of edits, for example a draft. @typedef {{ edits: Edit[] }} Draftlike */
+/** A holder of edits, for example an emitter. @typedef {{ edits: Edit[] }} EditHolder */
 /**
  * Adds an edit: see Edit for the parameters.
  *
- * @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text
+ * @param {EditHolder} holder @param {number} at @param {number} rank @param {number} other
+ * @param {Text} text
  */
 export const insert = ({ edits }, at, rank, other, text, to = at) =>
   append(edits, { at, rank, other, text, to })
 /**
  * Adds a pair of edits around a part of the source.
  *
- * @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before
- * @param {string} after
+ * @param {EditHolder} holder @param {number} from @param {number} to @param {number} rank
+ * @param {Text} before @param {string} after
  */
-export const enclose = (draft, from, to, rank, before, after) => {
-  insert(draft, from, rank, to, before)
-  insert(draft, to, -rank, from, after)
+export const enclose = (holder, from, to, rank, before, after) => {
+  insert(holder, from, rank, to, before)
+  insert(holder, to, -rank, from, after)
 }
-/** @param {Draftlike} draft @param {number} from @param {number} to @param {Text} text */
-export const replace = (draft, from, to, text) => insert(draft, from, REPLACES, to, text, to)
-/** @param {Draftlike} draft @param {number} from @param {number} to @returns {Range} */
+/** @param {EditHolder} holder @param {number} from @param {number} to @param {Text} text */
+export const replace = (holder, from, to, text) => insert(holder, from, REPLACES, to, text, to)
+/** @param {EditHolder} holder @param {number} from @param {number} to @returns {Range} */
 export const range = ({ edits }, from, to) => ({ edits, from, to })
 
-/** Returns the name of a variable of the twin, and declares it. @param {Draft} draft @param {string} key */
+/**
+ * Returns the name of a variable of the twin, and declares it.
+ *
+ * @param {Emitter} emitter @param {string} key
+ */
 export function variable({ our, variables }, key) {
   variables.add(our + key)
   return our + key
@@ -289,7 +294,7 @@ export function pastDirectives(body, at) {
 /**
  * Returns the name of the variable that holds a parameter in a twin with frames.
  *
- * @param {Draft} draft @param {Node} param @returns {string}
+ * @param {Emitter} emitter @param {Node} param @returns {string}
  */
 export const parameterOf = ({ our, source }, { type, argument, start, end }) =>
   type === 'Identifier' ? slice(source, start, end)

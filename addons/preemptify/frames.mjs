@@ -19,7 +19,7 @@ import {
 import {
   LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
 } from './scopes.mjs'
-/** @import { CallSite, Draft, Plan } from './calls.mjs' */
+/** @import { CallSite, Emitter, Plan } from './calls.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { EventUse } from './event-use.mjs' */
 /** @import { Fragments, Range } from './edits.mjs' */
@@ -63,7 +63,7 @@ import {
  * The frame layout: a function whose twin has frame form.
  *
  * @typedef {object} FrameLayout
- * @property {Draft} draft
+ * @property {Emitter} emitter
  * @property {Node} own
  * @property {Node[]} returns
  * @property {boolean} isTail whether the twin has no resume points and saves no frame
@@ -98,7 +98,7 @@ import {
  * Marks the nodes around each resume point of a function.
  *
  * @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
- * @param {boolean} isOfModule see Draft
+ * @param {boolean} isOfModule see Emitter
  */
 export function markResumePoints({ node, facts, calls }, isOfModule) {
   /** @param {Node} part a node with a resume point */
@@ -161,38 +161,38 @@ function textsOf(params) {
 /**
  * Plans a twin in frame form.
  *
- * @param {Draft} draft
+ * @param {Emitter} emitter
  * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan a plan after
  *   `markResumePoints`
  * @returns {any[] | null} the text of the body; null if the twin must be a generator
  */
-export function frame(draft, plan) {
+export function frame(emitter, plan) {
   const { node, facts, calls } = plan
   if (!canLeaveFrame(plan)) return null
-  const isTail = draft.isOfModule && isTailOnly(plan) && !draft.lock && canClaimInTail(plan)
-  const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
+  const isTail = emitter.isOfModule && isTailOnly(plan) && !emitter.lock && canClaimInTail(plan)
+  const locals = isTail ? NO_LOCALS : localsOf(node, facts, emitter.free)
   if (locals === null) return null
   /** @type {FrameLayout} */
-  const layout = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
+  const layout = { emitter, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
     isLowered: false, hasRestored: false, resumePoint: 0, temps: 0, mostTemps: 0, depth: 0, around: 0,
     ending: null, isRefused: false, pause: condition => pointWhere(layout, condition) }
-  draft.layout = layout
+  emitter.layout = layout
   const { body } = node
   if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(layout, body)]
   /** @type {Unit[]} */
   const units = []
-  if (draft.lock && !layout.isShared) {
-    append(layout.names, draft.lock)
-    emit(units, `${draft.lock}=${draft.helper('z')}();`)
+  if (emitter.lock && !layout.isShared) {
+    append(layout.names, emitter.lock)
+    emit(units, `${emitter.lock}=${emitter.helper('z')}();`)
   }
-  pick(draft.claims, claim => {
+  pick(emitter.claims, claim => {
     const first = layout.resumePoint + 1
     emit(units, layout.pause(claim.test), first, true)
   })
   if (!layout.isShared) {
     pick(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
       emit(units, asStatement(layout, param,
-        [asItStands(layout, param), '=', parameterOf(draft, param), ';'])))
+        [asItStands(layout, param), '=', parameterOf(emitter, param), ';'])))
   }
   if (body.type === 'BlockStatement') {
     unitsOf(layout, pick(body.body, ({ type, directive }) =>
@@ -200,18 +200,18 @@ export function frame(draft, plan) {
   }
   else returned(layout, body, units)
   if (!layout.isRefused) return fragmentsOfUnits(layout, units)
-  unframe(draft)
+  unframe(emitter)
   return null
 }
 
 /** @type {any} */
 const NO_LOCALS = { names: [], shared: [], numbers: [], isShared: true, functions: [], declarations: [] }
 
-/** Resets a draft whose twin will be a generator. @param {Draft} draft */
-export function unframe(draft) {
-  draft.layout = null
-  draft.variables.clear()
-  draft.edits.length = 0
+/** Resets the emitter of a function whose twin will be a generator. @param {Emitter} emitter */
+export function unframe(emitter) {
+  emitter.layout = null
+  emitter.variables.clear()
+  emitter.edits.length = 0
 }
 
 /** Whether the twin of a function may have frame form. @param {{ facts: Facts, eventUse?: EventUse }} plan */
@@ -224,7 +224,7 @@ export const canLeaveFrame = ({ facts, eventUse }) => {
  * The declared variables of a function that a resumed twin can restore. The twin declares them at its top.
  * Variables that closures use must never change, or are shared with the closures.
  *
- * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free see Draft
+ * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free see Emitter
  * @returns {{ names: string[], shared: string[], numbers: Set<string>, isShared: boolean, functions: Node[],
  *   declarations: Node[] } | null} null if the twin cannot restore them
  */
@@ -298,7 +298,7 @@ function hidesInside({ outer }, variables, own) {
  * Whether a function uses an outer variable with the same name as this variable of the function. At the top
  * of the twin, the variable of the function would hide the outer variable everywhere.
  *
- * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free see Draft
+ * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free see Emitter
  * @returns {boolean}
  */
 function hidesAround({ name, outer }, own, free) {
@@ -452,7 +452,7 @@ function isChanging({ kind, declarations, references, isAssigned }, own) {
 }
 
 /** Returns a name with the prefix of the text. @param {FrameLayout} layout @param {string} key */
-const word = ({ draft: { our } }, key) => our + key
+const word = ({ emitter: { our } }, key) => our + key
 
 /**
  * Adds a unit to a list: see Unit for the parameters.
@@ -491,8 +491,9 @@ function fragmentsOfUnits(layout, units, beyond = Infinity) {
  * @param {FrameLayout} layout @param {string} [begin] a statement that runs first
  */
 const leaving = (layout, begin = '') =>
-  `{${begin}${word(layout, 'K')}=${layout.around > 0
-    ? `${layout.draft.helper('A')}(${layout.resumePoint})` : layout.resumePoint};break ${word(layout, 'o')}}`
+  `{${begin}${word(layout, 'K')}=${
+    layout.around > 0 ? `${layout.emitter.helper('A')}(${layout.resumePoint})` : layout.resumePoint
+  };break ${word(layout, 'o')}}`
 
 /**
  * Returns the text before and after the condition that suspends the twin at the next resume point. Inside of
@@ -504,7 +505,7 @@ function arriving(layout) {
   const at = word(layout, 'K')
   const resumePoint = ++layout.resumePoint
   if (layout.around === 0) return [`if(${at}<${resumePoint}&&`, ')']
-  const failing = `${layout.draft.helper('X')}(${word(layout, 'r')})`
+  const failing = `${layout.emitter.helper('X')}(${word(layout, 'r')})`
   return [`if(${at}<${resumePoint}?`, `:${at}===${resumePoint}&&${failing})`]
 }
 
@@ -523,7 +524,7 @@ function pointWhere(layout, condition) {
 function restoring(layout) {
   if (!layout.isLowered) return ''
   layout.hasRestored = true
-  return `${layout.draft.budget}.room=${word(layout, 'D')};`
+  return `${layout.emitter.budget}.room=${word(layout, 'D')};`
 }
 
 /**
@@ -533,7 +534,7 @@ function restoring(layout) {
  * @returns {string} the variable that holds the result until the next resume point
  */
 function calling(layout, call, units) {
-  const { budget } = layout.draft
+  const { budget } = layout.emitter
   const result = word(layout, 'r')
   const { 0: begin, 1: end } = arriving(layout)
   const room = restoring(layout)
@@ -561,7 +562,7 @@ function keep(layout, value, units) {
 }
 
 /** Returns the edited text of a node. @param {FrameLayout} layout @param {Node} node @returns {Range} */
-const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
+const asItStands = ({ emitter }, { start, end }) => range(emitter, start, end)
 
 // Values
 
@@ -636,7 +637,7 @@ function refuse(layout) {
  * @param {boolean} [isKept] whether all operands must have the same values later @returns {Fragments}
  */
 function substituted(layout, from, to, operands, units, isKept = false) {
-  const { draft } = layout
+  const { emitter } = layout
   /** @type {Fragments[]} */
   const fragments = []
   let count = operands.length
@@ -645,14 +646,14 @@ function substituted(layout, from, to, operands, units, isKept = false) {
     const operand = operands[i]
     const text = isKept || i < count - 1 ? keptValue(layout, operand, units) : value(layout, operand, units)
     const { parent } = operand
-    append(fragments, range(draft, from, operand.start))
+    append(fragments, range(emitter, from, operand.start))
     const isShorthand = parent.type === 'Property' && parent.shorthand
     if (typeof text !== 'string') append(fragments, text)
     else if (isShorthand) append(fragments, `${keyOfShorthand(operand)}:${text}`)
-    else append(fragments, apart(draft.source, operand, text))
+    else append(fragments, apart(emitter.source, operand, text))
     from = operand.end
   }
-  append(fragments, range(draft, from, to))
+  append(fragments, range(emitter, from, to))
   return trimmed(fragments)
 }
 
@@ -695,7 +696,7 @@ function keptValue(layout, node, units) {
  *
  * @param {FrameLayout} layout @param {Node} node
  */
-const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
+const isPrimitive = ({ emitter: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
 
 /**
  * Adds units for the calls in a node that may be suspended, and returns the text for the value of the node.
@@ -721,7 +722,7 @@ function value(layout, node, units) {
     const rest = callee?.name === 'Map' ? ',!0)' : ')'
     const collection = callee ? ['new ', keptValue(layout, callee, units), '('] : '...'
     const list = calling(layout,
-      [`${layout.draft.helper('k')}(`, value(layout, argument, units), rest], units)
+      [`${layout.emitter.helper('k')}(`, value(layout, argument, units), rest], units)
     result = [collection, list, callee ? ')' : '']
   } else if (type === 'SpreadElement') {
     result = ['...', value(layout, node.argument, units)]
@@ -773,8 +774,8 @@ function assigned(layout, name, node, units = []) {
  */
 function called(layout, node, units) {
   if (isWhole(node)) return asItStands(layout, node)
-  const { draft } = layout
-  const { source, helper } = draft
+  const { emitter } = layout
+  const { source, helper } = emitter
   const { call, callee, end, arguments: given } = node
   const kind = call?.kind || 'member'
   if (kind === 'tag' || node.optional || callee.object?.type === 'Super' ||
@@ -786,8 +787,8 @@ function called(layout, node, units) {
   /** @param {string} before @param {string} after @returns {Fragments} */
   const withArguments = (before, after) => open < end && source[open] === '('
     ? [before, substituted(layout, open + 1, end - 1, given, units), after] : before + after
-  if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
-  const said = saying(draft, callee)
+  if (call && directOf(emitter, call)) return [call.before, withArguments('(', ')'), call.after]
+  const said = saying(emitter, callee)
   if (kind === 'new') {
     return [`${helper('n')}((`, of(layout, callee, units), ')', withArguments(',[', `]${said})`)]
   }
@@ -796,15 +797,15 @@ function called(layout, node, units) {
   }
   const { object, property, computed } = callee
   const receiver = keptValue(layout, object, units)
-  if (call && optimisations.handed && handed(draft, call)) {
-    const { 0: opened, 1: closed } = textOfHanded(draft, call, receiver)
+  if (call && optimisations.handed && handed(emitter, call)) {
+    const { 0: opened, 1: closed } = textOfHanded(emitter, call, receiver)
     return [`(${helper('h')}(`, receiver, opened, asItStands(layout, given[0]), closed]
   }
   /** @type {Fragments} */
   let method = [receiver, computed ? ['[', of(layout, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(layout, method, units)
-  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false)
-    : [`${draft.helper('M')}(`, `${said}).call(`]
+  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(emitter, callee, false)
+    : [`${emitter.helper('M')}(`, `${said}).call(`]
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
 }
 
@@ -861,18 +862,18 @@ const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, 
  *
  * @param {FrameLayout} layout @param {Node} node @param {Fragments} text
  */
-const asStatement = ({ draft: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
+const asStatement = ({ emitter: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
 
 /** Adds the units of a statement. @param {FrameLayout} layout @param {Node} node @param {Unit[]} units */
 function statement(layout, node, units) {
   const { type } = node
   node.isUnit = true
   if (!isHeld(node)) return emit(units,
-    [asItStands(layout, node), layout.draft.source[node.end - 1] === ';' ? '' : ';'])
+    [asItStands(layout, node), layout.emitter.source[node.end - 1] === ';' ? '' : ';'])
   switch (type) {
     case 'ExpressionStatement': {
-      if (!layout.draft.isOfModule && isCallStatement(node)) emit(units,
-        pointWhere(layout, `--${layout.draft.budget}.left<=0`), layout.resumePoint, true)
+      if (!layout.emitter.isOfModule && isCallStatement(node)) emit(units,
+        pointWhere(layout, `--${layout.emitter.budget}.left<=0`), layout.resumePoint, true)
       const rest = value(layout, node.expression, units)
       if (typeof rest !== 'string') emit(units, asStatement(layout, node.expression, [rest, ';']))
       return
@@ -894,7 +895,7 @@ function statement(layout, node, units) {
       const first = layout.resumePoint + 1
       const inner = unitsOf(layout, statementsIn(node.body), [])
       return emit(units,
-        [labelsOf(layout.draft, node.body).text, '{', fragmentsOfUnits(layout, inner), '}'], first)
+        [labelsOf(layout.emitter, node.body).text, '{', fragmentsOfUnits(layout, inner), '}'], first)
     }
     case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(layout, node, units)
     case 'ForOfStatement': return walked(layout, node, units)
@@ -1003,15 +1004,15 @@ function switched(layout, { discriminant, cases }, units) {
  * @param {FrameLayout} layout @param {Node} loop @param {Unit[]} units
  */
 function looped(layout, loop, units) {
-  const { draft, own } = layout
+  const { emitter, own } = layout
   const { type, init, test, update, body, end } = loop
   layout.isLowered ||= layout.nests
-  const labels = labelsOf(draft, loop)
+  const labels = labelsOf(emitter, loop)
   const resumePoint = word(layout, 'K')
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
-  if (optimisations.chunk && chunk(draft, loop, own)) return emit(units,
-    range(draft, labels.start, end), layout.resumePoint)
+  if (optimisations.chunk && chunk(emitter, loop, own)) return emit(units,
+    range(emitter, labels.start, end), layout.resumePoint)
   // An update with resume points moves to the start of the next round. The test of a `do` loop does so, too.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
@@ -1033,7 +1034,7 @@ function looped(layout, loop, units) {
     })
   }
   if (test && !isDo && (isLate || isTestHeld)) tested(inner)
-  const point = pointWhere(layout, `--${draft.budget}.left<=0`)
+  const point = pointWhere(layout, `--${emitter.budget}.left<=0`)
   emit(inner, point, layout.resumePoint, true)
   const text = ['{', fragmentsOfUnits(layout, unitsOf(layout, statementsIn(body), inner)), '}']
   const begin = init && !isHeld(init) ? [`${resumePoint}<${first}&&(`, asItStands(layout, init), ')'] : ''
@@ -1051,11 +1052,13 @@ function looped(layout, loop, units) {
  * @param {FrameLayout} layout @param {Node} loop @param {Unit[]} units
  */
 function walked(layout, loop, units) {
-  const { draft } = layout
+  const { emitter } = layout
   const { left, right, body } = loop
   if (isHeld(left)) return refuse(layout)
   layout.isLowered ||= layout.nests
-  const iterated = [`${draft.helper('W')}(`, value(layout, right, units), `${sayingIterable(draft, right)})`]
+  const iterated = [
+    `${emitter.helper('W')}(`, value(layout, right, units), `${sayingIterable(emitter, right)})`
+  ]
   const list = keep(layout, iterated, units)
   const item = word(layout, 'x')
   const first = ++layout.resumePoint
@@ -1064,13 +1067,13 @@ function walked(layout, loop, units) {
   /** @type {Unit[]} */
   const inner = []
   emit(inner, [`if(${item}!==${list}){${word(layout, 'K')}=0;`,
-    `if(${item}===${draft.budget})${leaving(layout, `${word(layout, 'r')}=${item};`)}`,
+    `if(${item}===${emitter.budget})${leaving(layout, `${word(layout, 'r')}=${item};`)}`,
     asStatement(layout, target, [asItStands(layout, target), `=${item}}`])], first, true)
-  const point = pointWhere(layout, `--${draft.budget}.left<=0`)
+  const point = pointWhere(layout, `--${emitter.budget}.left<=0`)
   emit(inner, point, layout.resumePoint, true)
   unitsOf(layout, statementsIn(body), inner)
   layout.around--
-  emit(units, [labelsOf(draft, loop).text,
+  emit(units, [labelsOf(emitter, loop).text,
     `for(const ${item} of ${list}){`, fragmentsOfUnits(layout, inner), '}'], first)
 }
 
@@ -1083,7 +1086,7 @@ function tried(layout, node, units) {
   const inner = caught(layout, node)
   layout.around--
   if (!finalizer) joined(units, inner)
-  else emit(units, ['try{', fragmentsOfUnits(layout, inner), `}finally{if(!${layout.draft.budget}.away)`,
+  else emit(units, ['try{', fragmentsOfUnits(layout, inner), `}finally{if(!${layout.emitter.budget}.away)`,
     asItStands(layout, finalizer), '}'], first)
 }
 
@@ -1154,13 +1157,13 @@ function caught(layout, { block, handler }) {
  * Plans the edits of a twin in frame form. The twin declares all variables at its top, so declarations become
  * assignments. Calls become calls of twins.
  *
- * @param {Draft} draft @param {CallSite[]} calls
+ * @param {Emitter} emitter @param {CallSite[]} calls
  */
-export function planFrame(draft, calls) {
-  const { declarations } = /** @type {FrameLayout} */ (draft.layout)
+export function planFrame(emitter, calls) {
+  const { declarations } = /** @type {FrameLayout} */ (emitter.layout)
   pick(calls, call => {
-    if (!call.isComposed) return planCall(draft, call)
-    const direct = directOf(draft, call)
+    if (!call.isComposed) return planCall(emitter, call)
+    const direct = directOf(emitter, call)
     if (!direct) return
     append(append(call.before, direct.opening), direct.name)
     append(call.after, direct.closing)
@@ -1171,33 +1174,33 @@ export function planFrame(draft, calls) {
     if (parent.left === declarations[i]) continue
     const isHead = parent.init === declarations[i]
     const isUnit = declarations[i].isUnit && list[0].id.type === 'Identifier'
-    replace(draft, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
-    for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(draft,
+    replace(emitter, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
+    for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(emitter,
       list[k].end, -EXPRESSION_EDGE, list[k].start, list[k].id.variable.isNumber ? '=0' : '=void 0')
-    if (!isHead && !isUnit) insert(draft,
-      pastParentheses(draft.source, list[list.length - 1].end), -STATEMENT_EDGE, start, ')')
+    if (!isHead && !isUnit) insert(emitter,
+      pastParentheses(emitter.source, list[list.length - 1].end), -STATEMENT_EDGE, start, ')')
   }
 }
 
 /**
  * Returns the text of a twin in frame form.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
+ * @param {Emitter} emitter @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
  *   mark: Fragments, isHoisted: boolean, frame: Fragments }} plan
  * @returns {Fragments}
  */
-export function textOfFrame(draft, plan) {
+export function textOfFrame(emitter, plan) {
   const { node, facts, entry, title, mark, isHoisted, frame } = plan
-  const { our, variables, helper, edits, callee } = draft
+  const { our, variables, helper, edits, callee } = emitter
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } =
-    /** @type {FrameLayout} */ (draft.layout)
+    /** @type {FrameLayout} */ (emitter.layout)
   const { params, body } = node
   /** @type {string[]} */
   const given = []
   let list = /** @type {Fragments} */ ('')
   if (isShared) list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
   else pick(params, param => {
-    const name = parameterOf(draft, param)
+    const name = parameterOf(emitter, param)
     list += `${given.length ? ',' : ''}${param.argument ? '...' : ''}${name}`
     append(given, name)
   })
@@ -1211,7 +1214,7 @@ export function textOfFrame(draft, plan) {
     // An arguments object costs an allocation in each call.
     const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
     let claims = ''
-    pick(draft.claims, ({ test }) => {
+    pick(emitter.claims, ({ test }) => {
       claims += `if(${test})return ${helper('L')}(${entry},this,${given});`
     })
     return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']
@@ -1222,15 +1225,15 @@ export function textOfFrame(draft, plan) {
   const kept = join(joined([`{0:${our}r`, `${our}K`], all), ',') + '}'
   // A twin without calls does not count the call depth.
   const room = !nests ? ''
-    : hasRestored ? `(${our}D=--${draft.budget}.room)<0||` : `--${draft.budget}.room<0||`
+    : hasRestored ? `(${our}D=--${emitter.budget}.room)<0||` : `--${emitter.budget}.room<0||`
   let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
   for (let i = 0; i < locals.length; i++) declared += `,${locals[i]}${numbers.has(locals[i]) ? '=0' : ''}`
-  declared = join(joined(draft.begin ? [declared, draft.begin] : [declared], listOf(variables)), ',')
+  declared = join(joined(emitter.begin ? [declared, emitter.begin] : [declared], listOf(variables)), ',')
   const endsAlways = body.type !== 'BlockStatement' ||
     matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const self = isShared ? `${our}I` : entry
   const text = [flat(`var ${declared};` +
-    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${
+    `${our}o:{if(${room}--${emitter.budget}.left<=0)if(${our}r=${
       helper('H')}())(${kept}=${our}r);else break ${our}o;`),
   frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${
     !isShared && facts.usesThis ? ',this' : ''})}`)]
@@ -1238,10 +1241,10 @@ export function textOfFrame(draft, plan) {
   /** @type {Fragments[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
-    append(append(declarations, range(draft, functions[i].start, functions[i].end)),
+    append(append(declarations, range(emitter, functions[i].start, functions[i].end)),
       functions[i].plan?.registered ?? '')
   }
-  const own = draft.lock ? [`${draft.lock}=${helper('z')}()`] : []
+  const own = emitter.lock ? [`${emitter.lock}=${helper('z')}()`] : []
   return [head, declarations, `var ${join(joined(joined(own, shared), [`${self}=`]), ',')}`,
     withTitle(title, ['()=>{', text]), `;return ${self}()}`]
 }

@@ -32,7 +32,7 @@ import { Arguments, claimingAll } from './claims.mjs'
 import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
 import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
-/** @import { CallSite, Draft } from './calls.mjs' */
+/** @import { CallSite, Emitter } from './calls.mjs' */
 /** @import { Facts, Node, Scope } from './scopes.mjs' */
 /** @import { Fragments } from './edits.mjs' */
 /** @import { Twin } from './run.mjs' */
@@ -236,10 +236,10 @@ export function preemptify(fn, options = {}) {
 /**
  * The emitter context of one function, or of the methods of a class.
  *
- * @typedef {Draft & {
+ * @typedef {Emitter & {
  *   fn: any, options: any, label: string, tree: Node, bindings: Map<string, any>, helpers: string[],
  *   links: Links, isVisible: boolean
- * }} FunctionDraft
+ * }} FunctionEmitter
  *
  * `options` are the options of `preemptify`. `label` starts each error message. `bindings` are the parameters
  * of the function around the compiled text, with their values. `helpers` are the declarations in that
@@ -357,13 +357,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
   if (own) own.id = null
   const free = names(tree)
   const our = prefixFor(`${source} ${join(links.values, ' ')}`)
-  /** @type {FunctionDraft} */
-  const draft = {
+  /** @type {FunctionEmitter} */
+  const emitter = {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(),
     bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     around: null,
-    helper: key => bind(draft, HELPERS[key].name,
+    helper: key => bind(emitter, HELPERS[key].name,
       key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E')
         : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
     budget: `${our}budget`, inlineCaches: null, says: false, begin: '', steps: '', self: 'this',
@@ -371,8 +371,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     isCounted: options.budgeted !== false, layout: null, callee: '', claims: [], canWait: true,
     lock: '', identity: ''
   }
-  bind(draft, 'budget', budget)
-  return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
+  bind(emitter, 'budget', budget)
+  return own ? rewriteFunction(emitter, own, ownName) : rewriteClass(emitter, target, methods)
 }
 
 /** The part of the message that explains why `eval` failed. */
@@ -425,7 +425,7 @@ function functionIn(target, label) {
 /**
  * Makes a value available to the compiled text.
  *
- * @param {FunctionDraft} draft @param {string} key @param {any} value
+ * @param {FunctionEmitter} emitter @param {string} key @param {any} value
  * @returns {string} the name of the value in the text
  */
 function bind({ our, bindings }, key, value) {
@@ -433,11 +433,11 @@ function bind({ our, bindings }, key, value) {
   return our + key
 }
 
-/** Replaces a name by another text. @param {Draft} draft @param {Node} name @param {string} text */
-function write(draft, { start, end, parent }, text) {
+/** Replaces a name by another text. @param {Emitter} emitter @param {Node} name @param {string} text */
+function write(emitter, { start, end, parent }, text) {
   const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
   const isKey = property.shorthand && property.key.start === start
-  replace(draft, start, end, isKey ? `${slice(draft.source, start, end)}: ${text}` : text)
+  replace(emitter, start, end, isKey ? `${slice(emitter.source, start, end)}: ${text}` : text)
 }
 
 // Names
@@ -451,15 +451,15 @@ function isHidden({ barrier }) {
 /**
  * Resolves the names that the source does not declare: binds their values, and enters callees in the table.
  *
- * @param {FunctionDraft} draft @param {string} ownName
+ * @param {FunctionEmitter} emitter @param {string} ownName
  * @param {boolean} isNamed whether the function has this name in its source
  * @returns {string[]} the names that could not be resolved
  */
-function resolveNames(draft, ownName, isNamed) {
-  const { fn, options, label, free, bindings, links } = draft
+function resolveNames(emitter, ownName, isNamed) {
+  const { fn, options, label, free, bindings, links } = emitter
   const { scope = {}, evaluate, calls } = options
   const { table, live, values, mayCome } = links
-  pick(values, key => (free[key] || draft.tree.scope.hasEval) && bindings.set(key, scope[key]))
+  pick(values, key => (free[key] || emitter.tree.scope.hasEval) && bindings.set(key, scope[key]))
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
     const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
@@ -471,12 +471,12 @@ function resolveNames(draft, ownName, isNamed) {
       }
     }
     try {
-      draft.isVisible = !!free[ownName] && fn === evaluate(ownName)
+      emitter.isVisible = !!free[ownName] && fn === evaluate(ownName)
     } catch {} // undeclared, or in its temporal dead zone
   }
-  if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (draft.isVisible || isNamed)) {
+  if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (emitter.isVisible || isNamed)) {
     table.set(ownName, { callee: undefined, get: links.own })
-    if (!draft.isVisible) bindings.set(ownName, fn)
+    if (!emitter.isVisible) bindings.set(ownName, fn)
   }
   /** @type {string[]} */
   const lost = []
@@ -518,12 +518,12 @@ function unclaimed(key) {
 /**
  * Throws a SyntaxError if a call of a preemptible function is in code that cannot yield.
  *
- * @param {FunctionDraft} draft @param {Node} call @param {string} zone
+ * @param {FunctionEmitter} emitter @param {Node} call @param {string} zone
  */
-function refuseToYield(draft, call, zone) {
-  const found = linkOf(draft, call)
-  if (!found || found.get === draft.links.own) return
-  const { label, source } = draft
+function refuseToYield(emitter, call, zone) {
+  const found = linkOf(emitter, call)
+  if (!found || found.get === emitter.links.own) return
+  const { label, source } = emitter
   const { name, start } = calledIn(call)
   throw new SyntaxError(`${label}: ${name}() in ${zone} (${placeOf(source, start)}) cannot yield; ` +
     'move it into the function itself')
@@ -532,7 +532,7 @@ function refuseToYield(draft, call, zone) {
 /**
  * Resolves the callee of a call, if the callee may be preemptible.
  *
- * @param {FunctionDraft} draft @param {Node} call
+ * @param {FunctionEmitter} emitter @param {Node} call
  */
 function linkOf({ links }, call) {
   const { type, name, variable, scope } = calledIn(call)
@@ -544,9 +544,9 @@ function linkOf({ links }, call) {
 /**
  * Collects the calls in a function that must become preemptible calls.
  *
- * @param {FunctionDraft} draft @param {any} plan @returns {CallSite[]}
+ * @param {FunctionEmitter} emitter @param {any} plan @returns {CallSite[]}
  */
-function linkedCalls(draft, plan) {
+function linkedCalls(emitter, plan) {
   const { facts, node: own } = plan
   const { body } = own
   /** @type {CallSite[]} */
@@ -556,21 +556,21 @@ function linkedCalls(draft, plan) {
     const { calls, functions, isGenerator } = takeLast(inner)
     pick(functions, nested => append(inner, nested))
     if (isGenerator) continue
-    if (calls !== facts.calls) pick(calls, call => refuseToYield(draft, call, 'nested code'))
-    else pick(calls, call => call.start < body.start && refuseToYield(draft, call, 'its parameters'))
+    if (calls !== facts.calls) pick(calls, call => refuseToYield(emitter, call, 'nested code'))
+    else pick(calls, call => call.start < body.start && refuseToYield(emitter, call, 'its parameters'))
   }
   pick(facts.calls, node => {
     const { type, tag } = node
     const callee = calledIn(node)
     if (node.start < body.start) return
-    const found = linkOf(draft, node)
+    const found = linkOf(emitter, node)
     const isLinked = found || (type === 'CallExpression' && isMember(callee) && !callee.computed &&
-      draft.links.preemptible.has(nameOf(callee.property)))
+      emitter.links.preemptible.has(nameOf(callee.property)))
     const linkedKind = tag ? 'tag' : found ? 'call' : 'member'
-    const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(draft, node)
+    const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(emitter, node)
     if (kind === '') return
     const call = callSite(node, kind, null, own)
-    if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)
+    if (!found || nameCallee(emitter, call, plan, found)) append(calls, node.call = call)
   })
   return calls
 }
@@ -578,7 +578,7 @@ function linkedCalls(draft, plan) {
 /**
  * Returns the kind of a call whose callee may have a twin. Only with `evaluate` can any variable be a callee.
  *
- * @param {FunctionDraft} draft @param {Node} call
+ * @param {FunctionEmitter} emitter @param {Node} call
  * @returns {string} the result of `kindOf`, or an empty text if the call stays unchanged
  */
 const unlinkedKind = ({ options }, call) =>
@@ -587,12 +587,12 @@ const unlinkedKind = ({ options }, call) =>
 /**
  * Chooses the text of the callee in a call of a known name.
  *
- * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan the plan of the calling function
+ * @param {FunctionEmitter} emitter @param {CallSite} call @param {any} plan the plan of the calling function
  * @param {any} found the entry of the name in `links.table`
  * @returns {boolean} `true` if the call becomes a preemptible call
  */
-function nameCallee(draft, call, plan, { callee: value, get }) {
-  const { links, isVisible } = draft
+function nameCallee(emitter, call, plan, { callee: value, get }) {
+  const { links, isVisible } = emitter
   const { node: own } = plan
   const { node, isAwaited } = call
   const callee = calledIn(node)
@@ -600,7 +600,7 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
   const isOwn = get === links.own
   if (own.generator && node.parent.type === 'YieldExpression') { // the scheduler makes the call
     node.call = call
-    replace(draft, callee.start, callee.end, `${bind(draft, `generator_${name}`, get)}()`)
+    replace(emitter, callee.start, callee.end, `${bind(emitter, `generator_${name}`, get)}()`)
     return false
   }
   // An async function that is not awaited runs concurrently with its caller, and a call of a generator
@@ -608,8 +608,8 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
   if (isOwn && (own.generator || (own.async && !isVisible && !isAwaited))) return false
   const way = isAwaited ? 'awaited' : 'call'
   if (!isOwn) {
-    call.name = value ? bind(draft, `${way}_${name}`, wayOf(links, value, way))
-      : `${bind(draft, `${way}_${name}`, wayLater(links, get, way))}()`
+    call.name = value ? bind(emitter, `${way}_${name}`, wayOf(links, value, way))
+      : `${bind(emitter, `${way}_${name}`, wayLater(links, get, way))}()`
   } else if (!isVisible) call.target = plan
   return true
 }
@@ -655,19 +655,19 @@ function wayOf({ fn, self, table, generators }, callee, way) {
  * Replaces words that mean something else in the generator function (`this`, `new.target`, `super`,
  * `arguments`, `yield`), and names of variables that the function must read by a getter.
  *
- * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
+ * @param {FunctionEmitter} emitter @param {Node} own @param {string} ownName
  */
-function replaceWords(draft, own, ownName) {
-  const { fn, options, label, source, our, free, helpers, links, bindings, tree } = draft
+function replaceWords(emitter, own, ownName) {
+  const { fn, options, label, source, our, free, helpers, links, bindings, tree } = emitter
   const { isArrow, isGenerator } = own.facts
   /** @param {Node[]} nodes @param {string} key @param {string} get @param {string} set two texts of code */
   const reach = (nodes, key, get, set) => {
     for (let i = 0; i < nodes.length; i++) {
       const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
-      write(draft, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
+      write(emitter, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
     }
     if (nodes.length) append(helpers,
-      `const ${our}${key} = ${bind(draft, 'access', access)}(() => ${get}, value => { ${set} });`)
+      `const ${our}${key} = ${bind(emitter, 'access', access)}(() => ${get}, value => { ${set} });`)
   }
   /** @param {string} key @returns {Node[]} */
   const mentionsOf = key =>
@@ -689,16 +689,16 @@ function replaceWords(draft, own, ownName) {
     if (options.evaluate && !options.home && own.facts.usesSuper) {
       pick(words, ({ type, start, end, parent }) => {
         if (type !== 'Super') return
-        replace(draft, start, end, `${our}super`)
+        replace(emitter, start, end, `${our}super`)
         if (!isCalled(parent) || parent.parent.optional) return
         const open = seek(source, '(', parent.end)
-        replace(draft, open, open + 1, `.call(${our}super(), `)
+        replace(emitter, open, open + 1, `.call(${our}super(), `)
       })
-      const proxy = bind(draft, 'Proxy', engine.Proxy)
+      const proxy = bind(emitter, 'Proxy', engine.Proxy)
       append(helpers, `const ${our}super = new ${proxy}(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
-    const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'
+    const given = 'this' in options ? bind(emitter, 'given', options.this) : 'this'
     reach(pick(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
     reach(pick(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
     reachName('arguments')
@@ -707,8 +707,8 @@ function replaceWords(draft, own, ownName) {
   pick(tree.special, node => {
     const { name, variable, parent, start, end } = node
     if (name === 'yield' ? isGenerator : !isArrow) return
-    if (parent.label === node) replace(draft, start, end, labelOf(draft, node))
-    else if (variable && isOurs(variable.scope.facts, own)) write(draft, node, our + name)
+    if (parent.label === node) replace(emitter, start, end, labelOf(emitter, node))
+    else if (variable && isOurs(variable.scope.facts, own)) write(emitter, node, our + name)
   })
   links.live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
     const nodes = mentionsOf(key)
@@ -716,12 +716,12 @@ function replaceWords(draft, own, ownName) {
       throw refusal(label,
         `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
     }
-    reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, originalLater(get))}()`, '')
+    reach(nodes, `variable_${key}`, `${bind(emitter, `get_${key}`, originalLater(get))}()`, '')
   })
   // Strict code throws at an assignment to the name of a function expression; sloppy code ignores it.
   const nodes = mentionsOf(ownName)
   if (bindings.get(ownName) !== fn || !find(nodes, isTarget)) return
-  const original = bind(draft, 'original', fn)
+  const original = bind(emitter, 'original', fn)
   const assignment = `${ownName} = value })()`
   reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original,
     `(function ${ownName}() { ${assignment}`)
@@ -746,69 +746,69 @@ function isOurs(facts, own) {
 /**
  * Returns the compilation plan of the function, with its preemptible calls.
  *
- * @param {FunctionDraft} draft @param {Node} own @returns {any} a plan for `planTwin`
+ * @param {FunctionEmitter} emitter @param {Node} own @returns {any} a plan for `planTwin`
  */
-function planOfFunction(draft, own) {
+function planOfFunction(emitter, own) {
   const { facts } = own
-  if (facts.awaitsDisposal) throw refusal(draft.label,
+  if (facts.awaitsDisposal) throw refusal(emitter.label,
     'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]),
-    frame: /** @type {Fragments} */ (null), entry: '', twin: `${draft.our}self`,
+    frame: /** @type {Fragments} */ (null), entry: '', twin: `${emitter.our}self`,
     isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false,
     mark: '',
-    title: nameIn(draft.fn) ? asKey(nameIn(draft.fn)) : ''
+    title: nameIn(emitter.fn) ? asKey(nameIn(emitter.fn)) : ''
   }
-  plan.calls = linkedCalls(draft, plan)
+  plan.calls = linkedCalls(emitter, plan)
   return plan
 }
 
 /**
  * Collects the edits that turn the function into a generator function.
  *
- * @param {FunctionDraft} draft @param {any} plan
+ * @param {FunctionEmitter} emitter @param {any} plan
  */
-function planFunction(draft, plan) {
+function planFunction(emitter, plan) {
   const { node, facts } = plan
-  draft.variables = emptySet()
-  draft.around = null
+  emitter.variables = emptySet()
+  emitter.around = null
   pick(facts.statements, statement => {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
-    const point = pointIn(draft, statement, node)
-    statement.partedIn = draft
-    if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
-    else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
+    const point = pointIn(emitter, statement, node)
+    statement.partedIn = emitter
+    if (isInList(statement)) insert(emitter, start, STATEMENT_EDGE, end, `${point} `)
+    else enclose(emitter, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
   })
-  planTwin(draft, plan)
+  planTwin(emitter, plan)
   if (plan.entry || !plan.isCalledDirectly) return
-  append(plan.opening, `${draft.helper('g')}(`)
+  append(plan.opening, `${emitter.helper('g')}(`)
   append(plan.closing, ')')
 }
 
 /**
  * Prints the entry of the function: a twin that saves its state in frames when it suspends.
  *
- * @param {FunctionDraft} draft the draft with all edits so far @param {any} plan
+ * @param {FunctionEmitter} emitter the emitter with all edits so far @param {any} plan
  * @returns {string} the text of the entry, or 'null'
  */
-function entryText(draft, plan) {
-  const other = { ...draft, edits: joined([], draft.edits), variables: emptySet() }
+function entryText(emitter, plan) {
+  const other = { ...emitter, edits: joined([], emitter.edits), variables: emptySet() }
   markResumePoints(plan, false)
   plan.frame = optimisations.frame ? frame(other, plan) : null
   if (!plan.frame) return 'null'
-  plan.entry = `${draft.our}begin`
+  plan.entry = `${emitter.our}begin`
   planFrame(other, plan.calls)
   inOrder(other.edits)
-  return print(draft.source, [withTitle(plan.title, textOfFrame(other, plan), isConcise(plan))])
+  return print(emitter.source, [withTitle(plan.title, textOfFrame(other, plan), isConcise(plan))])
 }
 
 /**
- * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
+ * @param {FunctionEmitter} emitter @param {Node} own @param {string} ownName
  * @returns {any} the generator function
  */
-function rewriteFunction(draft, own, ownName) {
-  const { fn, options, label, source, our, free, links, edits, tree } = draft
+function rewriteFunction(emitter, own, ownName) {
+  const { fn, options, label, source, our, free, links, edits, tree } = emitter
   const { evaluate, home } = options
   const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = own.facts
   if (!evaluate) {
@@ -820,23 +820,24 @@ function rewriteFunction(draft, own, ownName) {
         '{ evaluate: s => eval(s) }')
     }
   }
-  if (isArrow) draft.self = `${our}this.value`
-  const lost = resolveNames(draft, ownName || nameIn(fn), ownName !== '')
-  const plan = planOfFunction(draft, own)
-  replaceWords(draft, own, ownName || nameIn(fn))
-  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith &&
+  if (isArrow) emitter.self = `${our}this.value`
+  const lost = resolveNames(emitter, ownName || nameIn(fn), ownName !== '')
+  const plan = planOfFunction(emitter, own)
+  replaceWords(emitter, own, ownName || nameIn(fn))
+  const canBegin = emitter.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith &&
     !usesNewTarget && !usesSuper
-  const entry = canBegin ? entryText(draft, plan) : 'null'
-  planFunction(draft, plan)
+  const entry = canBegin ? entryText(emitter, plan) : 'null'
+  planFunction(emitter, plan)
   inOrder(edits)
 
   // The budget is a member of this object, where `with` and methods with `super` find it.
-  const holder = usesSuper && home ? superOf(home, draft.budget) : { __proto__: null, [draft.budget]: budget }
-  const around = bind(draft, 'around', holder)
+  const holder = usesSuper && home ? superOf(home, emitter.budget)
+    : { __proto__: null, [emitter.budget]: budget }
+  const around = bind(emitter, 'around', holder)
   const quoted = keyOf(fn)
   const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
-  const rest = print(source, textOfTwin(draft, plan))
-  const { 0: inner, 1: begin } = compiled(draft, member + rest, entry)
+  const rest = print(source, textOfTwin(emitter, plan))
+  const { 0: inner, 1: begin } = compiled(emitter, member + rest, entry)
   const self = links.self = own.async || lost.length ? wrapping(inner, own.async, label, lost) : inner
   return publish(self, fn, `function* ${rest}`, own.async, self === inner && begin || wayInto(self))
 }
@@ -856,11 +857,11 @@ function superOf(home, budgetName) {
 }
 
 /**
- * @param {FunctionDraft} draft @param {Node} target @param {string[]} methods
+ * @param {FunctionEmitter} emitter @param {Node} target @param {string[]} methods
  * @returns {any} a new class with its own private names and its own `super`
  */
-function rewriteClass(draft, target, methods) {
-  const { fn, label, source, links, edits } = draft
+function rewriteClass(emitter, target, methods) {
+  const { fn, label, source, links, edits } = emitter
   /** The methods by name; a static and an instance method can share a name. @type {Map<string, any[]>} */
   const made = emptyMap()
   pick(methods, key => made.set(key, []))
@@ -872,8 +873,8 @@ function rewriteClass(draft, target, methods) {
     if (!made.has(name)) return
     if (kind !== 'method') throw constructing(label)
     const from = isStatic ? pastSpace(source, start + 6) : start
-    insert(draft, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
-    replace(draft, from, key.start, '*')
+    insert(emitter, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
+    replace(emitter, from, key.start, '*')
     append(functions, drivable(value, label))
     append(made.get(name), { isStatic, async: value.async, from, to: end })
     if (value.generator) links.preemptible.delete(name) // a call makes an iterator
@@ -881,13 +882,13 @@ function rewriteClass(draft, target, methods) {
   made.forEach((parts, key) => {
     if (!parts.length) throw refusal(label, `${key} is no method`)
   })
-  resolveNames(draft, '', false)
-  pick(functions, own => planFunction(draft, planOfFunction(draft, own)))
+  resolveNames(emitter, '', false)
+  pick(functions, own => planFunction(emitter, planOfFunction(emitter, own)))
   inOrder(edits)
   const edited = (/** @type {number} */ from, /** @type {number} */ to) =>
-    print(source, [range(draft, from, to)])
+    print(source, [range(emitter, from, to)])
   const text = edited(0, source.length)
-  const result = compiled(draft, `${keyOf(fn)}: ${text}`)[0]
+  const result = compiled(emitter, `${keyOf(fn)}: ${text}`)[0]
   made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
     const holder = isStatic ? result : result.prototype
     if (!hasOwn(holder, key)) return // private
@@ -901,7 +902,7 @@ function rewriteClass(draft, target, methods) {
  * Evaluates a member of an object, together with the bindings and helpers that the member refers to. The
  * code runs in the scope of `evaluate`, or in the global scope.
  *
- * @param {FunctionDraft} draft @param {string} member
+ * @param {FunctionEmitter} emitter @param {string} member
  * @param {string} [begin] the text of the entry of the member; a class has none
  * @returns {any[]} the member and its entry
  */

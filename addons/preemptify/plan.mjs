@@ -78,7 +78,7 @@ function planOf(facts, parent) {
     isHoisted: false, isDirect: false, isCalledDirectly: false, opening: [], closing: [],
     isFramed: false, frame: null, entry: '', bound: [], plain: [], inner: [], own: null, edits: [], text: '',
     helpers: '', copies: [0, 0],
-    draft: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
+    emitter: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
     identity: '',
     claimTexts: [], lock: '',
     changes: { this: false, parameters: [], others: false }, eventUse: NO_EVENT_USE

@@ -35,8 +35,8 @@ import {
   isPrintedTwice, isPrintedWhole, plainLength, possibleInlineCaches, predictedLength
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
-/** @import { Draft, InlineCache, Plan } from './calls.mjs' */
-/** @import { Draftlike, Edit, Fragments } from './edits.mjs' */
+/** @import { Emitter, InlineCache, Plan } from './calls.mjs' */
+/** @import { EditHolder, Edit, Fragments } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
 const MAX_GROWTH = 3.99
@@ -245,8 +245,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return mayGrow && isLengthened(left)
   }
 
-  /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
-  function draftOf(plan) {
+  /** @param {Plan} plan @returns {Emitter} the emitter of the twin, without edits */
+  function emitterFor(plan) {
     const { facts, edits } = plan
     plan.helpers = ''
     return {
@@ -276,8 +276,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Plans a twin in its form. @param {Plan} plan */
   function planForm(plan) {
-    plan.draft = draftOf(plan)
-    plan.frame = plan.isFramed ? frame(plan.draft, plan) : null
+    plan.emitter = emitterFor(plan)
+    plan.frame = plan.isFramed ? frame(plan.emitter, plan) : null
     if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
     else setGenerator(plan)
   }
@@ -340,9 +340,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Collects the edits of a twin. @param {Plan} plan */
   function editTwin(plan) {
-    if (plan.frame) planFrame(plan.draft, plan.calls)
-    else planTwin(plan.draft, plan)
-    markLastUse(plan.draft, plan)
+    if (plan.frame) planFrame(plan.emitter, plan.calls)
+    else planTwin(plan.emitter, plan)
+    markLastUse(plan.emitter, plan)
     plan.own = null
   }
 
@@ -401,7 +401,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** @param {Plan} plan */
   function textOf(plan) {
-    return plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+    return plan.frame ? textOfFrame(plan.emitter, plan) : textOfTwin(plan.emitter, plan)
   }
 
   /**
@@ -541,19 +541,19 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @param {boolean} isInner whether the text is a twin, or inside a twin
    */
   function childEdits(plan, isInner) {
-    const draft = { edits: joined([], plan.facts.edits) }
-    pick(plan.facts.classes, node => inheritConstructor(draft, node))
-    pick(plan.children, child => printChild(draft, child, isInner))
-    return draft.edits
+    const emitter = { edits: joined([], plan.facts.edits) }
+    pick(plan.facts.classes, node => inheritConstructor(emitter, node))
+    pick(plan.children, child => printChild(emitter, child, isInner))
+    return emitter.edits
   }
 
-  /** Registers a class without an own constructor. @param {Draftlike} draft @param {Node} node a class */
-  function inheritConstructor(draft, node) {
+  /** Registers a class without an own constructor. @param {EditHolder} emitter @param {Node} node a class */
+  function inheritConstructor(emitter, node) {
     const { superClass, body } = node
     const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
     if (found === null || (found.plan && !found.plan.isLong)) return
     const flags = hasFields(node) ? 3 : 2
-    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
+    insert(emitter, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
   }
 
   /**
@@ -576,7 +576,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return edits
   }
 
-  /** @param {Draftlike} around @param {Plan} plan @param {boolean} isInner */
+  /** @param {EditHolder} around @param {Plan} plan @param {boolean} isInner */
   function printChild(around, plan, isInner) {
     const { node, facts, isLong, frame, text } = plan
     const { parent } = node
@@ -604,8 +604,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const changes = isLong ? changesOf(plan) | codeOfUse(plan) << EVENT_USE : 0
     const self = changes ? `${frame ? '' : how || ',null'},${ownThis || 'null'},${changes}`
       : ownThis ? `${how || ',null'},${ownThis}` : how
-    const { isShared = true, isTail = true } = plan.draft?.layout ?? {}
-    const callee = plan.draft?.callee ?? ''
+    const { isShared = true, isTail = true } = plan.emitter?.layout ?? {}
+    const callee = plan.emitter?.callee ?? ''
     const goesOn = isTail ? plan.claimTexts.length > 0 : !isShared
     const isNamedInside = !isDual || callee !== '' || goesOn
     /** @param {Fragments} fn @param {Fragments} twin @param {string} [by] */

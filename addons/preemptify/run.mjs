@@ -407,7 +407,7 @@ export const claimerOf = fn => wholes.get(fn)
 /** Whether a function has been registered without a twin. @param {any} fn */
 export const isWhole = fn => wholes.has(fn)
 
-/** Takes over the twins of scripts that were evaluated before this module. @param {typeof stamps} store */
+/** Takes over the twins of scripts that were evaluated before this module. @param {typeof twins} store */
 export function adoptTwins(store) {
   twins = store
   latestPlain = NO_ARGUMENTS

@@ -142,8 +142,9 @@ export function countCopies(plans) {
  */
 export function directCalls(plans) {
   const counts = emptyMap()
-  pick(plans, ({ isLong, draft, calls, copies }) => isLong && pick(calls, call => {
-    if (directOf(draft, call)) counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
+  pick(plans, ({ isLong, emitter, calls, copies }) => isLong && pick(calls, call => {
+    if (!directOf(emitter, call)) return
+    counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
   }))
   return counts
 }
