@@ -62,7 +62,7 @@ class Call extends Waitable {
      *
      * @type {{ target: any, currentTarget: any, eventPhase: number } | undefined}
      */
-    this.place = event && placeOf(event)
+    this.propagation = event && propagationOf(event)
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
   }
@@ -127,9 +127,10 @@ export class Calls {
       if (!warn || ms < LONG_TASK || warned.has(row)) return
       warned.add(row)
       const { kind, name, where } = row
-      const place = where && `, registered at ${where},`
+      const registration = where && `, registered at ${where},`
       const time = `${Math.round(ms)} ms`
-      console?.warn(`${kind} ${name}${place} kept the thread for ${time}: ${remedyFor(call)}`.trimStart())
+      console?.warn(
+        `${kind} ${name}${registration} kept the thread for ${time}: ${remedyFor(call)}`.trimStart())
     })
     this.#unwait = extend.page.onWait(scheduler, (job, holder, location, ms) => {
       const row = this.#callOf(job)?.invocation.row
@@ -155,7 +156,7 @@ export class Calls {
    *
    * @param {string} kind @param {any} fn @param {() => string} [where] @returns {AdoptionRow}
    */
-  row(kind, fn, where = callingPlace) {
+  row(kind, fn, where = callingLine) {
     const isFunction = typeof fn === 'function'
     const text = isFunction ? apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
     const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
@@ -182,7 +183,7 @@ export class Calls {
    * @param {any} script PerformanceScriptTiming
    */
   tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
-    if (isOwnPlace(sourceURL) || [scriptAddress(), extend.page.url].includes(sourceURL)) return
+    if (isOwnLocation(sourceURL) || [scriptAddress(), extend.page.url].includes(sourceURL)) return
     const where = `${sourceURL}:${sourceCharPosition}`
     const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
     this.#add(row, duration)
@@ -261,7 +262,7 @@ export class Calls {
     }
     this.#calls.set(job, call)
     this.#insert(queue, call)
-    if (event !== undefined) this.#keepPlace(event)
+    if (event !== undefined) this.#keepPropagation(event)
     if (waits && latest) this.#replace(fn, call)
     const { owner } = invocation
     const others = this.#pending.get(owner) ?? new OwnSet()
@@ -357,7 +358,7 @@ export class Calls {
    */
   #replace(fn, call) {
     const before = this.#newest.get(fn)
-    if (before?.place?.currentTarget === call.place?.currentTarget) before?.drop()
+    if (before?.propagation?.currentTarget === call.propagation?.currentTarget) before?.drop()
     this.#newest.set(fn, call)
   }
 
@@ -376,9 +377,9 @@ export class Calls {
   /** Inserts a call after the calls of equal rank. @param {Call[]} queue @param {Call} call */
   #insert(queue, call) {
     const { policy } = this.scheduler
-    let place = queue.length
-    while (place > 0 && policy.compare(call, queue[place - 1]) < 0) place--
-    queue.splice(place, 0, call)
+    let index = queue.length
+    while (index > 0 && policy.compare(call, queue[index - 1]) < 0) index--
+    queue.splice(index, 0, call)
     call.isQueued = true
   }
 
@@ -526,15 +527,15 @@ export class Calls {
    *
    * @param {any} event
    */
-  #keepPlace(event) {
-    PLACE.forEach(name => {
+  #keepPropagation(event) {
+    PROPAGATION.forEach(name => {
       if (Object.hasOwn(event, name)) return
       const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
       const own = () => {
         const { current } = this.scheduler
         const running = current === null ? undefined : this.#callOf(current)
         const isOwn = running?.invocation.event === event
-        return isOwn && running?.place ? running.place[name] : apply(get, event, [])
+        return isOwn && running?.propagation ? running.propagation[name] : apply(get, event, [])
       }
       const property = { __proto__: null, configurable: true, get: own }
       Object.defineProperty(event, name, /** @type {any} */ (property))
@@ -586,20 +587,20 @@ function addStall(row, ms) {
  *
  * @returns {string} file:line, or '' if the engine does not report the position
  */
-function callingPlace() {
+function callingLine() {
   const lines = `${new Error().stack}`.split('\n')
-  const line = lines.find(line => /:\d+:\d+/.test(line) && !isOwnPlace(line))
+  const line = lines.find(line => /:\d+:\d+/.test(line) && !isOwnLocation(line))
   return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
 }
 
 /** The address of the folder of this addon, or of the bundle that contains its files. */
 const ADDRESS = import.meta.url.replace(/\/adopt\/\w+\.mjs$/, '/adopt/')
 
-/** Whether a line of a stack, or an address, names one of our files. @param {string} place */
-const isOwnPlace = place => place.includes(ADDRESS)
+/** Whether a line of a stack, or an address, names one of our files. @param {string} location */
+const isOwnLocation = location => location.includes(ADDRESS)
 
 /** @param {any} event */
-const placeOf = ({ target, currentTarget, eventPhase }) => ({ target, currentTarget, eventPhase })
+const propagationOf = ({ target, currentTarget, eventPhase }) => ({ target, currentTarget, eventPhase })
 
 /** Maximum number of ended calls whose asynchronous code is finished before an edit. */
 const MAX_TAILS = 100
@@ -610,7 +611,7 @@ const TO_END = 2
 const WHOLE = { ms: Infinity }
 
 /** The properties of an event that change on its path. */
-const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
+const PROPAGATION = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 
 /** Minimum duration of a stall or wait for a warning on the console, ms: a long task (W3C Long Tasks). */
 const LONG_TASK = 50

@@ -256,7 +256,7 @@ export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) 
   !isHoisted && !(frame && facts.isArrow && facts.usesThis) &&
   !find(params, ({ variable }) => variable?.declarations.length > 1)
 
-// Places
+// Positions
 
 /**
  * Returns the next position of a token outside comments.

@@ -663,8 +663,8 @@ function replaceWords(emitter, own, ownName) {
   /** @param {Node[]} nodes @param {string} key @param {string} get @param {string} set two texts of code */
   const reach = (nodes, key, get, set) => {
     for (let i = 0; i < nodes.length; i++) {
-      const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
-      write(emitter, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
+      const member = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
+      write(emitter, nodes[i], isCalled(nodes[i]) ? `(0, ${member})` : member)
     }
     if (nodes.length) append(helpers,
       `const ${our}${key} = ${bind(emitter, 'access', access)}(() => ${get}, value => { ${set} });`)

@@ -83,8 +83,8 @@ export function implicitCalls(tree, plans) {
     return false
   })
   /** @param {Node} a @param {Node} b */
-  const byPlace = (a, b) => a.start - b.start || a.end - b.end
-  pick(sort(nodes, byPlace), node => {
+  const byPosition = (a, b) => a.start - b.start || a.end - b.end
+  pick(sort(nodes, byPosition), node => {
     const { type } = node
     if (type === 'CallExpression' || type === 'NewExpression') addBuiltIn(findings, node)
     else if (type === 'ArrayPattern') addArrayPattern(findings, node)

@@ -420,7 +420,7 @@ function linkGraph(entry) {
   /** @type {Loaded[]} */
   const ended = []
   /** The index of each module in the order of the first visits. @type {Map<Loaded, number>} */
-  const places = emptyMap()
+  const indexes = emptyMap()
   let hasCycle = false
   const leave = (/** @type {Loaded[]} */ component) => {
     if (component.length > 1 || find(component[0].needs, need => neededBy(need) === component[0])) {
@@ -432,16 +432,16 @@ function linkGraph(entry) {
   /** @param {Loaded} module @returns {number} the smallest index of an unfinished module that it reaches */
   const visit = module => {
     const { needs } = module
-    const place = places.size
+    const index = indexes.size
     const first = ended.length
-    let earliest = place
-    places.set(module, place)
+    let earliest = index
+    indexes.set(module, index)
     for (let i = 0; i < needs.length; i++) {
       const needed = neededBy(needs[i])
-      if (!needed.blob) earliest = min(earliest, places.get(needed) ?? visit(needed))
+      if (!needed.blob) earliest = min(earliest, indexes.get(needed) ?? visit(needed))
     }
     append(ended, module)
-    if (earliest === place) leave(splice(ended, first))
+    if (earliest === index) leave(splice(ended, first))
     return earliest
   }
   if (!entry.blob) visit(entry)

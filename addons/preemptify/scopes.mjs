@@ -125,10 +125,10 @@ function fieldsIn(node) {
     if (typeof node[key] !== 'object' || key === 'parent') return
     // The other fields of a program are lists of nodes that stand elsewhere in the tree, such as `reads`.
     if (node.type === 'Program' && key !== 'body') return
-    const place = `${node.type}.${key}`
+    const path = `${node.type}.${key}`
     append(fields, {
-      key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined,
-      isLabel: matches(LABELS, place)
+      key, role: matches(INNER, path) ? 'inner' : matches(READ, key) ? '' : undefined,
+      isLabel: matches(LABELS, path)
     })
   })
   return fields
