@@ -6,7 +6,7 @@
  */
 
 import {
-  append, emptySet, emptyWeakMap, exec, join, matches, slice, sourceOf, split, startsWith
+  emptySet, emptyWeakMap, exec, join, matches, push, slice, sourceOf, split, startsWith
 } from './primordials.mjs'
 import { isWhole, recordOf } from './run.mjs'
 
@@ -66,7 +66,7 @@ function twinsIn(fn) {
     if (!twinNames.has(name) || found.has(name)) continue
     if (dot === undefined && (declared.has(name) || isMethodAt(source, index + text.length))) continue
     found.add(name)
-    append(called, { name, isMethod: dot !== undefined })
+    push(called, { name, isMethod: dot !== undefined })
   }
   return called
 }
@@ -115,7 +115,7 @@ function isMethodAt(source, start) {
 function remedyFor(called) {
   /** @type {string[]} */
   const list = []
-  for (let i = 0; i < called.length; i++) append(list, `${called[i].name}()`)
+  for (let i = 0; i < called.length; i++) push(list, `${called[i].name}()`)
   const { name, isMethod } = called[0]
   const work = isMethod ? `[object, '${name}']` : name
   return `${join(list, ', ')} can be preempted, but plain code called it. ` +

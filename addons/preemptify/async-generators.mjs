@@ -11,9 +11,9 @@ import { capability, continued, isCall, outermost, startAsync } from './asynchro
 import { give, lengthOf, put } from './builtins.mjs'
 import { familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, append, apply, bare, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject,
-  next, reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
-  throwInNext, toObject
+  NO_ARGUMENTS, apply, bare, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject, next, push,
+  reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf, throwInNext,
+  toObject
 } from './primordials.mjs'
 import { Failure, beginners, callerJob, entryPointOf, generatorOf, pending, suspended, wait } from './run.mjs'
 /** @import { Answers, Capability } from './asynchronous.mjs' */
@@ -230,7 +230,7 @@ const nextEntry = own => /** @this {any} @param {any} value */ function (value) 
   }
   const prepared = requests.begin(value)
   if (prepared !== budget) return answer(prepared)
-  append(pending, requesting(suspended(), answer))
+  push(pending, requesting(suspended(), answer))
   return budget
 }
 

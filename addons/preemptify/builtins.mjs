@@ -8,9 +8,9 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NATIVE, NO_ARGUMENTS, add, append, apply, assign, bare, create, defineProperty, descriptorOf, endsWith,
-  engine, exec, find, floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds,
-  isArray, isConstructor, isObject, min, next, patternExec, pick, reflectDefine, slice, sourceOf, split,
+  NATIVE, NO_ARGUMENTS, add, apply, assign, bare, create, defineProperty, descriptorOf, endsWith, engine,
+  exec, filter, find, floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds,
+  isArray, isConstructor, isObject, min, next, patternExec, push, reflectDefine, slice, sourceOf, split,
   startsWith, symbolIterator, symbolReplace, symbolSpecies, toObject
 } from './primordials.mjs'
 import { construct } from './construct.mjs'
@@ -184,14 +184,14 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     answer: undefined
   }
   if (counts.room <= 0 || budget.left <= 1) {
-    append(pending, goOn(visit, ENDED))
+    push(pending, goOn(visit, ENDED))
     return budget
   }
   const free = counts.room--
   const how = visitOn(visit)
   counts.room = free
   if (how === ENDED) return visit.result
-  append(pending, begun(goOn(visit, how)))
+  push(pending, begun(goOn(visit, how)))
   return budget
 }
 
@@ -301,7 +301,7 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
     if (!isTyped && !isCopy && !(i in object)) continue
     const value = object[i]
     kept++
-    if (value !== undefined || keepsUndefined) append(list, value)
+    if (value !== undefined || keepsUndefined) push(list, value)
   }
   yield* algorithm(list, entryPointOf(compare))
   for (let i = 0; i < length; i++) {
@@ -383,7 +383,7 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
   /** @type {any[][]} */
   const found = []
   const whole = apply(replace, receiver, [pattern, (/** @type {any[]} */ ...match) => {
-    append(found, match)
+    push(found, match)
     return ''
   }])
   const call = entryPointOf(callback)
@@ -477,7 +477,7 @@ function framesBelow(capture, fn) {
   const trace = { stack: /** @type {any} */ ('') }
   const restore = [replaced(Error, 'stackTraceLimit', 200)]
   const counting = (/** @type {any} */ _, /** @type {any[]} */ frames) => frames.length
-  append(restore, replaced(Error, 'prepareStackTrace', counting))
+  push(restore, replaced(Error, 'prepareStackTrace', counting))
   try {
     capture(trace, fn)
     const { stack } = trace
@@ -541,11 +541,11 @@ export function attachBuiltinTwins() {
     const holder = isTyped ? typed : Array.prototype
     const { prototype, size } = collections[i]
     const length = isTyped ? (/** @type {any} */ list) => apply(engine.length, list, NO_ARGUMENTS) : sizeOf
-    pick(VISITING, name => {
+    filter(VISITING, name => {
       const kind = visiting(name, isTyped)
       giveCalling(holder, name, 0, length, (list, args) => visitEach(list, args, kind))
     })
-    pick(['sort', 'toSorted'], name => {
+    filter(['sort', 'toSorted'], name => {
       const isCopy = name === 'toSorted'
       giveCalling(holder, name, 0, list => 8 * length(list),
         (list, args) => run(sortBy(list, args, isCopy, isTyped)))
@@ -558,7 +558,7 @@ export function attachBuiltinTwins() {
     (Class, args) => run(arrayFrom(Class, args)),
     ({ 0: items, 1: callback }) => callback === undefined && isObject(items) && !isArray(items) &&
       (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
-  pick(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
+  filter(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
     (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
   const giveLong = (holder, name) => give(holder, name, own =>

@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
-  NO_ARGUMENTS, append, create, emptySet, find, flat, matches, pick, slice, stringify, takeLast
+  NO_ARGUMENTS, create, emptySet, filter, find, flat, matches, push, slice, stringify, takeLast
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Claim } from './effects.mjs' */
@@ -501,7 +501,7 @@ function planChain(emitter, chain) {
   /** @type {Node[]} */
   const links = []
   for (let link = chain.expression; isMember(link) || link.type === 'CallExpression';
-    link = link.object ?? link.callee) append(links, link)
+    link = link.object ?? link.callee) push(links, link)
   let begin = -1
   while (links.length) {
     const link = takeLast(links)
@@ -785,7 +785,7 @@ function privateMethod({ property: { name }, parent }) {
     if (parent.type === 'ClassBody') {
       if (!parent.privates) {
         parent.privates = create(null)
-        pick(parent.body, ({ key, kind, value }) => {
+        filter(parent.body, ({ key, kind, value }) => {
           if (key?.type === 'PrivateIdentifier') parent.privates[key.name] = kind === 'method' ? value : null
         })
       }

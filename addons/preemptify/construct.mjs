@@ -4,8 +4,8 @@
 
 import { budget } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, append, apply, emptyWeakMap, getPrototypeOf, isArray, isConstructor, isExtensible, isObject,
-  joined, reflectConstruct, setPrototypeOf, splice
+  NO_ARGUMENTS, apply, emptyWeakMap, getPrototypeOf, isArray, isConstructor, isExtensible, isObject, joined,
+  push, reflectConstruct, setPrototypeOf, splice
 } from './primordials.mjs'
 import {
   begun, entryPointOf, isAsyncTwin, isLatestPlain, notConstructor, pending, recordOf, run, suspended, wayInto
@@ -76,7 +76,7 @@ export function construct(F, args, target = F) {
   const result = takesTarget && !twin.body ? run(apply(twin.generator, object, given))
     : apply(twin.body ?? begin, object, given)
   if (result !== budget) return isObject(result) ? result : object
-  append(pending, begun(constructed(object, suspended())))
+  push(pending, begun(constructed(object, suspended())))
   return budget
 }
 

@@ -6,8 +6,8 @@
  */
 
 import {
-  append, codeAt, digitsOf, emptySet, exec, find, flat, isArray, matches, sign, slice, sort, split,
-  startsWith, stringify, takeLast
+  codeAt, digitsOf, emptySet, exec, find, flat, isArray, matches, push, sign, slice, sort, split, startsWith,
+  stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -94,7 +94,7 @@ export function print(source, fragments, kept = null, named = []) {
       if (!isLast && (edit.at < position || (edit.at === from && edit.rank < 0))) continue
       const end = isLast ? to : edit.at
       if (end > position) {
-        if (kept) append(kept, result.length + last.length, position, end - position)
+        if (kept) push(kept, result.length + last.length, position, end - position)
         last += slice(source, position, end)
         if (last.length >= CHUNK) {
           result += flat(last)
@@ -119,8 +119,8 @@ export function print(source, fragments, kept = null, named = []) {
       positions[depth] = fragment.from
       nexts[depth] = firstFrom(fragment.edits, fragment.from)
     } else if (kept) {
-      append(named, kept.length, fragment.name)
-      append(kept, result.length + last.length, fragment.at, 0)
+      push(named, kept.length, fragment.name)
+      push(kept, result.length + last.length, fragment.at, 0)
     }
   }
   return result + last
@@ -182,7 +182,7 @@ export function terse(text) {
  * @param {Text} text
  */
 export const insert = ({ edits }, at, rank, other, text, to = at) =>
-  append(edits, { at, rank, other, text, to })
+  push(edits, { at, rank, other, text, to })
 /**
  * Adds a pair of edits around a part of the source.
  *
@@ -309,8 +309,8 @@ export function some(node, isWanted) {
     const fields = fieldsOf(next)
     for (let k = 0; k < fields.length; k++) {
       const part = next[fields[k].key]
-      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
-      else if (part?.type) append(stack, part)
+      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && push(stack, part[i])
+      else if (part?.type) push(stack, part)
     }
   }
   return false

@@ -8,8 +8,8 @@
 import { budget, extend } from '../../rt.mjs'
 import { give } from './builtins.mjs'
 import {
-  append, apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore,
-  isObject, matches, ownKeys, realm, sourceOf
+  apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore, isObject,
+  matches, ownKeys, push, realm, sourceOf
 } from './primordials.mjs'
 import { callerJob, entryPointOf, recordOf, run, suspended } from './run.mjs'
 
@@ -80,12 +80,12 @@ function attachEmitTwin(EventEmitter) {
       : this._events?.[type]
     /** @type {any[]} */
     const listeners = []
-    if (typeof found === 'function') append(listeners, found)
-    else if (isArray(found)) for (let i = 0; i < found.length; i++) append(listeners, found[i])
+    if (typeof found === 'function') push(listeners, found)
+    else if (isArray(found)) for (let i = 0; i < found.length; i++) push(listeners, found[i])
     if (find(listeners, hasTwin) === undefined) return apply(own, this, args)
     /** @type {any[]} */
     const given = []
-    for (let i = 1; i < args.length; i++) append(given, args[i])
+    for (let i = 1; i < args.length; i++) push(given, args[i])
     return run(emitting(this, type, listeners, given))
   }, /^function emit\(type, \.\.\.args\) \{[^]*kErrorMonitor/)
 }

@@ -13,7 +13,7 @@ import {
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
-  append, create, emptySet, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, pick, slice,
+  create, emptySet, filter, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, push, slice,
   sort, trimmed
 } from './primordials.mjs'
 import {
@@ -105,18 +105,18 @@ export function markResumePoints({ node, facts, calls }, isOfModule) {
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
   }
-  pick(calls, call => {
+  filter(calls, call => {
     const last = returnOf(call.node, node)
     if (last) last.hasCall = true
     else hold(call.node)
   })
-  pick(facts.loops, hold)
+  filter(facts.loops, hold)
   if (isOfModule) {
-    pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
-    pick(facts.calls, part => isCollected(part) && hold(part))
-  } else pick(facts.statements, part => isCallStatement(part) && hold(part))
+    filter(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
+    filter(facts.calls, part => isCollected(part) && hold(part))
+  } else filter(facts.statements, part => isCallStatement(part) && hold(part))
   let from = 0
-  pick(facts.tries, ({ start, finalizer }) => {
+  filter(facts.tries, ({ start, finalizer }) => {
     if (!finalizer || !isHeld(finalizer)) return
     const first = firstOf(facts.returns, part => part.start > max(start, from))
     for (let i = first; facts.returns[i]?.end < finalizer.start; i++) hold(facts.returns[i])
@@ -154,7 +154,7 @@ const givenAs = ({ type, name, argument }) =>
 function textsOf(params) {
   /** @type {string[]} */
   const list = []
-  pick(params, param => append(list, givenAs(param)))
+  filter(params, param => push(list, givenAs(param)))
   return join(list, ',')
 }
 
@@ -182,20 +182,20 @@ export function frame(emitter, plan) {
   /** @type {Unit[]} */
   const units = []
   if (emitter.lock && !layout.isShared) {
-    append(layout.names, emitter.lock)
+    push(layout.names, emitter.lock)
     emit(units, `${emitter.lock}=${emitter.helper('z')}();`)
   }
-  pick(emitter.claims, claim => {
+  filter(emitter.claims, claim => {
     const first = layout.resumePoint + 1
     emit(units, layout.pause(claim.test), first, true)
   })
   if (!layout.isShared) {
-    pick(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
+    filter(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
       emit(units, asStatement(layout, param,
         [asItStands(layout, param), '=', parameterOf(emitter, param), ';'])))
   }
   if (body.type === 'BlockStatement') {
-    unitsOf(layout, pick(body.body, ({ type, directive }) =>
+    unitsOf(layout, filter(body.body, ({ type, directive }) =>
       directive === undefined && type !== 'FunctionDeclaration'), units)
   }
   else returned(layout, body, units)
@@ -234,8 +234,8 @@ function localsOf(own, facts, free) {
   /** @type {Node[]} */
   const functions = []
   const numbers = emptySet()
-  pick(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && append(functions, node))
-  const scopes = pick(facts.scopes, ({ node }) =>
+  filter(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && push(functions, node))
+  const scopes = filter(facts.scopes, ({ node }) =>
     node === own || node.start >= own.body.start && !isFunctionNode(node))
   if (find(functions, ({ parent }) => parent !== own.body) ||
     find(scopes, ({ node }) => matches(/^Class/, node.type))) return null
@@ -253,12 +253,12 @@ function localsOf(own, facts, free) {
       if (!canBeKept(variable, own, facts, functions, calledAt)) return null
       if (isCaptured(variable, facts)) isShared ||= isChanging(variable, own)
       else variable.isNumber = isNumber(variable)
-      if (isDestructured(variable, own)) append(destructured, variable)
+      if (isDestructured(variable, own)) push(destructured, variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
-      append(locals[names[k]] ??= [], variable)
+      push(locals[names[k]] ??= [], variable)
     }
   }
-  if (!isShared) pick(destructured, variable => append(locals[variable.name] ??= [], variable))
+  if (!isShared) filter(destructured, variable => push(locals[variable.name] ??= [], variable))
   const names = keysOf(locals)
   for (let i = 0; i < names.length; i++) {
     const variables = locals[names[i]]
@@ -266,11 +266,11 @@ function localsOf(own, facts, free) {
     if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
   }
   // The later variables of one name are assigned at their declarations, so only the first variable matters.
-  pick(names, name => locals[name][0].isNumber && numbers.add(name))
+  filter(names, name => locals[name][0].isNumber && numbers.add(name))
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
   return {
-    names: pick(names, name => !isOfClosures(name)),
-    shared: pick(names, isOfClosures),
+    names: filter(names, name => !isOfClosures(name)),
+    shared: filter(names, isOfClosures),
     numbers,
     isShared,
     functions,
@@ -315,7 +315,7 @@ function hidesAround({ name, outer }, own, free) {
  */
 function firstUse(functions) {
   let first = Infinity
-  pick(functions, ({ id }) => pick(id.variable.references, (/** @type {Node} */ reference) => {
+  filter(functions, ({ id }) => filter(id.variable.references, (/** @type {Node} */ reference) => {
     if (reference.start < first && !isInOne(reference, functions)) first = reference.start
   }))
   return first
@@ -425,9 +425,9 @@ const ARITHMETIC = /^(?:(?:[-+*/%&|^~]|\*\*|<<|>>>?)=?|\+\+|--)$/
 function isNumber({ kind, declarations, references }) {
   if (!matches(/^(?:var|let|const)$/, kind) ||
     !find(references, ({ parent }) => matches(ARITHMETIC, parent.operator ?? ''))) return false
-  const uses = joined(pick(declarations, ({ parent }) => parent.init), references)
+  const uses = joined(filter(declarations, ({ parent }) => parent.init), references)
   let { 0: first } = uses
-  pick(uses, use => use.start < first.start && (first = use))
+  filter(uses, use => use.start < first.start && (first = use))
   const { parent: assignment } = first
   if (assignment.id !== first && (assignment.operator !== '=' || assignment.left !== first)) return false
   let block = assignment
@@ -460,7 +460,7 @@ const word = ({ emitter: { our } }, key) => our + key
  * @param {Unit[]} units @param {Fragments} fragments @param {number} [first] @param {boolean} [isGuarded]
  */
 const emit = (units, fragments, first = Infinity, isGuarded = false) =>
-  append(units, { fragments, first, isGuarded })
+  push(units, { fragments, first, isGuarded })
 
 /**
  * Returns the text of consecutive units. Conditions skip the units before the point where the twin resumes.
@@ -478,9 +478,9 @@ function fragmentsOfUnits(layout, units, beyond = Infinity) {
     units[i].isGuarded ? Infinity : beyond
   for (let i = 0; i < units.length; i++) {
     const isLimited = limits[i] < Infinity
-    if (isLimited && limits[i] !== limits[i - 1]) append(fragments, `if(${word(layout, 'K')}<${limits[i]}){`)
-    append(fragments, units[i].fragments)
-    if (isLimited && limits[i] !== limits[i + 1]) append(fragments, '}')
+    if (isLimited && limits[i] !== limits[i - 1]) push(fragments, `if(${word(layout, 'K')}<${limits[i]}){`)
+    push(fragments, units[i].fragments)
+    if (isLimited && limits[i] !== limits[i + 1]) push(fragments, '}')
   }
   return trimmed(fragments)
 }
@@ -604,9 +604,9 @@ function operandsOf(node) {
       return matches(/^(?:delete|\+\+|--)$/, operator) && isMember(argument)
         ? partsOfMember(argument) : [argument]
     case 'SequenceExpression': case 'TemplateLiteral': return node.expressions
-    case 'ArrayExpression': return pick(node.elements, element => element)
+    case 'ArrayExpression': return filter(node.elements, element => element)
     case 'ObjectExpression': {
-      const parts = pick(node.properties, ({ type, method, kind }) =>
+      const parts = filter(node.properties, ({ type, method, kind }) =>
         type === 'SpreadElement' || (!method && kind === 'init'))
       if (find(node.properties, ({ computed }) => computed)) return null
       for (let i = 0; i < parts.length; i++) parts[i] = parts[i].value ?? parts[i]
@@ -646,14 +646,14 @@ function substituted(layout, from, to, operands, units, isKept = false) {
     const operand = operands[i]
     const text = isKept || i < count - 1 ? keptValue(layout, operand, units) : value(layout, operand, units)
     const { parent } = operand
-    append(fragments, range(emitter, from, operand.start))
+    push(fragments, range(emitter, from, operand.start))
     const isShorthand = parent.type === 'Property' && parent.shorthand
-    if (typeof text !== 'string') append(fragments, text)
-    else if (isShorthand) append(fragments, `${keyOfShorthand(operand)}:${text}`)
-    else append(fragments, apart(emitter.source, operand, text))
+    if (typeof text !== 'string') push(fragments, text)
+    else if (isShorthand) push(fragments, `${keyOfShorthand(operand)}:${text}`)
+    else push(fragments, apart(emitter.source, operand, text))
     from = operand.end
   }
-  append(fragments, range(emitter, from, to))
+  push(fragments, range(emitter, from, to))
   return trimmed(fragments)
 }
 
@@ -972,9 +972,9 @@ function switched(layout, { discriminant, cases }, units) {
     const number = temporary(layout)
     /** @type {Fragments[]} */
     const numbering = [`${number}=-1;switch(`, selector, '){']
-    for (let i = 0; i < cases.length; i++) append(numbering,
+    for (let i = 0; i < cases.length; i++) push(numbering,
       [caseOf(layout, cases[i]), `${number}=${i};break;`])
-    append(numbering, '}')
+    push(numbering, '}')
     emit(units, numbering)
     selector = number
   } else selector = keep(layout, selector, units)
@@ -983,16 +983,16 @@ function switched(layout, { discriminant, cases }, units) {
   const branches = []
   for (let i = 0; i < cases.length; i++) {
     const list = unitsOf(layout, cases[i].consequent, [])
-    append(branches, { list, next: layout.resumePoint + 1 })
+    push(branches, { list, next: layout.resumePoint + 1 })
   }
   /** @type {Fragments[]} */
   const fragments = [`switch(${selector}){`]
   for (let i = 0; i < cases.length; i++) {
     const { list, next } = branches[i]
-    append(fragments, isNumbered ? `case ${i}:` : caseOf(layout, cases[i]))
-    append(fragments, fragmentsOfUnits(layout, list, next > layout.resumePoint ? Infinity : next))
+    push(fragments, isNumbered ? `case ${i}:` : caseOf(layout, cases[i]))
+    push(fragments, fragmentsOfUnits(layout, list, next > layout.resumePoint ? Infinity : next))
   }
-  append(fragments, '}')
+  push(fragments, '}')
   emit(units, fragments, first)
 }
 
@@ -1161,12 +1161,12 @@ function caught(layout, { block, handler }) {
  */
 export function planFrame(emitter, calls) {
   const { declarations } = /** @type {FrameLayout} */ (emitter.layout)
-  pick(calls, call => {
+  filter(calls, call => {
     if (!call.isComposed) return planCall(emitter, call)
     const direct = directOf(emitter, call)
     if (!direct) return
-    append(append(call.before, direct.opening), direct.name)
-    append(call.after, direct.closing)
+    push(push(call.before, direct.opening), direct.name)
+    push(call.after, direct.closing)
   })
   for (let i = 0; i < declarations.length; i++) {
     const { start, kind, parent, declarations: list } = declarations[i]
@@ -1199,10 +1199,10 @@ export function textOfFrame(emitter, plan) {
   const given = []
   let list = /** @type {Fragments} */ ('')
   if (isShared) list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
-  else pick(params, param => {
+  else filter(params, param => {
     const name = parameterOf(emitter, param)
     list += `${given.length ? ',' : ''}${param.argument ? '...' : ''}${name}`
-    append(given, name)
+    push(given, name)
   })
   const isArrow = facts.isArrow && facts.usesThis
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
@@ -1214,13 +1214,13 @@ export function textOfFrame(emitter, plan) {
     // An arguments object costs an allocation in each call.
     const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
     let claims = ''
-    pick(emitter.claims, ({ test }) => {
+    filter(emitter.claims, ({ test }) => {
       claims += `if(${test})return ${helper('L')}(${entry},this,${given});`
     })
     return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']
   }
-  const locals = pick(names, name => find(given, other => other === name) === undefined)
-  for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
+  const locals = filter(names, name => find(given, other => other === name) === undefined)
+  for (let i = 1; i <= mostTemps; i++) push(locals, `${our}T${i}`)
   const all = joined(joined([], given), locals)
   const kept = join(joined([`{0:${our}r`, `${our}K`], all), ',') + '}'
   // A twin without calls does not count the call depth.
@@ -1241,7 +1241,7 @@ export function textOfFrame(emitter, plan) {
   /** @type {Fragments[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
-    append(append(declarations, range(emitter, functions[i].start, functions[i].end)),
+    push(push(declarations, range(emitter, functions[i].start, functions[i].end)),
       functions[i].plan?.registered ?? '')
   }
   const own = emitter.lock ? [`${emitter.lock}=${helper('z')}()`] : []

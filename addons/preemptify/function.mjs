@@ -17,10 +17,10 @@ import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
-  NO_SOURCE, append, apply, checkPatterns, create, define, defineProperties, defineProperty, emptyMap,
-  emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
+  NO_SOURCE, apply, checkPatterns, create, define, defineProperties, defineProperty, emptyMap, emptySet,
+  emptyWeakMap, engine, exec, filter, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, pick, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
+  listOf, matches, ownKeys, push, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
   takeLast, withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
@@ -82,9 +82,9 @@ function variablesOf(option, given) {
   /** @type {[string, () => any][]} */
   const variables = []
   if (!isArray(given)) {
-    pick(keysOf(given), key => {
+    filter(keysOf(given), key => {
       if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
-      append(variables, [key, () => given[key]])
+      push(variables, [key, () => given[key]])
     })
     return variables
   }
@@ -98,7 +98,7 @@ function variablesOf(option, given) {
       throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`)
         : wrongType(`${option}[${i}]`, wanted, get)
     }
-    append(variables, [text, get])
+    push(variables, [text, get])
   }
   return variables
 }
@@ -216,14 +216,14 @@ export function preemptify(fn, options = {}) {
     if (isDefault) rewritten.set(fn, result)
     return result
   }
-  if (!isArray(methods) || pick(methods, name => typeof name !== 'string').length) {
+  if (!isArray(methods) || filter(methods, name => typeof name !== 'string').length) {
     throw wrongType('methods', 'an array of names', methods)
   }
   if (typeof fn === 'function') return shielded(rewriting, [fn, others, methods, true])
   if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
   const home = withPropertiesOf(fn, create(getPrototypeOf(fn)))
   // A call of a generator method makes an iterator, so it does not become a preemptible call.
-  const members = pick(methods, key => !isGeneratorFunction(fn[key]))
+  const members = filter(methods, key => !isGeneratorFunction(fn[key]))
   for (let i = 0; i < methods.length; i++) {
     const key = methods[i]
     const method = callable(`method ${key}`, getOwnPropertyDescriptor(fn, key)?.value)
@@ -279,11 +279,11 @@ function linksOf(fn, options, methods) {
   /** @type {Links['preemptible']} */
   const preemptible = emptySet()
   const generators = evaluate ? emptySet() : null
-  pick(methods, key => preemptible.add(key))
+  filter(methods, key => preemptible.add(key))
   /** @param {any} value the value of a variable */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
-      pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
+      filter(keysOf(getOwnPropertyDescriptors(holder)), key => {
         const member = getOwnPropertyDescriptor(holder, key)?.value
         if (!isDelegable(member)) return
         preemptible.add(key)
@@ -293,16 +293,16 @@ function linksOf(fn, options, methods) {
   }
   /** @type {string[]} */
   const values = []
-  pick(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
+  filter(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
     const value = valueOf(get)
     if (isArray(scope)) live.set(key, get)
-    else append(values, key)
+    else push(values, key)
     if (isDelegable(value)) table.set(key,
       isArray(scope) ? { callee: undefined, get } : { callee: value, get: () => value })
     enlistMembers(value)
   })
   const isByName = calls !== undefined && !isArray(calls)
-  pick(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
+  filter(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
     const value = isByName ? getOwnPropertyDescriptor(calls, key)?.value : valueOf(get)
     if (value !== undefined) delegable(key, value)
     if (!isByName) live.set(key, get)
@@ -459,7 +459,7 @@ function resolveNames(emitter, ownName, isNamed) {
   const { fn, options, label, free, bindings, links } = emitter
   const { scope = {}, evaluate, calls } = options
   const { table, live, values, mayCome } = links
-  pick(values, key => (free[key] || emitter.tree.scope.hasEval) && bindings.set(key, scope[key]))
+  filter(values, key => (free[key] || emitter.tree.scope.hasEval) && bindings.set(key, scope[key]))
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
     const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
@@ -491,7 +491,7 @@ function resolveNames(emitter, ownName, isNamed) {
     const callee = table.get(key)?.callee
     if (callee) bindings.set(key, originalOf(callee))
     else if (isWhole(fn) && matches(CLAIM, key)) bindings.set(key, unclaimed(key))
-    else if (isUnknown(key)) append(lost, key)
+    else if (isUnknown(key)) push(lost, key)
   }
   return lost
 }
@@ -554,12 +554,12 @@ function linkedCalls(emitter, plan) {
   const inner = [facts]
   while (inner.length) {
     const { calls, functions, isGenerator } = takeLast(inner)
-    pick(functions, nested => append(inner, nested))
+    filter(functions, nested => push(inner, nested))
     if (isGenerator) continue
-    if (calls !== facts.calls) pick(calls, call => refuseToYield(emitter, call, 'nested code'))
-    else pick(calls, call => call.start < body.start && refuseToYield(emitter, call, 'its parameters'))
+    if (calls !== facts.calls) filter(calls, call => refuseToYield(emitter, call, 'nested code'))
+    else filter(calls, call => call.start < body.start && refuseToYield(emitter, call, 'its parameters'))
   }
-  pick(facts.calls, node => {
+  filter(facts.calls, node => {
     const { type, tag } = node
     const callee = calledIn(node)
     if (node.start < body.start) return
@@ -570,7 +570,7 @@ function linkedCalls(emitter, plan) {
     const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(emitter, node)
     if (kind === '') return
     const call = callSite(node, kind, null, own)
-    if (!found || nameCallee(emitter, call, plan, found)) append(calls, node.call = call)
+    if (!found || nameCallee(emitter, call, plan, found)) push(calls, node.call = call)
   })
   return calls
 }
@@ -666,12 +666,12 @@ function replaceWords(emitter, own, ownName) {
       const member = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
       write(emitter, nodes[i], isCalled(nodes[i]) ? `(0, ${member})` : member)
     }
-    if (nodes.length) append(helpers,
+    if (nodes.length) push(helpers,
       `const ${our}${key} = ${bind(emitter, 'access', access)}(() => ${get}, value => { ${set} });`)
   }
   /** @param {string} key @returns {Node[]} */
   const mentionsOf = key =>
-    pick(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && node.parent.call))
+    filter(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && node.parent.call))
   /** @param {string} key */
   const reachName = key => {
     const nodes = mentionsOf(key)
@@ -683,11 +683,11 @@ function replaceWords(emitter, own, ownName) {
     const ours = [own.facts]
     while (ours.length) {
       const facts = takeLast(ours)
-      pick(facts.words, word => append(words, word))
-      pick(facts.functions, inner => inner.isArrow && append(ours, inner))
+      filter(facts.words, word => push(words, word))
+      filter(facts.functions, inner => inner.isArrow && push(ours, inner))
     }
     if (options.evaluate && !options.home && own.facts.usesSuper) {
-      pick(words, ({ type, start, end, parent }) => {
+      filter(words, ({ type, start, end, parent }) => {
         if (type !== 'Super') return
         replace(emitter, start, end, `${our}super`)
         if (!isCalled(parent) || parent.parent.optional) return
@@ -695,16 +695,16 @@ function replaceWords(emitter, own, ownName) {
         replace(emitter, open, open + 1, `.call(${our}super(), `)
       })
       const proxy = bind(emitter, 'Proxy', engine.Proxy)
-      append(helpers, `const ${our}super = new ${proxy}(() => this, { get: (_, key) => super[key], ` +
+      push(helpers, `const ${our}super = new ${proxy}(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
     const given = 'this' in options ? bind(emitter, 'given', options.this) : 'this'
-    reach(pick(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
-    reach(pick(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
+    reach(filter(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
+    reach(filter(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
     reachName('arguments')
   }
   if (!isGenerator) reachName('yield')
-  pick(tree.special, node => {
+  filter(tree.special, node => {
     const { name, variable, parent, start, end } = node
     if (name === 'yield' ? isGenerator : !isArrow) return
     if (parent.label === node) replace(emitter, start, end, labelOf(emitter, node))
@@ -723,9 +723,9 @@ function replaceWords(emitter, own, ownName) {
   if (bindings.get(ownName) !== fn || !find(nodes, isTarget)) return
   const original = bind(emitter, 'original', fn)
   const assignment = `${ownName} = value })()`
-  reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original,
+  reach(filter(nodes, ({ scope }) => !scope.isStrict), 'name', original,
     `(function ${ownName}() { ${assignment}`)
-  reach(pick(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
+  reach(filter(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
     `(function ${ownName}() { 'use strict'; ${assignment}`)
 }
 
@@ -772,7 +772,7 @@ function planFunction(emitter, plan) {
   const { node, facts } = plan
   emitter.variables = emptySet()
   emitter.around = null
-  pick(facts.statements, statement => {
+  filter(facts.statements, statement => {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
     const point = pointIn(emitter, statement, node)
@@ -782,8 +782,8 @@ function planFunction(emitter, plan) {
   })
   planTwin(emitter, plan)
   if (plan.entry || !plan.isCalledDirectly) return
-  append(plan.opening, `${emitter.helper('g')}(`)
-  append(plan.closing, ')')
+  push(plan.opening, `${emitter.helper('g')}(`)
+  push(plan.closing, ')')
 }
 
 /**
@@ -864,10 +864,10 @@ function rewriteClass(emitter, target, methods) {
   const { fn, label, source, links, edits } = emitter
   /** The methods by name; a static and an instance method can share a name. @type {Map<string, any[]>} */
   const made = emptyMap()
-  pick(methods, key => made.set(key, []))
+  filter(methods, key => made.set(key, []))
   /** @type {Node[]} */
   const functions = []
-  pick(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
+  filter(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
     if (type !== 'MethodDefinition' || computed) return
     const name = nameOf(key) ?? key.value ?? slice(source, key.start, key.end)
     if (!made.has(name)) return
@@ -875,21 +875,21 @@ function rewriteClass(emitter, target, methods) {
     const from = isStatic ? pastSpace(source, start + 6) : start
     insert(emitter, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
     replace(emitter, from, key.start, '*')
-    append(functions, drivable(value, label))
-    append(made.get(name), { isStatic, async: value.async, from, to: end })
+    push(functions, drivable(value, label))
+    push(made.get(name), { isStatic, async: value.async, from, to: end })
     if (value.generator) links.preemptible.delete(name) // a call makes an iterator
   })
   made.forEach((parts, key) => {
     if (!parts.length) throw refusal(label, `${key} is no method`)
   })
   resolveNames(emitter, '', false)
-  pick(functions, own => planFunction(emitter, planOfFunction(emitter, own)))
+  filter(functions, own => planFunction(emitter, planOfFunction(emitter, own)))
   inOrder(edits)
   const edited = (/** @type {number} */ from, /** @type {number} */ to) =>
     print(source, [range(emitter, from, to)])
   const text = edited(0, source.length)
   const result = compiled(emitter, `${keyOf(fn)}: ${text}`)[0]
-  made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
+  made.forEach((parts, key) => filter(parts, ({ isStatic, async, from, to }) => {
     const holder = isStatic ? result : result.prototype
     if (!hasOwn(holder, key)) return // private
     publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
@@ -947,7 +947,7 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
   if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
   /** @type {any[]} */
   const values = []
-  bindings.forEach(value => append(values, value))
+  bindings.forEach(value => push(values, value))
   return apply(make, undefined, values)
 }
 
@@ -963,7 +963,7 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
   const call = isAsync ? asyncEntry(generatorFunction, original) : awaited
   /** @type {any} */
   const properties = { name, length, source, [known]: { original, awaited, call } }
-  pick(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
+  filter(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
   return generatorFunction
 }
 

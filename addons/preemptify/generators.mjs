@@ -16,7 +16,7 @@ import {
 } from './edits.mjs'
 import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { append, emptySet, find, join, joined, keysOf, listOf, matches, pick, slice } from './primordials.mjs'
+import { emptySet, filter, find, join, joined, keysOf, listOf, matches, push, slice } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
 /** @import { CallSite, Emitter } from './calls.mjs' */
@@ -48,10 +48,10 @@ export function planTwin(emitter, { node, facts, calls }) {
   }
   const resumed = statementOf(claimingAfter(emitter, facts)[1])
   if (resumed) {
-    pick(handlersAround(facts, body), ({ start }) => insert(emitter, start + 1, -BODY_EDGE, start, resumed))
+    filter(handlersAround(facts, body), ({ start }) => insert(emitter, start + 1, -BODY_EDGE, start, resumed))
   }
   if (facts.isGenerator && (emitter.claims.length || emitter.identity)) {
-    pick(facts.yields, ({ start, end }) => {
+    filter(facts.yields, ({ start, end }) => {
       const { 0: begin, 1: stop } = claimingAfter(emitter, facts)
       if (start > body.start) enclose(emitter, start, end, EXPRESSION_EDGE, `${begin}(`, `)${stop}`)
     })
@@ -77,9 +77,9 @@ export function planTwin(emitter, { node, facts, calls }) {
  * @param {Emitter} emitter @param {Facts} facts
  */
 function planArguments(emitter, { scopes }) {
-  pick(scopes, ({ variables: { arguments: variable } }) => {
+  filter(scopes, ({ variables: { arguments: variable } }) => {
     if (variable?.kind !== 'var') return
-    pick(variable.declarations, ({ start, end, parent }) => {
+    filter(variable.declarations, ({ start, end, parent }) => {
       if (parent.type !== 'VariableDeclarator' || matches(/^For(?:In|Of)/, parent.parent.parent.type)) return
       if (parent.init) insert(emitter, start, EXPRESSION_EDGE, end, `${emitter.our}V=`)
       else replace(emitter, start, end, `${emitter.our}V`)
@@ -95,12 +95,12 @@ function planArguments(emitter, { scopes }) {
  */
 function planProduced(emitter, { yields, returns }, body) {
   const { source, helper } = emitter
-  pick(yields, ({ start, end, argument }) => {
+  filter(yields, ({ start, end, argument }) => {
     if (start < body.start) return
     if (argument) enclose(emitter, pastSpace(source, start + 5), end, STATEMENT_EDGE, `${helper('Y')}(`, ')')
     else insert(emitter, end, -STATEMENT_EDGE, start, ` ${helper('Y')}()`)
   })
-  pick(returns, ({ start, argument }) => {
+  filter(returns, ({ start, argument }) => {
     if (!argument) return
     const end = pastParentheses(source, argument.end)
     enclose(emitter, pastSpace(source, start + 6), end, STATEMENT_EDGE, `(yield ${helper('y')}((`, ')))')
@@ -120,10 +120,10 @@ function planBeginning(emitter, own, facts) {
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
   const called = callee ? `arguments.callee = ${callee}; ` : ''
   const names = listOf(variables)
-  if (begin) append(names, begin)
-  if (emitter.lock) append(names, `${emitter.lock}=${emitter.helper('z')}()`)
+  if (begin) push(names, begin)
+  if (emitter.lock) push(names, `${emitter.lock}=${emitter.helper('z')}()`)
   if (hasStays(emitter, facts)) {
-    append(names, `${emitter.our}id=${emitter.helper('F')}(${listed(emitter.identity)})`)
+    push(names, `${emitter.our}id=${emitter.helper('F')}(${listed(emitter.identity)})`)
   }
   const declared = names.length ? ` let ${join(names, ', ')};` : ''
   insert(emitter, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
@@ -140,7 +140,7 @@ function planBeginning(emitter, own, facts) {
 function claiming(emitter, facts) {
   const { claims, canWait, helper } = emitter
   let text = hasStays(emitter, facts) && !canWait ? `${claimOfArguments(emitter)};` : ''
-  pick(claims, ({ test, atOnce }) => {
+  filter(claims, ({ test, atOnce }) => {
     text += canWait ? `if(${test})yield ${helper('Q')}();` : `${atOnce};`
   })
   return text
@@ -156,7 +156,9 @@ function claimingAfter(emitter, facts) {
   const isLater = hasStays(emitter, facts)
   if (!claims.length && !isLater) return ['', '']
   let text = isLater ? `,${claimOfArguments(emitter)}` : ''
-  pick(claims, ({ test, atOnce }) => { text += canWait ? `,${test}?yield ${helper('Q')}():0` : `,${atOnce}` })
+  filter(claims, ({ test, atOnce }) => {
+    text += canWait ? `,${test}?yield ${helper('Q')}():0` : `,${atOnce}`
+  })
   return [`${helper('Z')}(`, `${text})`]
 }
 
@@ -178,8 +180,8 @@ export function handlersAround({ awaits, yields, loops }, body) {
       if (inner !== at.finalizer && at.finalizer) blocks.add(at.finalizer)
     }
   }
-  pick(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
-  pick(loops, node => { if (node.await) around(node) })
+  filter(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
+  filter(loops, node => { if (node.await) around(node) })
   return listOf(blocks)
 }
 
@@ -200,7 +202,7 @@ const claimOfArguments = ({ our, canWait }) => canWait ? `yield ${our}id.X()` : 
  * @param {Emitter} emitter @param {Node[]} nodes @param {Node} body
  */
 function planCollected(emitter, nodes, body) {
-  pick(nodes, node => {
+  filter(nodes, node => {
     if (node.start < body.start || !isCollected(node)) return
     const { start, end } = node.argument ?? node.arguments[0]
     enclose(emitter, start, end, STATEMENT_EDGE, `${opening(emitter)}${way(emitter, 'k')}((`,
@@ -330,8 +332,8 @@ export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
   const begin = hidden ? `${head}(${hidden}${params.length ? ',' : ''}` : `${head}(`
   const fragments = [mark, begin, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
-  if (!isBlock) append(fragments, '{')
-  append(fragments, { edits, from, to })
-  if (!isBlock) append(fragments, spell(' }'))
+  if (!isBlock) push(fragments, '{')
+  push(fragments, { edits, from, to })
+  if (!isBlock) push(fragments, spell(' }'))
   return fragments
 }

@@ -16,8 +16,8 @@ import { cycle, explained, linkCycle } from './cycles.mjs'
 import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  allOf, append, assign, emptyMap, emptySet, exec, find, holds, indexOf, keysOf, listOf, matches, min, pick,
-  promiseResolve, shielded, slice, splice, startsWith, stringify
+  allOf, assign, emptyMap, emptySet, exec, filter, find, holds, indexOf, keysOf, listOf, matches, min,
+  promiseResolve, push, shielded, slice, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -212,7 +212,7 @@ const pageServices = {
   async resolve(specifiers, base) {
     /** @type {string[]} */
     const addresses = []
-    pick(specifiers, specifier => append(addresses, resolved(specifier, base)))
+    filter(specifiers, specifier => push(addresses, resolved(specifier, base)))
     return addresses
   },
   namesOf: async url => keysOf(await moduleHost().bring(url))
@@ -234,16 +234,16 @@ export async function compileModule(url, attributes, exclusive) {
   if (exclusive !== undefined) override(exclusive, url)
   const module = moduleAt(url, attributes)
   const graph = await loadGraph(module)
-  shielded(analyse, [pick(graph, ({ blob, tree }) => !blob && tree !== null && tree.plans === undefined)])
+  shielded(analyse, [filter(graph, ({ blob, tree }) => !blob && tree !== null && tree.plans === undefined)])
   const { made, order } = linkGraph(module)
   /** @type {string[]} */
   const origins = []
-  pick(made, blob => append(origins, blobs.get(blob) ?? ''))
+  filter(made, blob => push(origins, blobs.get(blob) ?? ''))
   return { blob: module.blob, made, origins, order, door: door() }
 }
 
 /** @type {Compiler} */
-const thisThread = { compile: compileModule, forget: blobs => { pick(blobs, moduleHost().forget) } }
+const thisThread = { compile: compileModule, forget: blobs => { filter(blobs, moduleHost().forget) } }
 
 /** @type {Promise<Compiler> | undefined} */
 let compiler
@@ -314,7 +314,7 @@ async function importAt(url, attributes, exclusive) {
     for (let i = 0; i < order.length; i++) {
       /** @type {Promise<unknown>[]} */
       const begun = []
-      pick(order[i], blob => append(begun, bring(blob)))
+      filter(order[i], blob => push(begun, bring(blob)))
       await allOf(begun)
     }
     const namespace = await bring(blob)
@@ -350,7 +350,7 @@ function moduleAt(url, attributes = '') {
 
 /** Loads a module of rt.mjs, which stays unmodified. @param {Loaded} module */
 async function loadOwn(module) {
-  pick(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
+  filter(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
   module.blob = module.url
 }
 
@@ -376,17 +376,17 @@ async function load(module) {
   module.base = base
   module.text = text
   module.tree = readModule(text, url)
-  const imports = pick(module.tree.body, ({ source }) => source)
+  const imports = filter(module.tree.body, ({ source }) => source)
   /** @type {string[]} */
   const specifiers = []
-  pick(imports, ({ source }) => append(specifiers, source.value))
+  filter(imports, ({ source }) => push(specifiers, source.value))
   const addresses = await services.resolve(specifiers, base)
   for (let i = 0; i < imports.length; i++) {
     const node = imports[i]
     const isTyped = find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
     const attributes = isTyped ? slice(text, node.source.end, node.end) : ''
     moduleAt(addresses[i], attributes)
-    append(module.needs, { node, url: addresses[i], attributes })
+    push(module.needs, { node, url: addresses[i], attributes })
   }
   readExports(module)
 }
@@ -399,7 +399,7 @@ async function loadGraph(entry) {
     if (seen.has(list[i])) continue
     seen.add(list[i])
     await list[i].loaded
-    pick(list[i].needs, ({ url, attributes }) => append(list, moduleAt(url, attributes)))
+    filter(list[i].needs, ({ url, attributes }) => push(list, moduleAt(url, attributes)))
   }
   return listOf(seen)
 }
@@ -425,9 +425,9 @@ function linkGraph(entry) {
   const leave = (/** @type {Loaded[]} */ component) => {
     if (component.length > 1 || find(component[0].needs, need => neededBy(need) === component[0])) {
       hasCycle = true
-      append(order, linkCycle(component, made))
+      push(order, linkCycle(component, made))
     } else component[0].blob = blobOf(component[0], made)
-    pick(component, ({ blob }) => append(order, [blob]))
+    filter(component, ({ blob }) => push(order, [blob]))
   }
   /** @param {Loaded} module @returns {number} the smallest index of an unfinished module that it reaches */
   const visit = module => {
@@ -440,7 +440,7 @@ function linkGraph(entry) {
       const needed = neededBy(needs[i])
       if (!needed.blob) earliest = min(earliest, indexes.get(needed) ?? visit(needed))
     }
-    append(ended, module)
+    push(ended, module)
     if (earliest === index) leave(splice(ended, first))
     return earliest
   }

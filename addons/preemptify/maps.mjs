@@ -2,7 +2,7 @@
  * addons/preemptify/maps.mjs: source maps of rewritten text.
  */
 
-import { append, emptyMap, min, stringify } from './primordials.mjs'
+import { emptyMap, min, push, stringify } from './primordials.mjs'
 import { lineAt, linesOf } from './read.mjs'
 
 /** @param {string} bytes a text with one character for each byte */
@@ -65,7 +65,7 @@ function mapOf(source, text, kept, named = [], names = []) {
         const name = /** @type {string} */ (named[next + 1])
         if (!indexes.has(name)) {
           indexes.set(name, names.length)
-          append(names, name)
+          push(names, name)
         }
         mappings += vlq(indexes.get(name) - lastName)
         lastName = indexes.get(name)

@@ -119,7 +119,7 @@ export const emptyWeakMap = /* @__PURE__ */ maker(WeakMap)
 export function listOf(marks) {
   /** @type {any[]} */
   const list = []
-  marks.forEach((/** @type {any} */ _, /** @type {any} */ key) => append(list, key))
+  marks.forEach((/** @type {any} */ _, /** @type {any} */ key) => push(list, key))
   return list
 }
 
@@ -141,16 +141,16 @@ const STANDARD = [
 export function shielded(fn, args) {
   const { prototype } = toObject
   const isAdded = (/** @type {PropertyKey} */ key) => find(STANDARD, name => name === key) === undefined
-  const added = pick(ownKeys(prototype), isAdded)
+  const added = filter(ownKeys(prototype), isAdded)
   if (added.length === 0 || !isExtensible(prototype)) return apply(fn, undefined, args)
   /** @type {any} */
   const descriptors = create(null)
-  pick(added, key => { descriptors[key] = assign(create(null), getOwnPropertyDescriptor(prototype, key)) })
-  const hidden = pick(added, key => descriptors[key].configurable && deleteProperty(prototype, key))
+  filter(added, key => { descriptors[key] = assign(create(null), getOwnPropertyDescriptor(prototype, key)) })
+  const hidden = filter(added, key => descriptors[key].configurable && deleteProperty(prototype, key))
   try {
     return apply(fn, undefined, args)
   } finally {
-    pick(hidden, key => { defineProperty(prototype, key, descriptors[key]) })
+    filter(hidden, key => { defineProperty(prototype, key, descriptors[key]) })
   }
 }
 
@@ -170,10 +170,10 @@ export function checkPatterns() {
 export const matches = (pattern, text) => quick ? testOf(pattern, text) : exec(pattern, text) !== null
 
 /** @template T @param {T[]} list @param {(item: T) => any} isWanted */
-export function pick(list, isWanted) {
+export function filter(list, isWanted) {
   /** @type {T[]} */
   const picked = []
-  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) append(picked, list[i])
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) push(picked, list[i])
   return picked
 }
 
@@ -239,7 +239,7 @@ export function bare(args) {
 }
 
 /** @param {any} list @param {any} value @param {any[]} _more further values @returns {any} the list */
-export function append(list, value, ..._more) {
+export function push(list, value, ..._more) {
   add(list, list.length, value)
   for (let i = 2; i < arguments.length; i++) add(list, list.length, arguments[i])
   return list
@@ -247,7 +247,7 @@ export function append(list, value, ..._more) {
 
 /** @param {any[]} list @param {any[]} more */
 export function joined(list, more) {
-  for (let i = 0; i < more.length; i++) append(list, more[i])
+  for (let i = 0; i < more.length; i++) push(list, more[i])
   return list
 }
 
@@ -270,7 +270,7 @@ export const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
  * @param {any} from @param {any} to @returns {any}
  */
 export function withPropertiesOf(from, to) {
-  pick(ownKeys(from), key => {
+  filter(ownKeys(from), key => {
     defineProperty(to, key, /** @type {any} */ (assign(create(null), getOwnPropertyDescriptor(from, key))))
   })
   return to
@@ -349,5 +349,7 @@ export function find(list, isWanted) {
 /** @param {any} fn */
 export const isAsync = fn => fn?.[symbolToStringTag] === 'AsyncFunction'
 
-/** The former name of `slice`. */
+// The former names of these functions.
 export const cut = slice
+export const append = push
+export const pick = filter

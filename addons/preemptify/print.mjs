@@ -26,8 +26,8 @@ import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, create, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf, matches,
-  max, pick, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
+  checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, holds, join, joined, listOf, matches,
+  max, push, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
@@ -128,8 +128,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   tree.plans = plans
   tree.isPrinted = true
   countCopies(plans)
-  pick(plans, plan => {
-    plan.bound = pick(plan.facts.calls, usesHelper)
+  filter(plans, plan => {
+    plan.bound = filter(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
     markResumePoints(plan, true)
@@ -201,7 +201,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
-    pick(plans, plan => { plan.identity = identityOf(plan) })
+    filter(plans, plan => { plan.identity = identityOf(plan) })
   }
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
@@ -210,8 +210,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const spare = inOrderOfLoss(plans)
   /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
-  pick(plans, plan => plan.isLong && planForm(plan))
-  pick(plans, plan => {
+  filter(plans, plan => plan.isLong && planForm(plan))
+  filter(plans, plan => {
     if (!plan.isLong) return
     editTwin(plan)
     plan.text = textOf(plan)
@@ -270,8 +270,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     plan.frame = null
     plan.isFramed = false
     plan.entry = ''
-    append(plan.opening, `${global}g(`)
-    append(plan.closing, ')')
+    push(plan.opening, `${global}g(`)
+    push(plan.closing, ')')
   }
 
   /** Plans a twin in its form. @param {Plan} plan */
@@ -389,7 +389,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
   function declareHelpers(edits) {
-    pick(plans, ({ helpers, frame, isCalledDirectly }) => {
+    filter(plans, ({ helpers, frame, isCalledDirectly }) => {
       for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
       if (isCalledDirectly && !frame) used.add('g')
     })
@@ -526,7 +526,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (!says) return '' // the text is too long already
     const names = emptySet()
     let room = source.length < SHORT ? 60 : source.length / 50
-    pick(plans, ({ node, isLong }) => {
+    filter(plans, ({ node, isLong }) => {
       const name = isLong ? nameFor(node) : ''
       if (name.length < 3 || name.length > room || names.has(name)) return
       names.add(name)
@@ -542,8 +542,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function childEdits(plan, isInner) {
     const emitter = { edits: joined([], plan.facts.edits) }
-    pick(plan.facts.classes, node => inheritConstructor(emitter, node))
-    pick(plan.children, child => printChild(emitter, child, isInner))
+    filter(plan.facts.classes, node => inheritConstructor(emitter, node))
+    filter(plan.children, child => printChild(emitter, child, isInner))
     return emitter.edits
   }
 
@@ -562,7 +562,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @param {Edit[]} edits
    */
   function bound(plan, edits) {
-    pick(plan.bound, call => {
+    filter(plan.bound, call => {
       const { callee, type } = call
       const { start, end } = callee.object ?? callee
       if (isGlobal(callee.object ?? callee, FUNCTION)) {
@@ -760,7 +760,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isLater = facts.isAsync || facts.isGenerator
     let declared = lock ? `var ${lock};` : ''
     let claims = ''
-    pick(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
+    filter(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
     let first = claims
     if (identity) {
       const given = `${our}id`
@@ -777,7 +777,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${first},`, ')')
     }
     if (claims && isLater) {
-      pick(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
+      filter(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
         if (start < body.start) return
         enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('Z')}((`, `),${claims})`)
       })
@@ -795,8 +795,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function claimAfterSteps(facts, body, edits, claims) {
     const begin = (/** @type {Node} */ { start }) =>
       insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
-    pick(handlersAround(facts, body), begin)
-    pick(facts.loops, loop => {
+    filter(handlersAround(facts, body), begin)
+    filter(facts.loops, loop => {
       if (!loop.await) return
       const { start, end, type } = loop.body
       if (type === 'BlockStatement') begin(loop.body)
@@ -819,7 +819,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const names = []
     const isSimple = !usesArguments && !find(params, ({ type }) => type !== 'Identifier')
     for (let i = 0; i < params.length && !matches(/^(?:Assignment|Rest)/, params[i].type); i++) {
-      append(names, isSimple ? params[i].name : `${our}a${i}`)
+      push(names, isSimple ? params[i].name : `${our}a${i}`)
     }
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
@@ -864,7 +864,7 @@ const MAX_PARAMETERS = EVENT_USE - 1
 function claimerOf(plan) {
   const { claimTexts } = plan
   let tests = ''
-  pick(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
+  filter(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
   const bits = changesOf(plan)
   return tests || bits ? `,${tests ? `()=>${tests}` : 0}${bits ? `,${bits}` : ''}` : ''
 }
@@ -908,11 +908,11 @@ function identityOf(plan) {
   const { node: { params = [], type }, facts, isExposed } = plan
   if (!isExposed || type === 'StaticBlock' || type === 'PropertyDefinition') return ''
   const list = [facts.usesThis && !facts.isArrow && !facts.isConstructor ? 'this' : '0']
-  pick(params, (/** @type {Node} */ param) => {
+  filter(params, (/** @type {Node} */ param) => {
     const { type, left, argument } = param
     const id = type === 'AssignmentPattern' ? left : argument ?? param
     const isName = id.type === 'Identifier' && find(id.variable.references, isUsedAsObject) !== undefined
-    append(list, isName ? `${argument ? '...' : ''}${id.name}` : '0')
+    push(list, isName ? `${argument ? '...' : ''}${id.name}` : '0')
   })
   while (list.length > 0 && list[list.length - 1] === '0') takeLast(list)
   return list.length ? `${changesOf(plan)},${join(list, ',')}` : ''
@@ -943,7 +943,7 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
  * @param {Node} tree
  */
 function realmOf({ scope: { variables, isStrict } }) {
-  const names = pick(['globalThis', 'self', 'global', 'window'], name => variables[name] === undefined)
+  const names = filter(['globalThis', 'self', 'global', 'window'], name => variables[name] === undefined)
   let named = 'this'
   for (let i = names.length; i-- > 0;) {
     named = names[i] === 'globalThis' ? names[i] : `typeof ${names[i]}==="object"?${names[i]}:${named}`

@@ -12,8 +12,8 @@ import { give } from './builtins.mjs'
 import { makers } from './construct.mjs'
 import { familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, append, apply, bare, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isObject,
-  promiseResolve, realm, reflectConstruct, symbolSpecies
+  NO_ARGUMENTS, apply, bare, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isObject,
+  promiseResolve, push, realm, reflectConstruct, symbolSpecies
 } from './primordials.mjs'
 import { attachTwin, begun, callerJob, entryPointOf, pending, recordOf, suspended } from './run.mjs'
 
@@ -111,7 +111,7 @@ function promiseOf(args, target) {
     settle[1](error)
     return promise
   }
-  append(pending, begun(executing(promise, suspended(), settle[1])))
+  push(pending, begun(executing(promise, suspended(), settle[1])))
   return budget
 }
 

@@ -6,7 +6,7 @@
  */
 
 import {
-  List, append, checkPatterns, codeAt, emptyMap, exec, firstOf, fromCodePoint, holds, matches, pick, resume,
+  List, checkPatterns, codeAt, emptyMap, exec, filter, firstOf, fromCodePoint, holds, matches, push, resume,
   slice, split, startsWith, takeLast
 } from './primordials.mjs'
 
@@ -98,7 +98,7 @@ const SINGLES = /* @__PURE__ */ singlesOf('()[]{},;:~`')
 function singlesOf(characters) {
   /** @type {(Token | undefined)[]} */
   const singles = []
-  for (let code = 0; code < 127; code++) append(singles, undefined)
+  for (let code = 0; code < 127; code++) push(singles, undefined)
   for (let i = 0; i < characters.length; i++) singles[codeAt(characters, i)] = SIGNS.get(characters[i])
   return singles
 }
@@ -107,7 +107,7 @@ function singlesOf(characters) {
 function tokensOf(rows) {
   const tokens = emptyMap()
   for (let level = rows.length; level--;) {
-    pick(split(rows[level], ' '), (/** @type {string} */ text) => {
+    filter(split(rows[level], ' '), (/** @type {string} */ text) => {
       tokens.set(text, { text, level, isName: false, name: text })
     })
   }
@@ -199,7 +199,7 @@ function patternOf(target) {
     if (!node || node.type === 'Identifier') continue
     node.type = PATTERNS[node.type] ?? node.type
     const inner = node.elements ?? node.properties ?? [node.value ?? node.argument]
-    for (let i = 0; i < inner.length; i++) append(left, inner[i])
+    for (let i = 0; i < inner.length; i++) push(left, inner[i])
   }
   return target
 }
@@ -602,7 +602,7 @@ function reader() {
         node.property = whole()
         break
       case 'TemplateLiteral':
-        append(node.expressions, whole())
+        push(node.expressions, whole())
         break
       case 'ConditionalExpression':
         node.consequent = operand
@@ -1205,7 +1205,7 @@ export const read = /* @__PURE__ */ reader()
 export function linesOf(text) {
   const starts = [0]
   const end = /\r\n?|[\n\u2028\u2029]/g
-  while (matches(end, text)) append(starts, end.lastIndex)
+  while (matches(end, text)) push(starts, end.lastIndex)
   return starts
 }
 

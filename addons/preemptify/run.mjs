@@ -15,8 +15,8 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
-  promiseResolve, symbolIterator, takeLast, throwInNext
+  NO_ARGUMENTS, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
+  promiseResolve, push, symbolIterator, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
 
@@ -46,7 +46,7 @@ export function run(generator) {
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
-  append(pending, generator)
+  push(pending, generator)
   return budget
 }
 
@@ -109,7 +109,7 @@ export function takeExpected() {
  * @param {any} entry @param {any} self @param {any} args @returns {any} `budget`
  */
 export function later(entry, self, args) {
-  append(pending, callAfter(takeExpected(), entry, self, args))
+  push(pending, callAfter(takeExpected(), entry, self, args))
   return budget
 }
 
@@ -168,7 +168,7 @@ export function takeClaimAtEntry(entry, isClaim) {
 export function suspend(entry, values, self) {
   const isAway = counts.away
   counts.away = false
-  append(pending, new Frame(entry, values, self, isAway))
+  push(pending, new Frame(entry, values, self, isAway))
   return budget
 }
 
@@ -637,12 +637,12 @@ function driveOn(leaf, value, free) {
         budget.left = MANY_POINTS
       }
       while (value instanceof Suspended) {
-        append(callers, leaf)
+        push(callers, leaf)
         leaf = value.generator
         value = value.take()
       }
       counts.isPoint = false
-      if (value !== undefined) append(callers, leaf)
+      if (value !== undefined) push(callers, leaf)
       leaf = value ?? leaf
       value = undefined
       if (callers.length > DEEPEST) {

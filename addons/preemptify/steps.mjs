@@ -11,8 +11,8 @@ import { budget, extend } from '../../rt.mjs'
 import { construct, make } from './construct.mjs'
 import { turn } from './family.mjs'
 import {
-  NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
-  joined, next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
+  NO_ARGUMENTS, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject, joined, next,
+  push, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
   Failure, beginners, begun, entryPointOf, newTwinStore, pending, rethrow, run, suspended, typeErrorBelow
@@ -172,7 +172,7 @@ function stepOf(steps, method, value) {
   const { leaf } = steps
   if (leaf === null) return step
   steps.leaf = null
-  append(pending, begun(rest(steps, leaf)))
+  push(pending, begun(rest(steps, leaf)))
   return budget
 }
 
@@ -312,7 +312,7 @@ class StepsWalk extends Walk {
     const step = stepOf(this.steps, next, undefined)
     if (step !== budget) return step
     this.rest = this // until the step is settled
-    append(pending, begun(this.settle(suspended())))
+    push(pending, begun(this.settle(suspended())))
     return { value: budget, done: false }
   }
 
@@ -409,7 +409,7 @@ function* collecting(steps, isMap) {
       continue
     }
     if (--budget.left <= 0) yield counts.p
-    append(list, value)
+    push(list, value)
     if (isMap && !isObject(value)) {
       steps.return()
       break

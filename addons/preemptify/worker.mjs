@@ -7,12 +7,12 @@
 
 import { moduleHost } from './blobs.mjs'
 import { compileModule, serveBy } from './load.mjs'
-import { pick } from './primordials.mjs'
+import { filter } from './primordials.mjs'
 import { connect } from './remote.mjs'
 
 const call = connect(globalThis, {
   compile: compileModule,
-  forget: blobs => { pick(blobs, moduleHost().forget) }
+  forget: blobs => { filter(blobs, moduleHost().forget) }
 })
 serveBy({
   get: url => call('get', url),
