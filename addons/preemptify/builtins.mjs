@@ -9,7 +9,7 @@
 import { budget, extend } from '../../rt.mjs'
 import {
   NATIVE, NO_ARGUMENTS, add, apply, assign, bare, create, defineProperty, descriptorOf, endsWith, engine,
-  exec, filter, find, floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds,
+  exec, find, floor, forEach, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds,
   isArray, isConstructor, isObject, min, next, patternExec, push, reflectDefine, slice, sourceOf, split,
   startsWith, symbolIterator, symbolReplace, symbolSpecies, toObject
 } from './primordials.mjs'
@@ -541,11 +541,11 @@ export function attachBuiltinTwins() {
     const holder = isTyped ? typed : Array.prototype
     const { prototype, size } = collections[i]
     const length = isTyped ? (/** @type {any} */ list) => apply(engine.length, list, NO_ARGUMENTS) : sizeOf
-    filter(VISITING, name => {
+    forEach(VISITING, name => {
       const kind = visiting(name, isTyped)
       giveCalling(holder, name, 0, length, (list, args) => visitEach(list, args, kind))
     })
-    filter(['sort', 'toSorted'], name => {
+    forEach(['sort', 'toSorted'], name => {
       const isCopy = name === 'toSorted'
       giveCalling(holder, name, 0, list => 8 * length(list),
         (list, args) => run(sortBy(list, args, isCopy, isTyped)))
@@ -558,7 +558,7 @@ export function attachBuiltinTwins() {
     (Class, args) => run(arrayFrom(Class, args)),
     ({ 0: items, 1: callback }) => callback === undefined && isObject(items) && !isArray(items) &&
       (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
-  filter(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
+  forEach(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
     (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
   const giveLong = (holder, name) => give(holder, name, own =>

@@ -11,7 +11,7 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
-  NO_ARGUMENTS, create, emptySet, filter, find, flat, matches, push, slice, stringify, takeLast
+  NO_ARGUMENTS, create, emptySet, find, flat, forEach, matches, push, slice, stringify, takeLast
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Claim } from './effects.mjs' */
@@ -785,7 +785,7 @@ function privateMethod({ property: { name }, parent }) {
     if (parent.type === 'ClassBody') {
       if (!parent.privates) {
         parent.privates = create(null)
-        filter(parent.body, ({ key, kind, value }) => {
+        forEach(parent.body, ({ key, kind, value }) => {
           if (key?.type === 'PrivateIdentifier') parent.privates[key.name] = kind === 'method' ? value : null
         })
       }

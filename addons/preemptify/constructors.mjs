@@ -8,7 +8,7 @@
 
 import { BODY_EDGE, STATEMENT_EDGE, insert, pastOperand, replace } from './edits.mjs'
 import { MAX_SKIPPED_PARAMETERS } from './helpers.mjs'
-import { filter, find, keysOf, matches, push, takeLast } from './primordials.mjs'
+import { find, forEach, keysOf, matches, push, takeLast } from './primordials.mjs'
 /** @import { Emitter, Plan } from './calls.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
@@ -56,8 +56,8 @@ export function canBeSplit({ node, facts }) {
   const inner = [facts]
   while (inner.length) {
     const { functions, words: own } = /** @type {Facts} */ (takeLast(inner))
-    filter(own, word => push(words, word))
-    filter(functions, nested => nested.isArrow && push(inner, nested))
+    forEach(own, word => push(words, word))
+    forEach(functions, nested => nested.isArrow && push(inner, nested))
   }
   const isOther = (/** @type {Node} */ { type, parent, start }) =>
     type === 'Super' ? parent !== statement.expression : type === 'ThisExpression' && start < end
@@ -88,7 +88,7 @@ export const takesTarget = ({ usesNewTarget, isDerived }) => usesNewTarget && !i
 /** Replaces `new.target` in a twin. @param {Emitter} emitter @param {Facts} facts */
 export function planTarget(emitter, { words, isDerived }) {
   const target = isDerived ? `${emitter.our}G.target` : `${emitter.our}G`
-  filter(words, ({ meta, start, end, parent }) => {
+  forEach(words, ({ meta, start, end, parent }) => {
     // Deleting a value has no effect; deleting a variable is an error in strict code.
     if (meta?.name !== 'new') return
     replace(emitter, start, end, parent.operator === 'delete' ? `(0,${target})` : target)
@@ -121,7 +121,7 @@ export function planSuper(emitter, own) {
     insert(emitter, own.body.end - 1, -BODY_EDGE, end, `},${our}U,[])`)
   } else {
     insert(emitter, end, -STATEMENT_EDGE, start, ';')
-    filter(words, ({ type, start, end }) =>
+    forEach(words, ({ type, start, end }) =>
       type === 'ThisExpression' && replace(emitter, start, end, `${our}U`))
     emitter.self = `${our}U`
   }

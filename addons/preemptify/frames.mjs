@@ -13,8 +13,8 @@ import {
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
-  create, emptySet, filter, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, push, slice,
-  sort, trimmed
+  create, emptySet, filter, find, firstOf, flat, forEach, join, joined, keysOf, listOf, matches, max, min,
+  push, slice, sort, trimmed
 } from './primordials.mjs'
 import {
   LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
@@ -105,18 +105,18 @@ export function markResumePoints({ node, facts, calls }, isOfModule) {
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
   }
-  filter(calls, call => {
+  forEach(calls, call => {
     const last = returnOf(call.node, node)
     if (last) last.hasCall = true
     else hold(call.node)
   })
-  filter(facts.loops, hold)
+  forEach(facts.loops, hold)
   if (isOfModule) {
-    filter(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
-    filter(facts.calls, part => isCollected(part) && hold(part))
-  } else filter(facts.statements, part => isCallStatement(part) && hold(part))
+    forEach(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
+    forEach(facts.calls, part => isCollected(part) && hold(part))
+  } else forEach(facts.statements, part => isCallStatement(part) && hold(part))
   let from = 0
-  filter(facts.tries, ({ start, finalizer }) => {
+  forEach(facts.tries, ({ start, finalizer }) => {
     if (!finalizer || !isHeld(finalizer)) return
     const first = firstOf(facts.returns, part => part.start > max(start, from))
     for (let i = first; facts.returns[i]?.end < finalizer.start; i++) hold(facts.returns[i])
@@ -154,7 +154,7 @@ const givenAs = ({ type, name, argument }) =>
 function textsOf(params) {
   /** @type {string[]} */
   const list = []
-  filter(params, param => push(list, givenAs(param)))
+  forEach(params, param => push(list, givenAs(param)))
   return join(list, ',')
 }
 
@@ -185,12 +185,12 @@ export function frame(emitter, plan) {
     push(layout.names, emitter.lock)
     emit(units, `${emitter.lock}=${emitter.helper('z')}();`)
   }
-  filter(emitter.claims, claim => {
+  forEach(emitter.claims, claim => {
     const first = layout.resumePoint + 1
     emit(units, layout.pause(claim.test), first, true)
   })
   if (!layout.isShared) {
-    filter(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
+    forEach(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
       emit(units, asStatement(layout, param,
         [asItStands(layout, param), '=', parameterOf(emitter, param), ';'])))
   }
@@ -234,7 +234,7 @@ function localsOf(own, facts, free) {
   /** @type {Node[]} */
   const functions = []
   const numbers = emptySet()
-  filter(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && push(functions, node))
+  forEach(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && push(functions, node))
   const scopes = filter(facts.scopes, ({ node }) =>
     node === own || node.start >= own.body.start && !isFunctionNode(node))
   if (find(functions, ({ parent }) => parent !== own.body) ||
@@ -258,7 +258,7 @@ function localsOf(own, facts, free) {
       push(locals[names[k]] ??= [], variable)
     }
   }
-  if (!isShared) filter(destructured, variable => push(locals[variable.name] ??= [], variable))
+  if (!isShared) forEach(destructured, variable => push(locals[variable.name] ??= [], variable))
   const names = keysOf(locals)
   for (let i = 0; i < names.length; i++) {
     const variables = locals[names[i]]
@@ -266,7 +266,7 @@ function localsOf(own, facts, free) {
     if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
   }
   // The later variables of one name are assigned at their declarations, so only the first variable matters.
-  filter(names, name => locals[name][0].isNumber && numbers.add(name))
+  forEach(names, name => locals[name][0].isNumber && numbers.add(name))
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
   return {
     names: filter(names, name => !isOfClosures(name)),
@@ -315,7 +315,7 @@ function hidesAround({ name, outer }, own, free) {
  */
 function firstUse(functions) {
   let first = Infinity
-  filter(functions, ({ id }) => filter(id.variable.references, (/** @type {Node} */ reference) => {
+  forEach(functions, ({ id }) => forEach(id.variable.references, (/** @type {Node} */ reference) => {
     if (reference.start < first && !isInOne(reference, functions)) first = reference.start
   }))
   return first
@@ -427,7 +427,7 @@ function isNumber({ kind, declarations, references }) {
     !find(references, ({ parent }) => matches(ARITHMETIC, parent.operator ?? ''))) return false
   const uses = joined(filter(declarations, ({ parent }) => parent.init), references)
   let { 0: first } = uses
-  filter(uses, use => use.start < first.start && (first = use))
+  forEach(uses, use => use.start < first.start && (first = use))
   const { parent: assignment } = first
   if (assignment.id !== first && (assignment.operator !== '=' || assignment.left !== first)) return false
   let block = assignment
@@ -1161,7 +1161,7 @@ function caught(layout, { block, handler }) {
  */
 export function planFrame(emitter, calls) {
   const { declarations } = /** @type {FrameLayout} */ (emitter.layout)
-  filter(calls, call => {
+  forEach(calls, call => {
     if (!call.isComposed) return planCall(emitter, call)
     const direct = directOf(emitter, call)
     if (!direct) return
@@ -1199,7 +1199,7 @@ export function textOfFrame(emitter, plan) {
   const given = []
   let list = /** @type {Fragments} */ ('')
   if (isShared) list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
-  else filter(params, param => {
+  else forEach(params, param => {
     const name = parameterOf(emitter, param)
     list += `${given.length ? ',' : ''}${param.argument ? '...' : ''}${name}`
     push(given, name)
@@ -1214,7 +1214,7 @@ export function textOfFrame(emitter, plan) {
     // An arguments object costs an allocation in each call.
     const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
     let claims = ''
-    filter(emitter.claims, ({ test }) => {
+    forEach(emitter.claims, ({ test }) => {
       claims += `if(${test})return ${helper('L')}(${entry},this,${given});`
     })
     return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']

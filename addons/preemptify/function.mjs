@@ -18,7 +18,7 @@ import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
   NO_SOURCE, apply, checkPatterns, create, define, defineProperties, defineProperty, emptyMap, emptySet,
-  emptyWeakMap, engine, exec, filter, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
+  emptyWeakMap, engine, exec, filter, find, forEach, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
   listOf, matches, ownKeys, push, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
   takeLast, withPropertiesOf
@@ -82,7 +82,7 @@ function variablesOf(option, given) {
   /** @type {[string, () => any][]} */
   const variables = []
   if (!isArray(given)) {
-    filter(keysOf(given), key => {
+    forEach(keysOf(given), key => {
       if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
       push(variables, [key, () => given[key]])
     })
@@ -279,11 +279,11 @@ function linksOf(fn, options, methods) {
   /** @type {Links['preemptible']} */
   const preemptible = emptySet()
   const generators = evaluate ? emptySet() : null
-  filter(methods, key => preemptible.add(key))
+  forEach(methods, key => preemptible.add(key))
   /** @param {any} value the value of a variable */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
-      filter(keysOf(getOwnPropertyDescriptors(holder)), key => {
+      forEach(keysOf(getOwnPropertyDescriptors(holder)), key => {
         const member = getOwnPropertyDescriptor(holder, key)?.value
         if (!isDelegable(member)) return
         preemptible.add(key)
@@ -293,7 +293,7 @@ function linksOf(fn, options, methods) {
   }
   /** @type {string[]} */
   const values = []
-  filter(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
+  forEach(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
     const value = valueOf(get)
     if (isArray(scope)) live.set(key, get)
     else push(values, key)
@@ -302,7 +302,7 @@ function linksOf(fn, options, methods) {
     enlistMembers(value)
   })
   const isByName = calls !== undefined && !isArray(calls)
-  filter(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
+  forEach(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
     const value = isByName ? getOwnPropertyDescriptor(calls, key)?.value : valueOf(get)
     if (value !== undefined) delegable(key, value)
     if (!isByName) live.set(key, get)
@@ -459,7 +459,7 @@ function resolveNames(emitter, ownName, isNamed) {
   const { fn, options, label, free, bindings, links } = emitter
   const { scope = {}, evaluate, calls } = options
   const { table, live, values, mayCome } = links
-  filter(values, key => (free[key] || emitter.tree.scope.hasEval) && bindings.set(key, scope[key]))
+  forEach(values, key => (free[key] || emitter.tree.scope.hasEval) && bindings.set(key, scope[key]))
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
     const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
@@ -554,12 +554,12 @@ function linkedCalls(emitter, plan) {
   const inner = [facts]
   while (inner.length) {
     const { calls, functions, isGenerator } = takeLast(inner)
-    filter(functions, nested => push(inner, nested))
+    forEach(functions, nested => push(inner, nested))
     if (isGenerator) continue
-    if (calls !== facts.calls) filter(calls, call => refuseToYield(emitter, call, 'nested code'))
-    else filter(calls, call => call.start < body.start && refuseToYield(emitter, call, 'its parameters'))
+    if (calls !== facts.calls) forEach(calls, call => refuseToYield(emitter, call, 'nested code'))
+    else forEach(calls, call => call.start < body.start && refuseToYield(emitter, call, 'its parameters'))
   }
-  filter(facts.calls, node => {
+  forEach(facts.calls, node => {
     const { type, tag } = node
     const callee = calledIn(node)
     if (node.start < body.start) return
@@ -683,11 +683,11 @@ function replaceWords(emitter, own, ownName) {
     const ours = [own.facts]
     while (ours.length) {
       const facts = takeLast(ours)
-      filter(facts.words, word => push(words, word))
-      filter(facts.functions, inner => inner.isArrow && push(ours, inner))
+      forEach(facts.words, word => push(words, word))
+      forEach(facts.functions, inner => inner.isArrow && push(ours, inner))
     }
     if (options.evaluate && !options.home && own.facts.usesSuper) {
-      filter(words, ({ type, start, end, parent }) => {
+      forEach(words, ({ type, start, end, parent }) => {
         if (type !== 'Super') return
         replace(emitter, start, end, `${our}super`)
         if (!isCalled(parent) || parent.parent.optional) return
@@ -704,7 +704,7 @@ function replaceWords(emitter, own, ownName) {
     reachName('arguments')
   }
   if (!isGenerator) reachName('yield')
-  filter(tree.special, node => {
+  forEach(tree.special, node => {
     const { name, variable, parent, start, end } = node
     if (name === 'yield' ? isGenerator : !isArrow) return
     if (parent.label === node) replace(emitter, start, end, labelOf(emitter, node))
@@ -772,7 +772,7 @@ function planFunction(emitter, plan) {
   const { node, facts } = plan
   emitter.variables = emptySet()
   emitter.around = null
-  filter(facts.statements, statement => {
+  forEach(facts.statements, statement => {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
     const point = pointIn(emitter, statement, node)
@@ -864,10 +864,10 @@ function rewriteClass(emitter, target, methods) {
   const { fn, label, source, links, edits } = emitter
   /** The methods by name; a static and an instance method can share a name. @type {Map<string, any[]>} */
   const made = emptyMap()
-  filter(methods, key => made.set(key, []))
+  forEach(methods, key => made.set(key, []))
   /** @type {Node[]} */
   const functions = []
-  filter(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
+  forEach(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
     if (type !== 'MethodDefinition' || computed) return
     const name = nameOf(key) ?? key.value ?? slice(source, key.start, key.end)
     if (!made.has(name)) return
@@ -883,13 +883,13 @@ function rewriteClass(emitter, target, methods) {
     if (!parts.length) throw refusal(label, `${key} is no method`)
   })
   resolveNames(emitter, '', false)
-  filter(functions, own => planFunction(emitter, planOfFunction(emitter, own)))
+  forEach(functions, own => planFunction(emitter, planOfFunction(emitter, own)))
   inOrder(edits)
   const edited = (/** @type {number} */ from, /** @type {number} */ to) =>
     print(source, [range(emitter, from, to)])
   const text = edited(0, source.length)
   const result = compiled(emitter, `${keyOf(fn)}: ${text}`)[0]
-  made.forEach((parts, key) => filter(parts, ({ isStatic, async, from, to }) => {
+  made.forEach((parts, key) => forEach(parts, ({ isStatic, async, from, to }) => {
     const holder = isStatic ? result : result.prototype
     if (!hasOwn(holder, key)) return // private
     publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
@@ -963,7 +963,7 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
   const call = isAsync ? asyncEntry(generatorFunction, original) : awaited
   /** @type {any} */
   const properties = { name, length, source, [known]: { original, awaited, call } }
-  filter(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
+  forEach(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
   return generatorFunction
 }
 

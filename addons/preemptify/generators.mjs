@@ -16,7 +16,9 @@ import {
 } from './edits.mjs'
 import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { emptySet, filter, find, join, joined, keysOf, listOf, matches, push, slice } from './primordials.mjs'
+import {
+  emptySet, find, forEach, join, joined, keysOf, listOf, matches, push, slice
+} from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
 /** @import { CallSite, Emitter } from './calls.mjs' */
@@ -48,10 +50,11 @@ export function planTwin(emitter, { node, facts, calls }) {
   }
   const resumed = statementOf(claimingAfter(emitter, facts)[1])
   if (resumed) {
-    filter(handlersAround(facts, body), ({ start }) => insert(emitter, start + 1, -BODY_EDGE, start, resumed))
+    forEach(handlersAround(facts, body), ({ start }) =>
+      insert(emitter, start + 1, -BODY_EDGE, start, resumed))
   }
   if (facts.isGenerator && (emitter.claims.length || emitter.identity)) {
-    filter(facts.yields, ({ start, end }) => {
+    forEach(facts.yields, ({ start, end }) => {
       const { 0: begin, 1: stop } = claimingAfter(emitter, facts)
       if (start > body.start) enclose(emitter, start, end, EXPRESSION_EDGE, `${begin}(`, `)${stop}`)
     })
@@ -77,9 +80,9 @@ export function planTwin(emitter, { node, facts, calls }) {
  * @param {Emitter} emitter @param {Facts} facts
  */
 function planArguments(emitter, { scopes }) {
-  filter(scopes, ({ variables: { arguments: variable } }) => {
+  forEach(scopes, ({ variables: { arguments: variable } }) => {
     if (variable?.kind !== 'var') return
-    filter(variable.declarations, ({ start, end, parent }) => {
+    forEach(variable.declarations, ({ start, end, parent }) => {
       if (parent.type !== 'VariableDeclarator' || matches(/^For(?:In|Of)/, parent.parent.parent.type)) return
       if (parent.init) insert(emitter, start, EXPRESSION_EDGE, end, `${emitter.our}V=`)
       else replace(emitter, start, end, `${emitter.our}V`)
@@ -95,12 +98,12 @@ function planArguments(emitter, { scopes }) {
  */
 function planProduced(emitter, { yields, returns }, body) {
   const { source, helper } = emitter
-  filter(yields, ({ start, end, argument }) => {
+  forEach(yields, ({ start, end, argument }) => {
     if (start < body.start) return
     if (argument) enclose(emitter, pastSpace(source, start + 5), end, STATEMENT_EDGE, `${helper('Y')}(`, ')')
     else insert(emitter, end, -STATEMENT_EDGE, start, ` ${helper('Y')}()`)
   })
-  filter(returns, ({ start, argument }) => {
+  forEach(returns, ({ start, argument }) => {
     if (!argument) return
     const end = pastParentheses(source, argument.end)
     enclose(emitter, pastSpace(source, start + 6), end, STATEMENT_EDGE, `(yield ${helper('y')}((`, ')))')
@@ -140,7 +143,7 @@ function planBeginning(emitter, own, facts) {
 function claiming(emitter, facts) {
   const { claims, canWait, helper } = emitter
   let text = hasStays(emitter, facts) && !canWait ? `${claimOfArguments(emitter)};` : ''
-  filter(claims, ({ test, atOnce }) => {
+  forEach(claims, ({ test, atOnce }) => {
     text += canWait ? `if(${test})yield ${helper('Q')}();` : `${atOnce};`
   })
   return text
@@ -156,7 +159,7 @@ function claimingAfter(emitter, facts) {
   const isLater = hasStays(emitter, facts)
   if (!claims.length && !isLater) return ['', '']
   let text = isLater ? `,${claimOfArguments(emitter)}` : ''
-  filter(claims, ({ test, atOnce }) => {
+  forEach(claims, ({ test, atOnce }) => {
     text += canWait ? `,${test}?yield ${helper('Q')}():0` : `,${atOnce}`
   })
   return [`${helper('Z')}(`, `${text})`]
@@ -180,8 +183,8 @@ export function handlersAround({ awaits, yields, loops }, body) {
       if (inner !== at.finalizer && at.finalizer) blocks.add(at.finalizer)
     }
   }
-  filter(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
-  filter(loops, node => { if (node.await) around(node) })
+  forEach(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
+  forEach(loops, node => { if (node.await) around(node) })
   return listOf(blocks)
 }
 
@@ -202,7 +205,7 @@ const claimOfArguments = ({ our, canWait }) => canWait ? `yield ${our}id.X()` : 
  * @param {Emitter} emitter @param {Node[]} nodes @param {Node} body
  */
 function planCollected(emitter, nodes, body) {
-  filter(nodes, node => {
+  forEach(nodes, node => {
     if (node.start < body.start || !isCollected(node)) return
     const { start, end } = node.argument ?? node.arguments[0]
     enclose(emitter, start, end, STATEMENT_EDGE, `${opening(emitter)}${way(emitter, 'k')}((`,

@@ -11,8 +11,8 @@ import { isMember, isOfEngine, keyOf, kindOf, targetOf } from './calls.mjs'
 import { some } from './edits.mjs'
 import { steadyKey } from './plan.mjs'
 import {
-  NATIVE, emptyMap, filter, find, getOwnPropertyDescriptor, join, matches, push, slice, sort, sourceOf, split,
-  startsWith
+  NATIVE, emptyMap, find, forEach, getOwnPropertyDescriptor, join, matches, push, slice, sort, sourceOf,
+  split, startsWith
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Plan } from './calls.mjs' */
@@ -75,7 +75,7 @@ export function implicitCalls(tree, plans) {
   const hasLongSteps = hasIterators || find(plans, isLongStep) !== undefined
   /** @type {Findings} */
   const findings = { reasons: emptyMap(), names: emptyMap(), hasIterators, hasLongSteps }
-  filter(plans, plan => addMethod(findings, plan))
+  forEach(plans, plan => addMethod(findings, plan))
   /** @type {Node[]} */
   const nodes = []
   some(tree, node => {
@@ -84,7 +84,7 @@ export function implicitCalls(tree, plans) {
   })
   /** @param {Node} a @param {Node} b */
   const byPosition = (a, b) => a.start - b.start || a.end - b.end
-  filter(sort(nodes, byPosition), node => {
+  forEach(sort(nodes, byPosition), node => {
     const { type } = node
     if (type === 'CallExpression' || type === 'NewExpression') addBuiltIn(findings, node)
     else if (type === 'ArrayPattern') addArrayPattern(findings, node)
@@ -170,7 +170,7 @@ function addBuiltIn(findings, call) {
     if (!isKnown) addReason(reasons, planAround(call), 'a proxy with traps from elsewhere', false)
   } else if (matches(DEFINES, name)) {
     const reasonFor = (/** @type {string} */ key) => matches(/^[gs]et$/, key) ? 'an accessor' : ''
-    filter(given, argument => addMembers(findings, argument, reasonFor))
+    forEach(given, argument => addMembers(findings, argument, reasonFor))
   }
   if (matches(CALLS_BACK, name) && second) {
     const callback = originOf(second)
@@ -195,7 +195,7 @@ function addBuiltIn(findings, call) {
 function addMembers(findings, node, reasonFor) {
   const object = originOf(node)
   if (object.type !== 'ObjectExpression') return false
-  filter(object.properties, property => {
+  forEach(object.properties, property => {
     if (property.type !== 'Property') return
     const reason = reasonFor(slice(steadyKey(property), 1))
     const value = originOf(property.value)
@@ -227,7 +227,7 @@ function addNames(findings, node) {
     if (isCallee || !isFromElsewhere(object)) return
     note(node.computed && isNameFromElsewhere(object) ? 'computed keys' : keyOf(node))
   } else if (type === 'ObjectPattern') {
-    if (isPatternFromElsewhere(node)) filter(properties, ({ key }) => key && note(key.name ?? key.value))
+    if (isPatternFromElsewhere(node)) forEach(properties, ({ key }) => key && note(key.name ?? key.value))
   } else if (isIteration(node)) {
     if (isFromElsewhere(node.right ?? node.argument)) note('Symbol.iterator')
   } else if (type === 'BinaryExpression' && matches(/^in(?:stanceof)?$/, operator)) {

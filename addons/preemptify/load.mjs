@@ -16,8 +16,8 @@ import { cycle, explained, linkCycle } from './cycles.mjs'
 import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  allOf, assign, emptyMap, emptySet, exec, filter, find, holds, indexOf, keysOf, listOf, matches, min,
-  promiseResolve, push, shielded, slice, splice, startsWith, stringify
+  allOf, assign, emptyMap, emptySet, exec, filter, find, forEach, holds, indexOf, keysOf, listOf, matches,
+  min, promiseResolve, push, shielded, slice, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -212,7 +212,7 @@ const pageServices = {
   async resolve(specifiers, base) {
     /** @type {string[]} */
     const addresses = []
-    filter(specifiers, specifier => push(addresses, resolved(specifier, base)))
+    forEach(specifiers, specifier => push(addresses, resolved(specifier, base)))
     return addresses
   },
   namesOf: async url => keysOf(await moduleHost().bring(url))
@@ -238,12 +238,12 @@ export async function compileModule(url, attributes, exclusive) {
   const { made, order } = linkGraph(module)
   /** @type {string[]} */
   const origins = []
-  filter(made, blob => push(origins, blobs.get(blob) ?? ''))
+  forEach(made, blob => push(origins, blobs.get(blob) ?? ''))
   return { blob: module.blob, made, origins, order, door: door() }
 }
 
 /** @type {Compiler} */
-const thisThread = { compile: compileModule, forget: blobs => { filter(blobs, moduleHost().forget) } }
+const thisThread = { compile: compileModule, forget: blobs => { forEach(blobs, moduleHost().forget) } }
 
 /** @type {Promise<Compiler> | undefined} */
 let compiler
@@ -314,7 +314,7 @@ async function importAt(url, attributes, exclusive) {
     for (let i = 0; i < order.length; i++) {
       /** @type {Promise<unknown>[]} */
       const begun = []
-      filter(order[i], blob => push(begun, bring(blob)))
+      forEach(order[i], blob => push(begun, bring(blob)))
       await allOf(begun)
     }
     const namespace = await bring(blob)
@@ -350,7 +350,7 @@ function moduleAt(url, attributes = '') {
 
 /** Loads a module of rt.mjs, which stays unmodified. @param {Loaded} module */
 async function loadOwn(module) {
-  filter(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
+  forEach(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
   module.blob = module.url
 }
 
@@ -379,7 +379,7 @@ async function load(module) {
   const imports = filter(module.tree.body, ({ source }) => source)
   /** @type {string[]} */
   const specifiers = []
-  filter(imports, ({ source }) => push(specifiers, source.value))
+  forEach(imports, ({ source }) => push(specifiers, source.value))
   const addresses = await services.resolve(specifiers, base)
   for (let i = 0; i < imports.length; i++) {
     const node = imports[i]
@@ -399,7 +399,7 @@ async function loadGraph(entry) {
     if (seen.has(list[i])) continue
     seen.add(list[i])
     await list[i].loaded
-    filter(list[i].needs, ({ url, attributes }) => push(list, moduleAt(url, attributes)))
+    forEach(list[i].needs, ({ url, attributes }) => push(list, moduleAt(url, attributes)))
   }
   return listOf(seen)
 }
@@ -427,7 +427,7 @@ function linkGraph(entry) {
       hasCycle = true
       push(order, linkCycle(component, made))
     } else component[0].blob = blobOf(component[0], made)
-    filter(component, ({ blob }) => push(order, [blob]))
+    forEach(component, ({ blob }) => push(order, [blob]))
   }
   /** @param {Loaded} module @returns {number} the smallest index of an unfinished module that it reaches */
   const visit = module => {

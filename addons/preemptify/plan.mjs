@@ -10,7 +10,9 @@ import {
 } from './calls.mjs'
 import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
 import { eventUse, noteWindowEvent } from './event-use.mjs'
-import { emptySet, filter, find, firstOf, matches, max, push, takeLast, trimmed } from './primordials.mjs'
+import {
+  emptySet, filter, find, firstOf, forEach, matches, max, push, takeLast, trimmed
+} from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -40,28 +42,28 @@ export function planModule(tree) {
       push(plans, child)
     }
   }
-  filter(tree.special, refuseNames)
+  forEach(tree.special, refuseNames)
   // V8 keeps `caller` and `arguments` on the running function: in a job that is the twin, and after a
   // suspension the twin has other ones.
   if (find(tree.reads, readsRunning)) {
-    filter(plans, plan => {
+    forEach(plans, plan => {
       if (!plan.facts.isStrict) plan.reason ||= 'the caller or the arguments of a function'
     })
   }
-  filter(plans, plan => {
+  forEach(plans, plan => {
     plan.isOnce = isOnce(plan)
     if (plan.isOnce) plan.reason ||= 'code that is run once'
   })
-  filter(plans, findCalls)
+  forEach(plans, findCalls)
   findShort(plans)
-  filter(plans, plan => {
+  forEach(plans, plan => {
     const { node, facts, isLong } = plan
     plan.calls = trimmed(filter(plan.calls, isPreempted))
     plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync &&
       !facts.isGenerator && !facts.usesNewTarget
   })
-  filter(plans, plan => { if (plan.isLong) plan.eventUse = eventUse(plan) })
-  filter(tree.free.event ?? [], noteWindowEvent)
+  forEach(plans, plan => { if (plan.isLong) plan.eventUse = eventUse(plan) })
+  forEach(tree.free.event ?? [], noteWindowEvent)
   chooseForms(plans)
   return plans
 }
@@ -339,7 +341,7 @@ function findSuperCall(plan, call) {
 function findShort(plans) {
   /** @type {Plan[]} */
   const short = []
-  filter(plans, plan => {
+  forEach(plans, plan => {
     const { facts, calls } = plan
     plan.isLong = plan.reason === ''
     // Most constructors are short and called often. So their calls of unknown functions do not make them
@@ -351,7 +353,7 @@ function findShort(plans) {
     const isOpen = plan.isLong && !facts.loops.length && !facts.awaits.length && !unknown.length &&
       !find(facts.yields, ({ delegate }) => delegate)
     const targets = filter(calls, ({ target }) => target !== null)
-    if (isOpen) filter(targets, ({ target }) => push(/** @type {Plan} */ (target).callers, plan))
+    if (isOpen) forEach(targets, ({ target }) => push(/** @type {Plan} */ (target).callers, plan))
     plan.shortCalls = calls.length - targets.length
     if (!plan.isLong || (isOpen && !targets.length)) push(short, plan)
   })
@@ -359,7 +361,7 @@ function findShort(plans) {
     const plan = takeLast(short)
     plan.isLong = false
     if (plan.facts.isConstructor && plan.calls.length) plan.reason ||= 'a constructor'
-    filter(plan.callers, caller => {
+    forEach(plan.callers, caller => {
       caller.price += plan.price
       if (++caller.shortCalls === caller.calls.length && caller.price <= DEAREST) push(short, caller)
     })

@@ -145,12 +145,12 @@ export function shielded(fn, args) {
   if (added.length === 0 || !isExtensible(prototype)) return apply(fn, undefined, args)
   /** @type {any} */
   const descriptors = create(null)
-  filter(added, key => { descriptors[key] = assign(create(null), getOwnPropertyDescriptor(prototype, key)) })
+  forEach(added, key => { descriptors[key] = assign(create(null), getOwnPropertyDescriptor(prototype, key)) })
   const hidden = filter(added, key => descriptors[key].configurable && deleteProperty(prototype, key))
   try {
     return apply(fn, undefined, args)
   } finally {
-    filter(hidden, key => { defineProperty(prototype, key, descriptors[key]) })
+    forEach(hidden, key => { defineProperty(prototype, key, descriptors[key]) })
   }
 }
 
@@ -169,12 +169,17 @@ export function checkPatterns() {
 /** @param {RegExp} pattern @param {string} text @returns {boolean} */
 export const matches = (pattern, text) => quick ? testOf(pattern, text) : exec(pattern, text) !== null
 
+/** @template T @param {readonly T[]} list @param {(item: T) => any} visit */
+export function forEach(list, visit) {
+  for (let i = 0; i < list.length; i++) visit(list[i])
+}
+
 /** @template T @param {T[]} list @param {(item: T) => any} isWanted */
 export function filter(list, isWanted) {
   /** @type {T[]} */
-  const picked = []
-  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) push(picked, list[i])
-  return picked
+  const wanted = []
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) push(wanted, list[i])
+  return wanted
 }
 
 /**
@@ -270,7 +275,7 @@ export const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
  * @param {any} from @param {any} to @returns {any}
  */
 export function withPropertiesOf(from, to) {
-  filter(ownKeys(from), key => {
+  forEach(ownKeys(from), key => {
     defineProperty(to, key, /** @type {any} */ (assign(create(null), getOwnPropertyDescriptor(from, key))))
   })
   return to

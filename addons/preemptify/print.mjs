@@ -26,8 +26,8 @@ import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, holds, join, joined, listOf, matches,
-  max, push, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
+  checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, forEach, holds, join, joined, listOf,
+  matches, max, push, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
@@ -128,7 +128,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   tree.plans = plans
   tree.isPrinted = true
   countCopies(plans)
-  filter(plans, plan => {
+  forEach(plans, plan => {
     plan.bound = filter(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
@@ -201,7 +201,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
-    filter(plans, plan => { plan.identity = identityOf(plan) })
+    forEach(plans, plan => { plan.identity = identityOf(plan) })
   }
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
@@ -210,8 +210,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const spare = inOrderOfLoss(plans)
   /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
-  filter(plans, plan => plan.isLong && planForm(plan))
-  filter(plans, plan => {
+  forEach(plans, plan => plan.isLong && planForm(plan))
+  forEach(plans, plan => {
     if (!plan.isLong) return
     editTwin(plan)
     plan.text = textOf(plan)
@@ -389,7 +389,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
   function declareHelpers(edits) {
-    filter(plans, ({ helpers, frame, isCalledDirectly }) => {
+    forEach(plans, ({ helpers, frame, isCalledDirectly }) => {
       for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
       if (isCalledDirectly && !frame) used.add('g')
     })
@@ -526,7 +526,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (!says) return '' // the text is too long already
     const names = emptySet()
     let room = source.length < SHORT ? 60 : source.length / 50
-    filter(plans, ({ node, isLong }) => {
+    forEach(plans, ({ node, isLong }) => {
       const name = isLong ? nameFor(node) : ''
       if (name.length < 3 || name.length > room || names.has(name)) return
       names.add(name)
@@ -542,8 +542,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function childEdits(plan, isInner) {
     const emitter = { edits: joined([], plan.facts.edits) }
-    filter(plan.facts.classes, node => inheritConstructor(emitter, node))
-    filter(plan.children, child => printChild(emitter, child, isInner))
+    forEach(plan.facts.classes, node => inheritConstructor(emitter, node))
+    forEach(plan.children, child => printChild(emitter, child, isInner))
     return emitter.edits
   }
 
@@ -562,7 +562,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @param {Edit[]} edits
    */
   function bound(plan, edits) {
-    filter(plan.bound, call => {
+    forEach(plan.bound, call => {
       const { callee, type } = call
       const { start, end } = callee.object ?? callee
       if (isGlobal(callee.object ?? callee, FUNCTION)) {
@@ -760,7 +760,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isLater = facts.isAsync || facts.isGenerator
     let declared = lock ? `var ${lock};` : ''
     let claims = ''
-    filter(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
+    forEach(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
     let first = claims
     if (identity) {
       const given = `${our}id`
@@ -777,7 +777,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${first},`, ')')
     }
     if (claims && isLater) {
-      filter(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
+      forEach(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
         if (start < body.start) return
         enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('Z')}((`, `),${claims})`)
       })
@@ -795,8 +795,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function claimAfterSteps(facts, body, edits, claims) {
     const begin = (/** @type {Node} */ { start }) =>
       insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
-    filter(handlersAround(facts, body), begin)
-    filter(facts.loops, loop => {
+    forEach(handlersAround(facts, body), begin)
+    forEach(facts.loops, loop => {
       if (!loop.await) return
       const { start, end, type } = loop.body
       if (type === 'BlockStatement') begin(loop.body)
@@ -864,7 +864,7 @@ const MAX_PARAMETERS = EVENT_USE - 1
 function claimerOf(plan) {
   const { claimTexts } = plan
   let tests = ''
-  filter(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
+  forEach(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
   const bits = changesOf(plan)
   return tests || bits ? `,${tests ? `()=>${tests}` : 0}${bits ? `,${bits}` : ''}` : ''
 }
@@ -908,7 +908,7 @@ function identityOf(plan) {
   const { node: { params = [], type }, facts, isExposed } = plan
   if (!isExposed || type === 'StaticBlock' || type === 'PropertyDefinition') return ''
   const list = [facts.usesThis && !facts.isArrow && !facts.isConstructor ? 'this' : '0']
-  filter(params, (/** @type {Node} */ param) => {
+  forEach(params, (/** @type {Node} */ param) => {
     const { type, left, argument } = param
     const id = type === 'AssignmentPattern' ? left : argument ?? param
     const isName = id.type === 'Identifier' && find(id.variable.references, isUsedAsObject) !== undefined

@@ -6,7 +6,7 @@
  */
 
 import {
-  List, checkPatterns, codeAt, emptyMap, exec, filter, firstOf, fromCodePoint, holds, matches, push, resume,
+  List, checkPatterns, codeAt, emptyMap, exec, firstOf, forEach, fromCodePoint, holds, matches, push, resume,
   slice, split, startsWith, takeLast
 } from './primordials.mjs'
 
@@ -107,7 +107,7 @@ function singlesOf(characters) {
 function tokensOf(rows) {
   const tokens = emptyMap()
   for (let level = rows.length; level--;) {
-    filter(split(rows[level], ' '), (/** @type {string} */ text) => {
+    forEach(split(rows[level], ' '), (/** @type {string} */ text) => {
       tokens.set(text, { text, level, isName: false, name: text })
     })
   }

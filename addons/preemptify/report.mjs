@@ -10,7 +10,7 @@ import { findEffects, newPackage } from './effects.mjs'
 import { treeAt } from './graph.mjs'
 import { implicitCalls } from './implicit.mjs'
 import { isHuge, isInnermost, planModule } from './plan.mjs'
-import { NO_SOURCE, filter, find, join, matches, push, sort, sourceOf } from './primordials.mjs'
+import { NO_SOURCE, filter, find, forEach, join, matches, push, sort, sourceOf } from './primordials.mjs'
 import { kind } from './source.mjs'
 import { lineAt, linesOf, read } from './read.mjs'
 import { names } from './scopes.mjs'
@@ -98,19 +98,19 @@ export function report(source, options = {}) {
   /** @type {Part[]} */
   const list = []
   const others = implicitCalls(tree, plans)
-  filter(plans, plan => {
+  forEach(plans, plan => {
     const { node } = plan
     const { start } = node.parent?.value === node ? node.parent : node
     const own = reasonOf(plan)
     const line = lineAt(starts, start)
-    filter(own ? [{ reason: own, certain: true }] : others.get(plan) ?? [], ({ reason, certain }) => {
+    forEach(own ? [{ reason: own, certain: true }] : others.get(plan) ?? [], ({ reason, certain }) => {
       push(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason, certain })
     })
     const claims = claimsIn(plan, starts, url)
     if (claims.length === 0) return
     /** @type {string[]} */
     const named = []
-    filter(claims, ({ location, line, exclusive }) => {
+    forEach(claims, ({ location, line, exclusive }) => {
       push(named, `${location}${line ? ` (line ${line})` : ''}${exclusive ? '' : ', shared'}`)
     })
     const reason = `claims ${join(named, '; ')}`
@@ -130,7 +130,7 @@ export function report(source, options = {}) {
 function claimsIn({ claims, parent }, starts, url) {
   /** @type {ReportedClaim[]} */
   const list = []
-  if (parent !== null) filter(claims, ({ location: { name, node, unit }, isExclusive }) => {
+  if (parent !== null) forEach(claims, ({ location: { name, node, unit }, isExclusive }) => {
     const isHere = node && (unit === url || unit === '')
     const line = isHere ? lineAt(starts, node.start) + 1 : 0
     push(list, { location: name, file: unit || url, line, exclusive: isExclusive })

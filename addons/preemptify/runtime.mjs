@@ -19,7 +19,7 @@ import { attachEventTwins } from './events.mjs'
 import { finish, isBusy, isInStay, startAtEntry } from './finish.mjs'
 import { attachMakingTwins, making } from './made.mjs'
 import { attachReactionTwins } from './reactions.mjs'
-import { apply, define, filter, realm, reflectDefine } from './primordials.mjs'
+import { apply, define, forEach, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
   CHANGES, EVENT_USE, adoptTwins, again, asMethod, attachTwin, awaitedEntryPointOf, away, claimerOf,
@@ -105,8 +105,8 @@ function link() {
     }))
   } else if (found.runtime.isStandIn) {
     adoptTwins(found.runtime)
-    filter(found.runtime.wholes, ({ 0: fn, 1: claim, 2: changes }) => whole(fn, claim, changes))
-    filter(found.runtime.locks, adoptLock)
+    forEach(found.runtime.wholes, ({ 0: fn, 1: claim, 2: changes }) => whole(fn, claim, changes))
+    forEach(found.runtime.locks, adoptLock)
     adoptSites(found.runtime.said)
     found.budget = budget
     found.runtime = runtime

@@ -7,7 +7,7 @@
  */
 
 import {
-  NO_ARGUMENTS, create, endsWith, filter, freeze, isArray, keysOf, matches, push, trimmed
+  NO_ARGUMENTS, create, endsWith, forEach, freeze, isArray, keysOf, matches, push, trimmed
 } from './primordials.mjs'
 /** @import { Edit } from './edits.mjs' */
 
@@ -121,7 +121,7 @@ export const fieldsOf = node => FIELDS[node.type] ??= fieldsIn(node)
 function fieldsIn(node) {
   /** @type {Field[]} */
   const fields = []
-  filter(keysOf(node), key => {
+  forEach(keysOf(node), key => {
     if (typeof node[key] !== 'object' || key === 'parent') return
     // The other fields of a program are lists of nodes that stand elsewhere in the tree, such as `reads`.
     if (node.type === 'Program' && key !== 'body') return
@@ -617,7 +617,7 @@ function hoist(id) {
  * @param {Scope} scope the scope of the script
  */
 function openVariables({ declared }) {
-  filter(declared, variable => { variable.isOpen = variable.kind !== 'const' })
+  forEach(declared, variable => { variable.isOpen = variable.kind !== 'const' })
 }
 
 /** Whether `arguments` can change a variable, which is a parameter. @param {Variable} variable */

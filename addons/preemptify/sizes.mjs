@@ -7,7 +7,7 @@
 
 import { cachedName, calledIn, directOf } from './calls.mjs'
 import { canClaimInTail, isTailOnly } from './frames.mjs'
-import { emptyMap, emptySet, filter, isArray, max, sort } from './primordials.mjs'
+import { emptyMap, emptySet, filter, forEach, isArray, max, sort } from './primordials.mjs'
 /** @import { Edit, Fragments } from './edits.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -73,7 +73,7 @@ export function predictedLength(plans, says, inlineCaches) {
 /** Returns the number of inline caches that calls may use. @param {Plan[]} plans */
 export function possibleInlineCaches(plans) {
   const names = emptySet()
-  filter(plans, ({ calls }) => filter(calls, ({ kind, target, node }) => {
+  forEach(plans, ({ calls }) => forEach(calls, ({ kind, target, node }) => {
     if (kind !== 'new' && !target?.isDirect) names.add(cachedName(calledIn(node)))
   }))
   return names.size
@@ -131,7 +131,7 @@ export function countCopies(plans) {
     const { isLong, copies: { 0: outside, 1: inside } } = plans[i]
     const plain = isPrintedWhole(plans[i], false) ? outside : 0
     const inner = (isLong ? outside + inside : 0) + (isPrintedWhole(plans[i], true) ? inside : 0)
-    filter(plans[i].children, child => { child.copies = [plain, inner] })
+    forEach(plans[i].children, child => { child.copies = [plain, inner] })
   }
 }
 
@@ -142,7 +142,7 @@ export function countCopies(plans) {
  */
 export function directCalls(plans) {
   const counts = emptyMap()
-  filter(plans, ({ isLong, emitter, calls, copies }) => isLong && filter(calls, call => {
+  forEach(plans, ({ isLong, emitter, calls, copies }) => isLong && forEach(calls, call => {
     if (!directOf(emitter, call)) return
     counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
   }))
@@ -155,7 +155,7 @@ const spanOf = ({ node: { start, end } }) => end - start
 /** Returns the length of a function in the source without the functions in it. @param {Plan} plan */
 function ownSpan(plan) {
   let span = spanOf(plan)
-  filter(plan.children, child => { span -= spanOf(child) })
+  forEach(plan.children, child => { span -= spanOf(child) })
   return span
 }
 
@@ -181,7 +181,7 @@ export function addedByEdits(edits) {
 /** Returns the number of characters that the edits of a twin add. @param {Plan} plan @param {Edit[]} edits */
 export function addedInTwin({ frame, children }, edits) {
   let length = addedByEdits(edits)
-  if (frame) filter(children, ({ registered }) => { length -= plainLength(registered ?? '') })
+  if (frame) forEach(children, ({ registered }) => { length -= plainLength(registered ?? '') })
   return length
 }
 
