@@ -110,6 +110,17 @@ export async function until(browser, script, ...args) {
   throw new Error(`never true: ${script} of ${JSON.stringify(args)}\n${text}`)
 }
 
+/** Reports of loads that ended because their page was left, in three browsers. */
+const unfinished = /NetworkError when attempting to fetch|Failed to fetch|Load failed|could not be fetched/
+
+/**
+ * The problems of a page without the loads that ended because it, or the page before it, was left. A browser
+ * reports these late. If a load fails for another reason, the page does not work, and its test fails.
+ *
+ * @param {string[]} problems
+ */
+export const withoutUnfinished = problems => problems.filter(problem => !unfinished.test(problem))
+
 /** Named keys: the code and the legacy number of each key, and its character in WebDriver. */
 export const keys = {
   Backspace: { code: 'Backspace', number: 8, character: '\uE003' },

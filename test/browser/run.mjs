@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from './chromium.mjs'
 import { firefox } from './firefox.mjs'
 import { webkit } from './webkit.mjs'
+import { withoutUnfinished } from './page-control.mjs'
 import { findBrowser, within } from './process.mjs'
 import { serveTests } from './results.mjs'
 
@@ -232,7 +233,7 @@ class Session {
       this.#browser ??= await this.#started()
       this.name = this.#browser.name
       const provoked = await within(work(this.#browser, results), this.#timeout, title)
-      const problems = (await this.#browser.takeProblems())
+      const problems = withoutUnfinished(await this.#browser.takeProblems())
         .filter(problem => !provoked || !provoked.some(text => problem.includes(text)))
       if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
       await this.#browser.open('about:blank')

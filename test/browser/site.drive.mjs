@@ -7,7 +7,7 @@ import { setTimeout as elapse } from 'node:timers/promises'
 import { writeSite } from '../../examples/site.mjs'
 import { installed } from '../support/peers.mjs'
 import { serveStatically } from '../support/static-server.mjs'
-import { until } from './page-control.mjs'
+import { until, withoutUnfinished } from './page-control.mjs'
 
 /** @type {Promise<string | null> | undefined} */
 let created
@@ -18,9 +18,6 @@ async function create() {
   await writeSite(folder)
   return folder
 }
-
-/** The reports of loads that end because their page is left, in three browsers. */
-const UNFINISHED = /could not be fetched|NetworkError when|Failed to fetch|Load failed/
 
 /** A test that uses the site. @param {(address: string, browser: any, folder: string) => unknown} use */
 const onSite = use => async ({ browser }) => {
@@ -65,8 +62,7 @@ export default {
       equal(foreign.join(' '), '', page)
       equal(nameless.join(' '), '', page)
       // A page that is left reports the loads that it had not finished; `server.missing` has the files that lack.
-      const problems = (await browser.takeProblems()).filter(problem => !UNFINISHED.test(problem))
-      equal(problems.join('\n'), '', page)
+      equal(withoutUnfinished(await browser.takeProblems()).join('\n'), '', page)
     }
     await browser.resize(1000, 800)
   }),
