@@ -136,6 +136,8 @@ export default {
     const state = await compare(context, 4, async browser => {
       await browser.click('#text')
       await type(browser, 'abc')
+      // Firefox delivers keys later than commands.
+      await browser.evaluate(async () => { while (document.getElementById('text').value !== 'abc') await new Promise(requestAnimationFrame) })
       for (const key of ['a', 'x', 'v', 'v', 'z']) await browser.command(key)
       await type(browser, 'd')
     })
