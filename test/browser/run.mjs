@@ -54,6 +54,8 @@ const IN_SCOPES = [['window', 'isolated'], ['worker', 'plain']]
 /** The places of the suites that do not depend on all of them. */
 const PLACES = {
   'adopt.page.mjs': IN_SCOPES,
+  // A page that is not isolated has no shared memory; nothing else of the suite depends on isolation.
+  'channels.page.mjs': [['window', 'isolated'], ['worker', 'isolated'], ['window', 'plain']],
   'importing-modules.page.mjs': IN_SCOPES,
   // Locks of shared memory need isolation, and no other test of the suite depends on it.
   'kills.page.mjs': [['window', 'isolated'], ['worker', 'isolated']],
