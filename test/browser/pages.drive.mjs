@@ -28,13 +28,18 @@ async function type(browser, keys) {
   await last
 }
 
+/** Runs in the page: a late render would change a field within three frames. */
+const severalFrames = async () => {
+  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame)
+}
+
 async function typed(browser, server, app, way) {
   await open(browser, server, { app, way, work: WORK })
   await browser.evaluate(() => document.querySelector('input').focus())
   await type(browser, KEYS)
   await until(browser, keys => measured.answers >= keys.length && document.querySelector('output').textContent === keys, KEYS)
-  return browser.evaluate(async () => {
-    for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame) // a late render would change the field
+  await browser.evaluate(severalFrames)
+  return browser.evaluate(() => {
     const { answers, errors } = measured
     const [field, shown] = ['input', 'output'].map(name => document.querySelector(name))
     return { field: field.value, shown: shown.textContent, answers, errors }
@@ -73,7 +78,9 @@ async function clicked(browser, server, way) {
   await browser.click('#fill')
   await browser.click('#click')
   await browser.click('#click')
-  await until(browser, () => document.querySelector('li:last-child').textContent === '1.19')
+  await until(browser, () => document.querySelector('li:last-child').textContent === '1.19' &&
+    Number(document.querySelector('output').textContent) >= 2)
+  await browser.evaluate(severalFrames)
   return browser.evaluate(() => ({
     clicks: document.querySelector('output').textContent,
     items: [...document.querySelectorAll('li')].map(({ textContent }) => textContent).join(),
