@@ -454,7 +454,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const { length } = textOfKeeper(name, rare[i])
       opening[0] = `${wayOf(rare[i])}(`
       if (says) setSaid(rare[i], member, whole)
-      keepers.delete(rare[i])
+      keeperOf(rare[i]).isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
   }
@@ -512,7 +512,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const list = cut('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
-    keepers.forEach(({ name }, key) => { result += textOfKeeper(name, key) })
+    keepers.forEach(({ name, isRemoved }, key) => { if (!isRemoved) result += textOfKeeper(name, key) })
     result += claimed.prologue(`${global}p.runtime`)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
