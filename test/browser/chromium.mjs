@@ -92,6 +92,7 @@ export async function chromium({ path = findBrowser('chromium'), patience = 90_0
     })
     await Promise.all(['Page', 'Runtime', 'Log'].map(domain => send(`${domain}.enable`)))
     await send('Page.setLifecycleEventsEnabled', { enabled: true })
+    await send('Page.bringToFront') // a page without focus has no focus events
 
     return {
       kind: 'chromium',
