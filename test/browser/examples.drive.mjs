@@ -14,7 +14,10 @@ const { SCREENSHOTS } = process.env
 const pages = ['index.html', ...readdirSync(examples).map(name => `${name}/index.html`)]
   .filter(page => existsSync(join(examples, page)))
 
-/** The only page that examples/site.mjs leaves out, so that site.drive.mjs does not open it at the size of a phone. */
+/**
+ * The only page that examples/site.mjs leaves out. site.drive.mjs opens the other pages at the size of a phone, and
+ * site.test.mjs follows their links.
+ */
 const NOT_ON_SITE = 'chat/index.html'
 
 const loads = page => async ({ browser, server }) => {
@@ -31,18 +34,21 @@ const loads = page => async ({ browser, server }) => {
   if (onPhone) await browser.resize(390, 844)
   await shoot('phone')
   await elapse(200) // for workers and other late requests
-  const { isolated, width, content, mains, nameless, hasWayBack } = await browser.evaluate(() => ({
+  const { isolated, width, content, mains, nameless, hasWayBack, broken } = await browser.evaluate(async followed => ({
     isolated: crossOriginIsolated,
     width: innerWidth,
     content: document.documentElement.scrollWidth,
     mains: document.querySelectorAll('main').length,
     nameless: [...document.querySelectorAll('button, input, select, textarea')]
       .filter(field => !field.ariaLabel && !field.textContent.trim() && !field.labels?.length).map(field => field.outerHTML),
-    hasWayBack: [...document.links].some(({ pathname }) => pathname === '/examples/index.html')
-  }))
+    hasWayBack: [...document.links].some(({ pathname }) => pathname === '/examples/index.html'),
+    broken: (await Promise.all([...document.links].filter(({ href }) => followed && href.startsWith(location.origin))
+      .map(({ href }) => fetch(href)))).filter(({ ok }) => !ok).map(({ url }) => url)
+  }), page === NOT_ON_SITE)
   if (onPhone) await browser.resize(1000, 800)
   if (!isolated) throw new Error('the page is not isolated')
   if (content > width) throw new Error(`the page is ${content} wide on a screen of ${width}`)
+  if (broken.length) throw new Error(`broken links: ${broken.join(' ')}`)
   if (nameless.length) throw new Error(`fields without a name: ${nameless.join(' ')}`)
   if (mains !== 1) throw new Error(`${mains} main parts`)
   if (!hasWayBack && page !== 'index.html') throw new Error('no link to the front page')
