@@ -111,11 +111,12 @@ export async function until(browser, script, ...args) {
 }
 
 /** Reports of loads that ended because their page was left, in three browsers. */
-const unfinished = /NetworkError when attempting to fetch|Failed to fetch|Load failed|could not be fetched/
+const unfinished = RegExp('NetworkError when attempting to fetch|Failed to fetch|Load failed|could not be fetched|' +
+  'error loading dynamically imported module|Importing a module script failed')
 
 /**
  * The problems of a page without the loads that ended because it, or the page before it, was left. A browser
- * reports these late. If a load fails for another reason, the page does not work, and its test fails.
+ * reports these late. A missing file causes another problem in Chromium.
  *
  * @param {string[]} problems
  */
