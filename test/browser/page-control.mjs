@@ -24,9 +24,10 @@ export function expression(script, args) {
 
 /**
  * Returns the result of an expression, or throws its error.
- * @param {string} text the JSON from the page
+ * @param {string | null} text the JSON from the page; null from Firefox if the page was left
  */
 export function outcome(text) {
+  if (text === null) throw new Error('the page was unloaded before the script ended')
   const { value, error } = JSON.parse(text)
   if (error) throw new Error(error)
   return value
