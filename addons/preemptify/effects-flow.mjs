@@ -58,9 +58,11 @@ const DEEP = 128
 const OPEN = 256
 /** A variable or an object keeps the object. Functions that reach it there have effects of their own. */
 const KEPT = 64
-const ALL = WRITE | DEEP | LEAVE | MATCH | PUT | KEPT
+/** An object inside the parameter leaves, but not the parameter itself: an array of numbers stays. */
+const PART_LEAVES = 512
+const ALL = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | KEPT
 /** The effects on a parameter by which a call changes the argument. */
-export const CHANGE = WRITE | DEEP | LEAVE | MATCH | PUT
+export const CHANGE = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT
 
 // Kinds of watchers.
 const EDGE = 0
@@ -433,7 +435,7 @@ function concerns({ kind, more }, root) {
   const { kind: of, base } = root
   if (of === GIVEN) return false
   if (of !== PARAMETER && of !== INNER) return true
-  const bits = (base !== null && more & WRITE ? more & ~WRITE | DEEP : more) & (ALL | OPEN)
+  const bits = (base === null ? more : onBase(more)) & (ALL | OPEN)
   return ((base ?? root).bits & bits) !== bits
 }
 
@@ -900,7 +902,14 @@ export function flag(parameter, bits) {
 function flagBase(root, bits) {
   const { base } = root
   if (base === null) flag(root, bits)
-  else flag(base, bits & WRITE ? bits & ~WRITE | DEEP : bits)
+  else flag(base, onBase(bits))
+}
+
+/** @param {number} bits effects on an object inside a parameter @returns {number} those on the parameter */
+function onBase(bits) {
+  if (bits & WRITE) bits = bits & ~WRITE | DEEP
+  if (bits & LEAVE) bits = bits & ~LEAVE | PART_LEAVES
+  return bits
 }
 
 /**
@@ -911,7 +920,8 @@ function flagBase(root, bits) {
 function affect(flow, f, bits) {
   if (bits & WRITE) use(flow, f, WRITE)
   if (bits & DEEP) touch(load(flow, f), f, WRITE)
-  touch(flow, f, bits & ~(WRITE | DEEP))
+  if (bits & PART_LEAVES) touch(load(flow, f), f, LEAVE)
+  touch(flow, f, bits & ~(WRITE | DEEP | PART_LEAVES))
 }
 
 /** @param {Callee} callee @param {Callee} target */

@@ -9,7 +9,7 @@
 
 import { targetOf } from './calls.mjs'
 import { ENGINE, PRIMITIVE_NAME } from './effects-tables.mjs'
-import { append, emptySet, find, keysOf, matches, pick } from './primordials.mjs'
+import { emptySet, find, forEach, keysOf, matches, push } from './primordials.mjs'
 import { isFixed, seemsFixed } from './scopes.mjs'
 /** @import { Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -39,19 +39,19 @@ export const WHOLE = {
   kind: 'object', name: 'the package', variable: null, node: /** @type {any} */ (null), unit: '', owner: null,
   isContested: true, isOpen: false, isExported: false, isExempt: false, aliases: [], site: null, group: null
 }
-append(WHOLE.aliases, WHOLE)
+push(WHOLE.aliases, WHOLE)
 
 /** Lets the functions of a text claim the whole package. @param {Plan[]} plans */
 export function claimWhole(plans) {
   const users = usersOfState(plans)
-  pick(plans, plan => {
+  forEach(plans, plan => {
     const { node: { params = [] }, facts, isOnce } = plan
     const { isArrow, usesThis, usesSuper, usesArguments, usesEval } = facts
     plan.claims = users.has(plan) ? [{ location: WHOLE, isExclusive: true }] : []
     plan.isExposed = !isOnce
     /** @type {boolean[]} */
     const parameters = []
-    pick(params, param => append(parameters, usesArguments || usesEval || mayUse(param)))
+    forEach(params, param => push(parameters, usesArguments || usesEval || mayUse(param)))
     const hasRest = params[params.length - 1]?.type === 'RestElement'
     plan.changes = { this: !isArrow && (usesThis || usesSuper), parameters, others: usesArguments || hasRest }
   })
@@ -67,18 +67,18 @@ function usersOfState(plans) {
   /** @type {Set<Plan>} */
   const users = emptySet()
   const add = (/** @type {Facts} */ { node: { plan } }) => { if (!plan.isOnce) users.add(plan) }
-  pick(plans, ({ facts }) => {
+  forEach(plans, ({ facts }) => {
     const { isAsync, isGenerator, usesEval, usesSuper, hasWith, scopes } = facts
     // After a stay has ended, the arguments are no longer guarded.
     if (isAsync || isGenerator || usesEval || usesSuper || hasWith) add(facts)
-    pick(scopes, ({ declared }) => pick(declared, variable => pick(variable.references, id => {
+    forEach(scopes, ({ declared }) => forEach(declared, variable => forEach(variable.references, id => {
       if (id.scope.facts === facts || isSafe(variable, id)) return
       add(id.scope.facts)
       add(facts) // shares its variable with the inner function
     })))
   })
-  pick(imports, ({ facts }) => add(facts))
-  pick(keysOf(free), name => pick(free[name], id => { if (!isSafeName(id)) add(id.scope.facts) }))
+  forEach(imports, ({ facts }) => add(facts))
+  forEach(keysOf(free), name => forEach(free[name], id => { if (!isSafeName(id)) add(id.scope.facts) }))
   addCallers(plans, users)
   return users
 }
@@ -92,7 +92,7 @@ function usersOfState(plans) {
 function addCallers(plans, users) {
   for (let isStable = false; !isStable;) {
     isStable = true
-    pick(plans, plan => {
+    forEach(plans, plan => {
       if (plan.isOnce || users.has(plan)) return
       const isCaller = find(plan.facts.calls, call => {
         const target = targetOf(call)

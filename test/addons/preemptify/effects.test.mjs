@@ -54,6 +54,20 @@ effects('a parameter holds only the new object after a statement that assigns it
   assert.is(caller, 't!')
 })
 
+effects('an array of numbers does not leave with its elements, an array of objects does', () => {
+  /** The claim of a caller that passes the array to a function with this body. */
+  const claimOf = (array, body) => claimsIn(`const t = ${array}; export function w() { t.push(1) }
+    function use(list) { ${body} } export function caller() { use(t) }`).caller
+  for (const body of ['for (const x of list) outside(x)', 'outside(list[0])', 'const [x] = list; outside([x])', 'new Outside(list[0])',
+    'within(list)\n function within(l) { outside(l[0]) }']) {
+    assert.is(claimOf('[3, 1]', body), 't', body)
+    for (const array of ['[{ a: 1 }]', '[[1]]', '[new Map()]']) assert.is(claimOf(array, body), 't!', `${array} ${body}`)
+  }
+  for (const body of ['outside(list)', 'outside([list])', 'list.map(outside)', 'list.push(list); outside(list[0])']) {
+    assert.is(claimOf('[3, 1]', body), 't!', body)
+  }
+})
+
 effects('assignments, delete and writing methods claim the object exclusively', () => {
   for (const write of ['s.a = 2', 's.a++', 'delete s.a', 's["a"] = 2', '({ a: s.a } = { a: 1 })', 'Object.assign(s, { b: 1 })',
     'Object.defineProperty(s, "a", { value: 1 })', 'const l = s; l.a = 1', 'Reflect.set(s, "a", 1)', 'for (s.a of [1]) f()']) {
