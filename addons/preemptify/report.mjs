@@ -100,8 +100,8 @@ export function report(source, options = {}) {
   const list = []
   const others = implicitCalls(tree, plans)
   if (tree.isTooLarge) {
-    const reason = `possibly waits for other jobs: the package has more than ${limits.functions} functions, ` +
-      'so its functions claim the whole package. Remedy: split the package, or set the option exclusive'
+    const reason = `possibly waits for other jobs: the package has more than ${limits.functions} functions,` +
+      ' so its functions claim the whole package. Remedy: split the package, or set the option exclusive'
     push(list, { name: '', line: 1, column: 1, reason, certain: false })
   }
   forEach(plans, plan => {
