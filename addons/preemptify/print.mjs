@@ -94,15 +94,9 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const unit = { name, directory, exclusive: rule ?? (tree.isTooLarge || undefined) }
   // Calls pass the texts of their callees for messages. A short text keeps them even if it is too long, since
   // most of the excess is the prologue.
-  const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
-    printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
-  let result = printed(true, isLong) ?? printed(false, false) ?? ''
-  // If a text is still too long, only jobs claim arguments; plain calls do not.
-  if (isLong && result.length > room) {
-    if (kept) kept.length = named.length = 0
-    result = printed(false, false, false) ?? ''
-  }
-  result += epilogue
+  const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit) =>
+    printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, unit)
+  const result = `${printed(true, isLong) ?? printed(false, false)}${epilogue}`
   return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
 }
 
@@ -121,8 +115,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {number} room the maximum length of the text
  * @param {boolean} says whether calls pass the texts of their callees for messages
  * @param {boolean} mustFit whether to return null if the text is too long, instead of shortening it
- * @param {{ name: string, directory: string, exclusive: boolean | undefined,
- *   claimsArguments: boolean }} unitOf the unit for `claimsOf`, and whether plain calls claim arguments
+ * @param {{ name: string, directory: string, exclusive: boolean | undefined }} unitOf the unit for `claimsOf`
  * @returns {string | null} the text; null if the text must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
@@ -203,9 +196,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const claimingArguments = identity => isShortList(identity)
     ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
-  if (unitOf.claimsArguments && unitOf.exclusive !== false) {
-    forEach(plans, plan => { plan.identity = identityOf(plan) })
-  }
+  if (unitOf.exclusive !== false) forEach(plans, plan => { plan.identity = identityOf(plan) })
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
@@ -448,7 +439,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /**
    * Shortens the text in small steps. First, twins change from frame form to generator form. Then inline
-   * caches are removed, those with the fewest calls first.
+   * caches are removed, those with the fewest calls first. At last, plain calls stop claiming arguments.
    *
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
@@ -465,6 +456,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       inlineCacheOf(rare[i]).isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
+    // A short text keeps these claims, since most of the excess is the prologue.
+    if (source.length < SHORT) return
+    forEach(plans, plan => { plan.identity = '' })
+    yield Infinity
   }
 
   /**
