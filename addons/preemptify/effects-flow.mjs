@@ -224,6 +224,8 @@ const STATE = 17
  * @property {number} resumesAt the position in the text from which the code may run in a later stay
  * @property {any} self the holder of `this`
  * @property {Flow} returned
+ * @property {Flow | null} first the first argument, without its default value
+ * @property {boolean} isReaction whether the function is a reaction of a promise
  * @property {boolean} isChanged
  * @property {Effects[]} includes code that runs as a part of the function
  * @property {boolean} claimsAll
@@ -1246,7 +1248,7 @@ function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
   const owner = kind === HELD ? of.owner : kind === SHARED ? root.place?.owner : undefined
   if (isUnknown) {
-    if (kind === SITE || owner) touchRoot(root, f, READ | LEAVE)
+    if (kind === SITE || owner !== undefined) touchRoot(root, f, READ | LEAVE)
   } else if (owner === null) {
     touchRoot(root, f, READ | LEAVE)
     add(f.result, root)

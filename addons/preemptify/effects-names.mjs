@@ -535,9 +535,8 @@ function holderOfExport({ unit, variable, isNamespace }) {
  *
  * @param {Node} node @returns {string | null}
  */
-export function specifierOfLoad({ type, callee, source, parent, arguments: list }) {
-  const isLoad = type === 'ImportExpression' ? parent.type === 'AwaitExpression'
-    : callee.name === 'require' && !now.f.plan.isOnce
+export function specifierOfLoad({ type, callee, source, arguments: list }) {
+  const isLoad = type === 'ImportExpression' || callee.name === 'require' && !now.f.plan.isOnce
   const given = isLoad ? source ?? list[0] : null
   return typeof given?.value === 'string' ? given.value : null
 }

@@ -73,6 +73,24 @@ unknown('require() and an awaited import() within expressions claim the objects 
     export async function g() { return (await import('s')).o.n + 1 }`, { f: 's.*!', g: 's.*' })
 })
 
+unknown('a reaction of import() claims the objects of the module', () => {
+  for (const reaction of ['m => { m.o.n++ }', '({ o }) => { o.n++ }']) {
+    assert.match(claimsIn(`export function f() { import('s').then(${reaction}) }`).ArrowFunctionExpression, /s\.\*!/)
+  }
+  assert.match(claimsIn("export function f() { import('s').then(use) } function use(m) { m.n++ }").use, /s\.\*!/)
+})
+
+unknown('a reaction claims the value of its promise', () => {
+  claims(`const own = { n: 1 }; async function load() { return own } function use(o) { o.n++ }
+    export function f() { load().then(use) } export function g() { return own.n + 1 }`, { use: 'o.*!', g: 'own' })
+})
+
+unknown('the result of an async function or a generator leaves', () => {
+  const text = 'const own = { n: 1 }; export function g() { return own.n + 1 } export'
+  claims(`${text} async function f() { return own }`, { f: 'own!', g: 'own' })
+  claims(`${text} function* f() { return own }`, { f: 'own!', g: 'own' })
+})
+
 unknown('a closure that only calls its captured parameter claims nothing', () => {
   claims('export function make(f) { return function g(x) { return f(x) } }', { make: '', g: '' })
 })
