@@ -74,6 +74,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  *   helper knows the member
  * @property {[string]} whole the text of the callee for an error message; empty if the helper knows this text
  * @property {number} uses the number of calls
+ * @property {boolean} isRemoved whether the text has no such helper, because it would be too long
  */
 /**
  * A call that may be preempted.
@@ -323,7 +324,8 @@ function inlineCache({ helper, unit, steps, inlineCaches }, callee, isMethod) {
   let found = inlineCaches.get(key)
   if (!found) {
     const name = `${unit}${inlineCaches.size}k`
-    inlineCaches.set(key, found = { name, opening: [`${name}(`], member: [''], whole: [''], uses: 0 })
+    const opening = /** @type {[string]} */ ([`${name}(`])
+    inlineCaches.set(key, found = { name, opening, member: [''], whole: [''], uses: 0, isRemoved: false })
   }
   found.uses++
   return found

@@ -474,7 +474,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const { length } = textOfInlineCache(name, rare[i])
       opening[0] = `${wayOf(rare[i])}(`
       if (says) setSaid(rare[i], member, whole)
-      inlineCaches.delete(rare[i])
+      inlineCacheOf(rare[i]).isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
   }
@@ -532,7 +532,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
-    inlineCaches.forEach(({ name }, key) => { result += textOfInlineCache(name, key) })
+    inlineCaches.forEach(({ name, isRemoved }, key) => {
+      if (!isRemoved) result += textOfInlineCache(name, key)
+    })
     result += claimed.prologue(`${global}p.runtime`)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }

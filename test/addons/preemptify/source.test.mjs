@@ -655,6 +655,21 @@ growth('a minified text keeps frames and helpers as far as the bound allows', ()
   assert.ok(length < 4 * text.length && length > 3.9 * text.length, `${length} of ${text.length} characters`)
 })
 
+growth('a text that is shortened and lengthened again declares each helper once', () => {
+  const calls = `function g(p, q) {
+    return this.g(() => { try { return p.call(this) } finally { this.s(); if (this.l(0)) this.e() } }, q || (() => this.r(null)))
+  }
+  export default { m() {
+    this.s(); const c = this.c(), v = g.call(this, this.L, () => g.call(this, () => this.C('s')))
+    if (v.t !== 'R') c.push(v)
+    return c
+  } }`
+  for (let padding = 300; padding < 1500; padding += 6) {
+    const names = Array.from(preemptify.source(`${calls}/*${'.'.repeat(padding)}*/`).matchAll(/function (\$\w+)\(/g), ([, name]) => name)
+    assert.equal(names, [...new Set(names)], `${padding} characters of comment`)
+  }
+})
+
 growth('a short twin keeps frame form where a long one becomes a generator', () => {
   const short = 'export function short(f) { const one = f(); return () => f(one) + f(2) + 1 }'
   const long = `export function long(f) { let n = 0; ${'n += f(n) - f(n + 1); '.repeat(40)} return n }`
