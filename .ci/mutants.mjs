@@ -7,7 +7,7 @@
 //
 // A mutant negates a condition, changes a number by 1, or deletes a statement. The files of tests run in a
 // copy of the project, one after the other until one fails. Files that take more than `--slow` seconds of the
-// processor are left out. A mutant that uses MAX_SECONDS dies.
+// processor are left out. A mutant that uses MAX_SECONDS dies, and so does one that waits for longer than MAX_WAIT.
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -19,6 +19,8 @@ import { seeded } from '../test/support/seeded.mjs'
 
 /** The limit for the processor time of a file with a mutant, because a mutant can make a loop endless. */
 const MAX_SECONDS = 20
+/** The limit for the elapsed time of a file with a mutant, ms, because a mutant can lose a message or an event. */
+const MAX_WAIT = 180_000
 const command = ['sh', '-c', `ulimit -t ${MAX_SECONDS}; exec "$0" "$@"`]
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -61,7 +63,7 @@ for (const [i, mutant] of mutants.entries()) {
   mutant.killer = undefined
   for (const file of await quickFiles(module, previous)) {
     writeFileSync(join(copy, module), source.slice(0, at) + to + source.slice(at + from.length))
-    const { failed } = await runFile(join(copy, file), { command })
+    const { failed } = await runFile(join(copy, file), { command, timeout: MAX_WAIT })
     writeFileSync(join(copy, module), source)
     if (!failed) continue
     mutant.killer = file

@@ -1,4 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
+import { until } from './page-control.mjs'
 
 /** Tests that depend on the resolution of the clock, which is coarser in a page that is not isolated. */
 const TIMED = /^keys release jobs|^the job of an event|^endless jobs/
@@ -13,12 +14,10 @@ async function focus(browser) {
  * The value of the text field. A character is inserted after the jobs of its keydown event, so the value may
  * be incomplete at first.
  */
-const typed = (browser, length) => browser.evaluate(length => new Promise(done => {
-  const field = document.querySelector('input')
-  let looks = 0
-  const look = () => field.value.length >= length || ++looks > 100 ? done(field.value) : setTimeout(look, 10)
-  look()
-}), length)
+const typed = (browser, length) => until(browser, length => {
+  const { value } = document.querySelector('input')
+  return value.length >= length && value
+}, length)
 
 const tests = {
   async 'keys release jobs with the time of the press, in the order of deadlines'(browser) {

@@ -6,7 +6,10 @@ const flags = [
   '--headless', '--no-sandbox', '--remote-debugging-pipe', '--disable-gpu', '--disable-quic',
   '--no-first-run', '--no-default-browser-check', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--disable-extensions', '--disable-default-apps',
-  '--disable-dev-shm-usage', '--mute-audio', '--password-store=basic', '--window-size=1000,800'
+  '--disable-dev-shm-usage', '--mute-audio', '--password-store=basic', '--window-size=1000,800',
+  // A page that was left would be kept with its unanswered requests. Chromium opens at most six connections to a
+  // host, so that later pages would not load.
+  '--disable-back-forward-cache'
 ]
 
 /**
@@ -89,6 +92,7 @@ export async function chromium({ path = findBrowser('chromium'), patience = 90_0
     })
     await Promise.all(['Page', 'Runtime', 'Log'].map(domain => send(`${domain}.enable`)))
     await send('Page.setLifecycleEventsEnabled', { enabled: true })
+    await send('Page.bringToFront') // a page without focus has no focus events
 
     return {
       kind: 'chromium',

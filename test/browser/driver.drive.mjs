@@ -8,6 +8,7 @@ import { setTimeout as elapse } from 'node:timers/promises'
 export default {
   async 'keys and clicks of a driver are trusted events'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
+    equal(await browser.evaluate('document.hasFocus()'), true)
     await browser.click('input')
     for (const key of ['r', 't', 'Enter', 'ArrowLeft']) await browser.press(key)
     await browser.click('button')

@@ -15,6 +15,7 @@ const preferences = {
   'app.update.enabled': false,
   'app.normandy.enabled': false,
   'browser.aboutConfig.showWarning': false,
+  'browser.sessionhistory.max_total_viewers': 0, // like `--disable-back-forward-cache` in Chromium
   'browser.safebrowsing.malware.enabled': false,
   'browser.safebrowsing.phishing.enabled': false,
   'browser.shell.checkDefaultBrowser': false,

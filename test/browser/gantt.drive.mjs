@@ -7,8 +7,9 @@ import { until } from './page-control.mjs'
 /** The folder for pictures of the pages; without it, no pictures are taken. */
 const { SCREENSHOTS } = process.env
 
-const shoot = (browser, name) => {
+const shoot = async (browser, name) => {
   if (!SCREENSHOTS) return
+  await elapse(200)
   mkdirSync(SCREENSHOTS, { recursive: true })
   return browser.screenshot(join(SCREENSHOTS, `${name}-${browser.kind}.png`))
 }
@@ -46,34 +47,13 @@ const isDisturbed = browser => browser.kind === 'webkit'
 const readout = 'document.querySelector("#schedule p").textContent'
 
 const tests = {
-  async 'the text for a late input names the job in a critical section'({ browser, server }) {
+  async 'the text, the trace and the picture of a late input name the critical section'({ browser, server }) {
     if (isDisturbed(browser)) return false
     const verdict = await typedLate(browser, server, 'section')
     match(verdict, /^\d+ ms late\. In the 32\.0 ms before its deadline: .*save ran for/)
     // Another late input may have replaced the text, with a different cause.
     match(await browser.evaluate(readout), /^input: released at .* late; .* before its deadline: .* ran for [\d.]+ ms/)
     match(await until(browser, 'document.querySelector("#schedule canvas").getAttribute("aria-label")'), /missed deadline/)
-    await elapse(200)
-    await shoot(browser, 'schedule-late')
-    await browser.resize(390, 844)
-    await browser.evaluate('document.querySelector("#schedule").scrollIntoView()')
-    await elapse(200)
-    await shoot(browser, 'schedule-late-phone')
-  },
-
-  async 'the text for a late input names the job without preemption points'({ browser, server }) {
-    if (isDisturbed(browser)) return false
-    match(await typedLate(browser, server, 'stall'), /save ran for .* without a preemption point/)
-    const count = async () => Number(await browser.evaluate('document.getElementById("count").textContent'))
-    const before = await count()
-    await browser.click('#tap')
-    const hasMore = before => Number(document.getElementById('count').textContent) > before
-    await until(browser, hasMore, before)
-  },
-
-  async 'the downloaded trace and picture name the job that caused the delay'({ browser, server }) {
-    if (isDisturbed(browser)) return false
-    await typedLate(browser, server, 'section')
     const contents = await browser.evaluate(async () => {
       const blobs = []
       URL.createObjectURL = blob => {
@@ -89,6 +69,21 @@ const tests = {
     const isOfSave = ({ name, args }) => name === 'miss' && args.ran.save > 16
     ok(traceEvents.some(isOfSave), 'no miss because of the save')
     match(contents[1][1], /<title>Why was it late\?<\/title>[^]*save ran for/)
+    if (!SCREENSHOTS) return
+    await shoot(browser, 'schedule-late')
+    await browser.resize(390, 844)
+    await browser.evaluate('document.querySelector("#schedule").scrollIntoView()')
+    await shoot(browser, 'schedule-late-phone')
+  },
+
+  async 'the text for a late input names the job without preemption points'({ browser, server }) {
+    if (isDisturbed(browser)) return false
+    match(await typedLate(browser, server, 'stall'), /save ran for .* without a preemption point/)
+    const count = async () => Number(await browser.evaluate('document.getElementById("count").textContent'))
+    const before = await count()
+    await browser.click('#tap')
+    const hasMore = before => Number(document.getElementById('count').textContent) > before
+    await until(browser, hasMore, before)
   },
 
   async 'DevTools tracks show executions and misses, and the timeline stays empty'({ browser, server }) {
@@ -207,7 +202,6 @@ const tests = {
     await browser.press('m')
     const says = text => RegExp(text).test(document.querySelector('#schedule p').textContent)
     await until(browser, says, 'late; .* before its deadline: task \\d+ ran for')
-    await elapse(200)
     await shoot(browser, 'gantt-near')
     await browser.press('Escape')
     await until(browser, says, '^Point at a job')
@@ -241,7 +235,6 @@ const tests = {
     await browser.press('ArrowDown')
     match(await browser.evaluate('document.getElementById("readout").textContent'), /^task \d+: released at /)
     await browser.click('[data-view=all]')
-    await elapse(200)
     await browser.evaluate('document.getElementById("gantt").scrollIntoView()')
     await shoot(browser, 'task-sets-schedule')
   }

@@ -40,7 +40,7 @@ function cuttable(random, open, cut) {
   return () => tapped(open(), strikes)
 }
 
-test('WebSockets cut at random: each message is received once and in order', () => forSeeds(10, async random => {
+test('WebSockets cut at random: each message is received once and in order', () => forSeeds(5, async random => {
   const address = new URL('/examples/chat/socket', location.href)
   address.protocol = 'ws:'
   const open = cuttable(random, () => new WebSocket(address), socket => socket.close())
@@ -62,7 +62,7 @@ test('WebSockets cut at random: each message is received once and in order', () 
   hear.close()
 }))
 
-test('MessagePorts cut at random: replies arrive once, and both peers end', () => forSeeds(20, async random => {
+test('MessagePorts cut at random: replies arrive once, and both peers end', () => forSeeds(10, async random => {
   const others = new WeakMap()
   const cut = port => {
     for (const end of [port, others.get(port)]) {
@@ -93,7 +93,7 @@ test('MessagePorts cut at random: replies arrive once, and both peers end', () =
 
 // The page creates the workers, so a single run suffices.
 if (!inWorker) {
-  test('workers terminated at random: no job is lost or ends twice', () => forSeeds(6, async random => {
+  test('workers terminated at random: no job is lost or ends twice', () => forSeeds(4, async random => {
     const isRestarting = random.chance(0.7)
     // During the call that sends, the worker does not exist yet.
     const strikes = striking(random, thread => queueMicrotask(() => thread.terminate()))
@@ -132,7 +132,7 @@ if (!inWorker) {
   }))
 }
 
-test('threads ended inside a shared lock, or at random, block no other thread', () => forSeeds(8, async random => {
+test('threads ended inside a shared lock, or at random, block no other thread', () => forSeeds(5, async random => {
   if (!crossOriginIsolated || typeof SharedArrayBuffer === 'undefined') return
   const { waitAsync } = Atomics
   if (random.chance(0.5)) Atomics.waitAsync = undefined

@@ -45,7 +45,7 @@ const spent = after.time - before.time
 report({
   isolated: crossOriginIsolated,
   framesPerSecond: frames.length > 1 ? (frames.length - 1) / (frames.at(-1) - frames[0]) * 1000 : 0,
-  keys,
+  keysPerSecond: keys / spent * 1000,
   busy: (after.busy - before.busy) / spent,
   longestRound: after.longestRound,
   longestBudget: after.longestBudget,

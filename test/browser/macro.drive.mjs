@@ -26,7 +26,8 @@ function isComplete({ seconds, frames, input, perSecond, jobs, loads, way, subte
   // The task set can use up the time of AES, in plain JavaScript or on a busy machine.
   ok(perSecond.blocks > 0 || !loads.aes || loads.tasks, where)
   equal(perSecond.worked > 0, Boolean(loads.tasks), where)
-  ok(jobs.ended > 0, where)
+  // Without tasks, only frames and keys have jobs. A busy machine may paint two frames in a second.
+  ok(jobs.ended > 0 || !loads.tasks, where)
 }
 
 const automatic = async ({ browser, server }) => {

@@ -24,9 +24,10 @@ export function expression(script, args) {
 
 /**
  * Returns the result of an expression, or throws its error.
- * @param {string} text the JSON from the page
+ * @param {string | null} text the JSON from the page; null from Firefox if the page was left
  */
 export function outcome(text) {
+  if (text === null) throw new Error('the page was unloaded before the script ended')
   const { value, error } = JSON.parse(text)
   if (error) throw new Error(error)
   return value
@@ -109,6 +110,18 @@ export async function until(browser, script, ...args) {
   const text = await browser.evaluate('document.body.innerText')
   throw new Error(`never true: ${script} of ${JSON.stringify(args)}\n${text}`)
 }
+
+/** Reports of loads that ended because their page was left, in three browsers. */
+const unfinished = RegExp('NetworkError when attempting to fetch|Failed to fetch|Load failed|could not be fetched|' +
+  'error loading dynamically imported module|Importing a module script failed')
+
+/**
+ * The problems of a page without the loads that ended because it, or the page before it, was left. A browser
+ * reports these late. A missing file causes another problem in Chromium.
+ *
+ * @param {string[]} problems
+ */
+export const withoutUnfinished = problems => problems.filter(problem => !unfinished.test(problem))
 
 /** Named keys: the code and the legacy number of each key, and its character in WebDriver. */
 export const keys = {

@@ -6,9 +6,9 @@ import { until } from './page-control.mjs'
 import { builtPages } from '../support/pages.mjs'
 
 const FRAMEWORKS = ['react', 'vue', 'svelte', 'preact', 'solid']
-const KEYS = 'abcdefgh bcd'
+const KEYS = 'abcd bcd'
 /** The time between two keys and the work per key, ms. */
-const PAUSE = 50, WORK = 100
+const PAUSE = 30, WORK = 60
 
 async function open(browser, server, query) {
   await browser.open(`${server.isolated}/test/pages/index.html?${new URLSearchParams(query)}`)
@@ -28,12 +28,17 @@ async function type(browser, keys) {
   await last
 }
 
+/** Runs in the page: a late render would change a field within three frames. */
+const severalFrames = async () => {
+  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame)
+}
+
 async function typed(browser, server, app, way) {
   await open(browser, server, { app, way, work: WORK })
   await browser.evaluate(() => document.querySelector('input').focus())
   await type(browser, KEYS)
-  await until(browser, count => measured.answers >= count, KEYS.length)
-  await elapse(500)
+  await until(browser, keys => measured.answers >= keys.length && document.querySelector('output').textContent === keys, KEYS)
+  await browser.evaluate(severalFrames)
   return browser.evaluate(() => {
     const { answers, errors } = measured
     const [field, shown] = ['input', 'output'].map(name => document.querySelector(name))
@@ -45,15 +50,18 @@ const expected = { field: KEYS, shown: KEYS, answers: KEYS.length, errors: [] }
 
 /** The edits of all kinds of fields while a timer renders them: the state that the page shows. */
 async function edited(browser, server, app, way) {
-  await open(browser, server, { app, way, work: 40, mount: 'mountForm' })
+  await open(browser, server, { app, way, work: 30, mount: 'mountForm' })
   await browser.click('#area')
   await type(browser, 'abcd')
+  await until(browser, () => document.querySelector('#area').value === 'abcd') // Firefox delivers keys later than commands and clicks
   for (const key of ['a', 'x', 'v', 'v', 'z']) await browser.command(key)
   if (browser.compose) await browser.compose(['n', 'ni', 'nih', 'niho'], 'niho')
   await type(browser, 'e')
+  await until(browser, () => document.querySelector('#area').value.endsWith('e'))
   for (let i = 0; i < 3; i++) await browser.click('#box')
   await browser.evaluate(() => document.querySelector('#choice').focus())
   await type(browser, 'b') // a second key would search for both letters if it came in time
+  await until(browser, () => document.querySelector('#choice').value === 'b')
   await browser.click('#rich')
   await type(browser, 'fghi')
   await until(browser, () => {
@@ -70,7 +78,9 @@ async function clicked(browser, server, way) {
   await browser.click('#fill')
   await browser.click('#click')
   await browser.click('#click')
-  await until(browser, () => document.querySelector('li:last-child').textContent === '1.19')
+  await until(browser, () => document.querySelector('li:last-child').textContent === '1.19' &&
+    Number(document.querySelector('output').textContent) >= 2)
+  await browser.evaluate(severalFrames)
   return browser.evaluate(() => ({
     clicks: document.querySelector('output').textContent,
     items: [...document.querySelectorAll('li')].map(({ textContent }) => textContent).join(),
@@ -92,16 +102,14 @@ export default {
       deepEqual(await typed(browser, server, app, way), expected)
     }
   ]))),
-  ...Object.fromEntries(FRAMEWORKS.map(app => [
-    `fields of ${app} keep every edit beside a timer that renders them`,
+  ...Object.fromEntries(FRAMEWORKS.flatMap(app => ['plain', 'adopted'].map(way => [
+    `fields of ${app} keep every edit beside a timer that renders them, ${way}`,
     async ({ browser, server }) => {
-      if (!await builtPages()) return false
-      const plain = await edited(browser, server, app, 'plain')
-      deepEqual(await edited(browser, server, app, 'adopted'), plain)
+      if (!isNeeded(browser, way) || !await builtPages()) return false
       const area = { chromium: 'abcdnihoe', firefox: 'abcde', webkit: 'abcdabcde' }[browser.kind] // no undo in WebKitGTK
-      deepEqual([plain.area, plain.box, plain.rich], [area, true, 'fghi'])
+      deepEqual(await edited(browser, server, app, way), { area, box: true, choice: 'b', rich: 'fghi', errors: [] })
     }
-  ])),
+  ]))),
   ...Object.fromEntries(['plain', 'adopted'].map(way => [
     `clicks during a render of React take effect once, ${way}`,
     async ({ browser, server }) => {

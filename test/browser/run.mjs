@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from './chromium.mjs'
 import { firefox } from './firefox.mjs'
 import { webkit } from './webkit.mjs'
+import { withoutUnfinished } from './page-control.mjs'
 import { findBrowser, within } from './process.mjs'
 import { serveTests } from './results.mjs'
 
@@ -41,7 +42,8 @@ const root = join(here, '..', '..')
 const measuring = /^(?:hidden|load)\./
 /**
  * Number of tests that run at the same time. They wait for timers, frames and polls for half of their time, so
- * four of them keep two cores busy.
+ * four of them keep two cores busy. Tests of one file run at the same time too, so that no file runs alone at the
+ * end.
  */
 const LANES = 4
 
@@ -52,6 +54,8 @@ const IN_SCOPES = [['window', 'isolated'], ['worker', 'plain']]
 /** The places of the suites that do not depend on all of them. */
 const PLACES = {
   'adopt.page.mjs': IN_SCOPES,
+  // A page that is not isolated has no shared memory; nothing else of the suite depends on isolation.
+  'channels.page.mjs': [['window', 'isolated'], ['worker', 'isolated'], ['window', 'plain']],
   'importing-modules.page.mjs': IN_SCOPES,
   // Locks of shared memory need isolation, and no other test of the suite depends on it.
   'kills.page.mjs': [['window', 'isolated'], ['worker', 'isolated']],
@@ -73,16 +77,17 @@ export const browsers = { chromium, firefox, webkit }
  * because a busy machine can cause failures. If it passes then, it is counted as passed and as flaky. Flaky
  * tests are printed last.
  *
- * @param {{ wanted?: (file: string) => boolean, required?: boolean, timeout?: number, pause?: number,
+ * @param {{ wanted?: (file: string) => boolean, required?: boolean, timeout?: number, pause?: number, lanes?: number,
  *   engines?: Record<string, () => Promise<Browser>>, found?: (kind: any) => unknown, directory?: string }}
  *   [options]
  *   `required`: whether a missing browser is a failure. `timeout`: ms per test. `pause`: ms before a
- *   repetition. `engines`, `found` and `directory` replace the browsers, their detection and the tests.
+ *   repetition. `lanes`: the number of tests that run at the same time. `engines`, `found` and `directory`
+ *   replace the browsers, their detection and the tests.
  * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number, flaky: number }>}
  */
 export async function runBrowsers({
-  wanted = () => true, required = false, timeout = process.env.SEEDS ? 1_200_000 : 300_000, pause = 5000, engines = browsers,
-  found = findBrowser, directory = here
+  wanted = () => true, required = false, timeout = process.env.SEEDS ? 1_200_000 : 300_000, pause = 5000,
+  lanes = LANES, engines = browsers, found = findBrowser, directory = here
 } = {}) {
   const files = readdirSync(directory).filter(name => /\.(?:page|drive)\.mjs$/.test(name)).sort()
     .filter(name => wanted(`test/browser/${name}`))
@@ -98,40 +103,43 @@ export async function runBrowsers({
   const runs = Object.keys(engines).filter(isThere).flatMap(kind => files.map(file => ({ kind, file })))
   const server = await serveTests()
   const again = []
+  /** Adds the results of a test, and prints the file after its last test. */
+  const note = ({ run, attempt }, results, ms, name) => {
+    const errors = results.filter(({ error }) => error)
+    if (errors.length) again.push({ ...run, attempt })
+    else if (results.some(({ isSkipped }) => isSkipped)) run.skipped++
+    else run.passed += results.length
+    run.failures.push(...errors)
+    run.ms += ms
+    if (--run.left > 0) return
+    total.passed += run.passed
+    total.skipped += run.skipped
+    print(run.failures.length ? 'once' : 'ok  ', `${run.file}, ${name}`, run.passed, run.failures, run.ms, run.skipped)
+  }
   const lane = async queue => {
     let session
     while (queue.length) {
-      const { kind, file } = queue.shift()
-      if (session?.kind !== kind) {
+      const { run, attempt } = queue.shift()
+      if (session?.kind !== run.kind) {
         await session?.close()
-        session = new Session(kind, engines[kind], timeout, pause)
+        session = new Session(run.kind, engines[run.kind], timeout, pause)
       }
       const begin = performance.now()
-      let passed = 0
-      let skipped = 0
-      const failures = []
-      for (const attempt of await attempts(join(directory, file), server, timeout)) {
-        const results = await session.run(attempt)
-        const errors = results.filter(({ error }) => error)
-        if (errors.length) again.push({ kind, file, attempt })
-        else if (results.some(({ isSkipped }) => isSkipped)) skipped++
-        else passed += results.length
-        failures.push(...errors)
-      }
-      total.passed += passed
-      total.skipped += skipped
-      if (!passed && !skipped && !failures.length) {
-        failures.push({ title: file, error: 'no test ran' })
-        total.failed++
-      }
-      print(failures.length ? 'once' : 'ok  ', `${file}, ${session.name}`, passed, failures, begin, skipped)
+      const results = await session.run(attempt)
+      note({ run, attempt }, results, performance.now() - begin, session.name)
     }
     await session?.close()
   }
   try {
-    const quick = runs.filter(({ file }) => !measuring.test(file))
-    await Promise.all(Array.from({ length: LANES }, () => lane(quick)))
-    await lane(runs.filter(({ file }) => measuring.test(file)))
+    const tests = []
+    for (const { kind, file } of runs) {
+      const all = await attempts(join(directory, file), server, timeout)
+      const run = { kind, file, left: all.length, passed: 0, skipped: 0, failures: [], ms: 0 }
+      tests.push(...all.map(attempt => ({ run, attempt })))
+    }
+    const quick = tests.filter(({ run }) => !measuring.test(run.file))
+    await Promise.all(Array.from({ length: lanes }, () => lane(quick)))
+    await lane(tests.filter(({ run }) => measuring.test(run.file)))
     const flaky = []
     for (const { kind, file, attempt } of again) {
       await elapse(pause)
@@ -143,12 +151,13 @@ export async function runBrowsers({
       total.passed += results.length - failures.length
       total.failed += failures.length
       const name = `${file}, ${session.name}, ${attempt.title}`
-      if (!failures.length) flaky.push({ name, passed: results.length, ms: performance.now() - begin })
-      else print('FAIL', name, results.length - failures.length, failures, begin)
+      const ms = performance.now() - begin
+      if (!failures.length) flaky.push({ name, passed: results.length, ms })
+      else print('FAIL', name, results.length - failures.length, failures, ms)
     }
     total.flaky = flaky.length
     for (const { name, passed, ms } of flaky) {
-      print('flaky: passed on the second try:', name, passed, [], performance.now() - ms)
+      print('flaky: passed on the second try:', name, passed, [], ms)
     }
     if (flaky.length > MAX_FLAKY) {
       total.failed++
@@ -174,6 +183,7 @@ async function attempts(path, server, timeout) {
   }
   try {
     const tests = (await import(pathToFileURL(path).href)).default
+    if (!Object.keys(tests).length) throw new Error('no test was found')
     return Object.keys(tests).map(title => ({ title, work: browser => tests[title]({ browser, server }) }))
   } catch (error) {
     return [{ title: 'import', work() { throw error } }]
@@ -192,6 +202,7 @@ async function attempts(path, server, timeout) {
       const { tests, provoked, error } = await posted
       results.push(...tests.map(({ title: name, error }) => ({ title: `${title}: ${name}`, error })))
       if (error) throw new Error(error)
+      if (!tests.length) throw new Error('no test ran')
       return provoked
     }
     return { title, isSuite: true, work }
@@ -224,7 +235,7 @@ class Session {
       this.#browser ??= await this.#started()
       this.name = this.#browser.name
       const provoked = await within(work(this.#browser, results), this.#timeout, title)
-      const problems = (await this.#browser.takeProblems())
+      const problems = withoutUnfinished(await this.#browser.takeProblems())
         .filter(problem => !provoked || !provoked.some(text => problem.includes(text)))
       if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
       await this.#browser.open('about:blank')
@@ -259,10 +270,9 @@ function relevant(stack) {
   return stack.split('\n').filter(line => !own.test(line)).join('\n')
 }
 
-function print(outcome, name, passed, failures, begin, skipped = 0) {
+function print(outcome, name, passed, failures, ms, skipped = 0) {
   const counts = `${passed} passed${failures.length ? `, ${failures.length} failed` : ''}${skipped ? `, ${skipped} skipped` : ''}`
-  const seconds = ((performance.now() - begin) / 1000).toFixed(1)
-  console.log(`${outcome} test/browser/${name}  ${counts}  ${seconds} s`)
+  console.log(`${outcome} test/browser/${name}  ${counts}  ${(ms / 1000).toFixed(1)} s`)
   for (const { title, error } of failures) {
     console.log(`     ${title}\n       ${error.replaceAll('\n', '\n       ')}`)
   }

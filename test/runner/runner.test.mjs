@@ -97,7 +97,7 @@ test('a pattern without test files fails', () => {
  * Runs fixtures/browser in fake browsers. Returns the totals, the printed lines and the names of the started
  * browsers.
  */
-async function inFakes(fake, { wanted = () => true, directory = path('../fixtures/browser') } = {}) {
+async function inFakes(fake, { wanted = () => true, directory = path('../fixtures/browser'), lanes = 1 } = {}) {
   const { log } = console
   const lines = []
   const names = []
@@ -109,7 +109,7 @@ async function inFakes(fake, { wanted = () => true, directory = path('../fixture
   }
   try {
     const total = await runBrowsers({
-      engines: { fake: /** @type {any} */ (start) }, found: () => true, directory, pause: 1, wanted
+      engines: { fake: /** @type {any} */ (start) }, found: () => true, directory, pause: 1, lanes, wanted
     })
     return { total, lines, names }
   } finally {
@@ -164,6 +164,28 @@ test('--browser names a known browser', () => {
   })
   assert.is(status, 1)
   assert.match(stderr, '--browser must be chromium, firefox, webkit, got opera')
+})
+
+test('tests of one file run in several browsers at the same time', async () => {
+  const running = new Set()
+  let most = 0
+  const { total, lines, names } = await inFakes(() => ({
+    async outcome(title) {
+      running.add(title)
+      most = Math.max(most, running.size)
+      await new Promise(setImmediate)
+      running.delete(title)
+    }
+  }), { lanes: 2 })
+  assert.equal(total, { files: 1, passed: 3, failed: 0, skipped: 0, flaky: 0 })
+  assert.equal([most, names.length], [2, 2])
+  assert.is(lines.length, 1)
+})
+
+test('a browser test file without tests fails', async () => {
+  const { total, lines } = await inFakes(() => ({ outcome() {} }), { directory: path('../fixtures/empty') })
+  assert.equal(total, { files: 1, passed: 0, failed: 1, skipped: 0, flaky: 0 })
+  assert.match(lines.join('\n'), 'no test was found')
 })
 
 test('an error on the console fails the browser test that caused it', async () => {

@@ -435,7 +435,15 @@ for (const limit of [1, 2 ** 30]) {
   })
 }
 
-const { budget: points, powerSort, timSort, ...mergeSorts } = internals('budget', 'powerSort', 'timSort', 'halvesSort', 'windowSort', 'widthSort')
+const { algorithmOf, budget: points, powerSort, timSort, ...mergeSorts } =
+  internals('algorithmOf', 'budget', 'powerSort', 'timSort', 'halvesSort', 'windowSort', 'widthSort')
+
+sorting('the first sort, which finds the algorithm of the engine, keeps the budget', () => {
+  points.left = 5
+  algorithmOf(Array.prototype.sort, length => Array(length))
+  assert.is(points.left, 5)
+})
+
 for (const [name, sort] of Object.entries(mergeSorts)) {
   sorting(`${name} is stable and sorts lists of every length`, () => {
     for (let length = 0; length < 300; length++) {
