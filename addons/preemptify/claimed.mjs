@@ -12,7 +12,7 @@ import {
 } from './primordials.mjs'
 import { GLOBALS, IMPORTS } from './claims.mjs'
 import { groupOf } from './effects.mjs'
-import { WHOLE } from './effects-whole.mjs'
+import { WHOLE, claimOf } from './effects-whole.mjs'
 /** @import { Claim, Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -111,6 +111,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   const isShared = isOwn && isScript
   const ownHome = directory && nameOfPackage(directory)
   const ownLock = directory && nameOfPackageLock(ownHome)
+  /** The names of the locks that this text joins with the lock of its package. */
+  const joinedLocks = pick(locksOfJoins(plans[0], name), lock => lock !== ownLock)
   /** The numbers of the groups. @type {Map<any, number>} */
   const groups = emptyMap()
   /** The name of a function and the name of a location, in two lines, for each site. @type {string[]} */
@@ -136,6 +138,21 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     used.add(key)
     return `${unit}${key}(${site})`
   }
+  /**
+   * Returns the text before a claim that is necessary only if a variable holds an object.
+   *
+   * @param {Map<string, boolean> | undefined} names the variables, and whether a function counts as an object
+   */
+  function guardText(names) {
+    if (names === undefined) return ''
+    let text = ''
+    names.forEach((isForFunctions, name) => {
+      const key = isForFunctions ? 'Of' : 'Oo'
+      used.add(key)
+      text += `${text && '||'}${unit}${key}(${name})`
+    })
+    return names.size > 1 ? `(${text})&&` : `${text}&&`
+  }
   /** Returns the directory of the package that contains a location. @param {Location} location */
   const directoryOf = ({ unit }) => unit === '' || unit === name ? directory : packageOf(unit)
   /** The locations of each group that the functions of this text use. @type {Map<any, Location[]>} */
@@ -160,7 +177,9 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
    */
   function namesOfLock(/** @type {any} */ group) {
     if (typeof group === 'string') return group
-    if (group === plans) return exclusive ? namesOfWhole() : ownLock || name
+    if (group === plans) {
+      return exclusive ? namesOfWhole() : join(joined([ownLock || name], joinedLocks), '\n')
+    }
     const names = emptySet()
     pick(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
       if (isOpen && (isShared || variable === null && kind === 'variable')) {
@@ -175,6 +194,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       if (location.aliases[0].name === UNKNOWN) names.add(UNKNOWN)
       if (isOwn && homeOfImport(location) === '') names.add(IMPORTS)
     })
+    if (names.has(UNKNOWN)) pick(joinedLocks, lock => names.add(lock))
     return join(listOf(names), '\n')
   }
   /**
@@ -184,6 +204,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   function namesOfWhole() {
     const names = emptySet()
     names.add(ownLock || name)
+    pick(joinedLocks, lock => names.add(lock))
     if (directory === '') pick([UNKNOWN, GLOBALS], shared => names.add(shared))
     pick(specifiersIn(plans), specifier => {
       const home = homeOf(specifier, name)
@@ -230,11 +251,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
 
   /** The claims of a function that can use all locations of the package, or of a text of own code. */
   function everything() {
-    if (!isOwn) return [{ location: WHOLE, isExclusive: true }]
+    if (!isOwn) return [claimOf(WHOLE)]
     /** @type {Claim[]} */
     const all = []
     pick(plans, ({ claims }) => pick(claims, ({ location }) =>
-      activationOf(location) === null && append(all, { location, isExclusive: true })))
+      activationOf(location) === null && append(all, claimOf(location))))
     return all
   }
 
@@ -245,6 +266,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       : joined(allClaims(plan), plan.claimsAll && !isOnce ? everything() : [])
     /** The claims by their locks. One claim per lock is enough. @type {Map<any, Claim>} */
     const claims = emptyMap()
+    /** The guards by the locks whose claims all have guards. @type {Map<any, Map<string, boolean>>} */
+    const guards = emptyMap()
     pick(all, claim => {
       const owner = activationOf(claim.location)
       // A call of the owner makes a new activation, so its callers need no claim.
@@ -252,8 +275,16 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       const lock = owner ?? numberOf(claim.location)
       const known = claims.get(lock)
       if (known === undefined || claim.isExclusive && !known.isExclusive) claims.set(lock, claim)
+      addGuard(known === undefined ? emptyMap() : guards.get(lock), lock, claim)
     })
-    claims.forEach(({ location, isExclusive }) => {
+    function addGuard(/** @type {Map<string, boolean> | undefined} */ names, /** @type {any} */ lock,
+      /** @type {Claim} */ { guard, isForFunctions }) {
+      if (names === undefined) return
+      if (!guard) return guards.delete(lock)
+      names.set(guard, isForFunctions || names.get(guard) === true)
+      guards.set(lock, names)
+    }
+    claims.forEach(({ location, isExclusive }, lock) => {
       // The names of all functions would lengthen the text of a package that is too large by 5 %.
       const lines = `${isTooLarge ? '' : nameOfFunction(plan)}\n${location.name}`
       const site = isTooLarge ? '' : sites.get(lines) ?? `${names.length}`
@@ -261,9 +292,10 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
         sites.set(lines, site)
         append(names, lines)
       }
+      const guard = guardText(guards.get(lock))
       append(plan.claimTexts, {
-        test: textOf(location, isExclusive ? 'X' : 'S', site),
-        atOnce: textOf(location, isExclusive ? 'P' : 'Q', site)
+        test: guard + textOf(location, isExclusive ? 'X' : 'S', site),
+        atOnce: guard + textOf(location, isExclusive ? 'P' : 'Q', site)
       })
     })
   })
@@ -278,6 +310,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       groups.forEach((_, group) => append(list, group))
       pick(listOf(used), (/** @type {string} */ key) => {
         const letter = key[0]
+        if (letter === 'O') {
+          text += `function ${unit}${key}(v){return typeof v=='object'&&v!==null` +
+            `${key === 'Of' ? "||typeof v=='function'" : ''}}`
+          return
+        }
         const field = letter === 'X' || letter === 'P' ? 'h' : 'r'
         const number = cut(key, 1)
         const lock = `${unit}L${number}`
@@ -315,6 +352,26 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   }
 }
 
+/**
+ * Returns the names of the locks that a text joins with the lock of its package: the locks of packages whose
+ * objects its package keeps, and of unknown texts. An unknown text may keep any object that reaches the text,
+ * and its objects may reach this text.
+ *
+ * @param {Plan} plan the plan of the text @param {string} unit the name of the text
+ */
+function locksOfJoins({ joins, unknownImports }, unit) {
+  const locks = emptySet()
+  const add = (/** @type {string} */ home) => {
+    locks.add(home === '' ? UNKNOWN : nameOfPackageLock(home))
+  }
+  joins?.forEach((/** @type {string} */ directory) => add(directory && nameOfPackage(directory)))
+  pick(unknownImports, variable => {
+    const home = homeOfImport(/** @type {any} */ ({ variable, site: null, unit }))
+    if (home !== null) add(home)
+  })
+  return listOf(locks)
+}
+
 /** Returns the name of the lock of a package. @param {string} home the name of the package */
 const nameOfPackageLock = home => `package ${home}`
 /** Returns the name of the lock of exported objects that their own package does not contest. */
@@ -330,7 +387,9 @@ const importClaim = ({ location: { name, variable }, isExclusive }, lockName, is
     name, variable, owner: null, unit: '', aliases: [{ name: '' }], site: null, isOpen: false, isContested,
     lockName
   }),
-  isExclusive
+  isExclusive,
+  guard: '',
+  isForFunctions: false
 })
 
 /**

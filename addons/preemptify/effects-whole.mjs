@@ -11,7 +11,7 @@ import { targetOf } from './calls.mjs'
 import { ENGINE, PRIMITIVE_NAME } from './effects-tables.mjs'
 import { emptySet, find, forEach, keysOf, matches, push } from './primordials.mjs'
 import { isFixed, seemsFixed } from './scopes.mjs'
-/** @import { Location } from './effects.mjs' */
+/** @import { Claim, Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 
@@ -37,9 +37,13 @@ export function isTooLarge(units) {
 /** All state of a package. @type {Location} */
 export const WHOLE = {
   kind: 'object', name: 'the package', variable: null, node: /** @type {any} */ (null), unit: '', owner: null,
-  isContested: true, isOpen: false, isExported: false, isExempt: false, aliases: [], site: null, group: null
+  isContested: true, isOpen: false, isExported: false, isExempt: false, aliases: [], site: null, group: null,
+  isOfParameter: false
 }
 push(WHOLE.aliases, WHOLE)
+
+/** Returns an exclusive claim. @param {Location} location @returns {Claim} */
+export const claimOf = location => ({ location, isExclusive: true, guard: '', isForFunctions: false })
 
 /** Lets the functions of a text claim the whole package. @param {Plan[]} plans */
 export function claimWhole(plans) {
@@ -47,7 +51,7 @@ export function claimWhole(plans) {
   forEach(plans, plan => {
     const { node: { params = [] }, facts, isOnce } = plan
     const { isArrow, usesThis, usesSuper, usesArguments, usesEval } = facts
-    plan.claims = users.has(plan) ? [{ location: WHOLE, isExclusive: true }] : []
+    plan.claims = users.has(plan) ? [claimOf(WHOLE)] : []
     plan.isExposed = !isOnce
     /** @type {boolean[]} */
     const parameters = []
