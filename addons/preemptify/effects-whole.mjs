@@ -45,13 +45,19 @@ push(WHOLE.aliases, WHOLE)
 /** Returns an exclusive claim. @param {Location} location @returns {Claim} */
 export const claimOf = location => ({ location, isExclusive: true, guard: '', isForFunctions: false })
 
-/** Lets the functions of a text claim the whole package. @param {Plan[]} plans */
-export function claimWhole(plans) {
-  const users = usersOfState(plans)
+/**
+ * Lets the functions of a text claim the whole package.
+ *
+ * @param {Plan[]} plans
+ * @param {boolean} [isRule] whether the option `exclusive` lets each function claim; default: only functions
+ *   that may use state
+ */
+export function claimWhole(plans, isRule = false) {
+  const users = isRule ? emptySet() : usersOfState(plans)
   forEach(plans, plan => {
     const { node: { params = [] }, facts, isOnce } = plan
     const { isArrow, usesThis, usesSuper, usesArguments, usesEval } = facts
-    plan.claims = users.has(plan) ? [claimOf(WHOLE)] : []
+    plan.claims = isRule && !isOnce || users.has(plan) ? [claimOf(WHOLE)] : []
     plan.isExposed = !isOnce
     /** @type {boolean[]} */
     const parameters = []
