@@ -9,7 +9,7 @@
 
 import { targetOf } from './calls.mjs'
 import { ENGINE, PRIMITIVE_NAME } from './effects-tables.mjs'
-import { emptySet, find, forEach, keysOf, matches, push } from './primordials.mjs'
+import { emptyMap, emptySet, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
 import { isFixed, seemsFixed } from './scopes.mjs'
 /** @import { Claim, Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -100,17 +100,21 @@ function usersOfState(plans) {
  * @param {Plan[]} plans @param {Set<Plan>} users
  */
 function addCallers(plans, users) {
-  for (let isStable = false; !isStable;) {
-    isStable = true
-    forEach(plans, plan => {
-      if (plan.isOnce || users.has(plan)) return
-      const isCaller = find(plan.facts.calls, call => {
-        const target = targetOf(call)
-        return target !== null && !target.isLong && users.has(target)
-      }) !== undefined
-      if (!isCaller) return
+  /** The callers of each short function. @type {Map<Plan, Plan[]>} */
+  const callers = emptyMap()
+  forEach(plans, plan => forEach(plan.facts.calls, call => {
+    const target = targetOf(call)
+    if (target === null || target.isLong || plan.isOnce) return
+    const list = callers.get(target)
+    if (list) push(list, plan)
+    else callers.set(target, [plan])
+  }))
+  const list = listOf(users)
+  for (let i = 0; i < list.length; i++) {
+    forEach(callers.get(list[i]) ?? [], plan => {
+      if (users.has(plan)) return
       users.add(plan)
-      isStable = false
+      push(list, plan)
     })
   }
 }
