@@ -137,8 +137,8 @@ function selectorIn({ arguments: { 0: argument } }, name) {
 }
 
 /**
- * Gives the value of a promise to its reactions. A reaction starts a stay of its own, so the value is an unknown
- * object of the module: no caller has claimed it.
+ * Gives the value of a promise to its reactions. A reaction starts its own stay, and no caller has claimed
+ * its argument. So the value is an unknown object of the module.
  *
  * @param {Node} promise @param {Flow | null} reactions
  */
