@@ -253,7 +253,7 @@ function readGraph(text, url, get) {
         if (found === undefined) return
         need.url = found.url
         if (!readAhead.has(found.url)) add(found.url, found.text)
-      } catch {} // it stays unknown
+      } catch {} // the import stays unknown
     })
   }
   const readable = filter(added, module => {
