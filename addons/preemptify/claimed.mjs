@@ -116,7 +116,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   /** The names of the locks that this text joins with the lock of its package. */
   const joinedLocks = pick(locksOfJoins(plans[0], name), lock => lock !== ownLock)
   /** Whether this text can pass objects from one unknown text to another one. */
-  const hasUnknownImports = plans[0].unknownImports.length > 0 && joinedLocks.length > 0 && exclusive !== false
+  const hasUnknownImports = exclusive !== false && joinedLocks.length > 0 &&
+    plans[0].unknownImports.length > 0
   /** The numbers of the groups. @type {Map<any, number>} */
   const groups = emptyMap()
   /** The names of functions and locations, alternating. @type {string[]} */

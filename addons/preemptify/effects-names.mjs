@@ -7,10 +7,10 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf, domNode,
-  each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd,
-  newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release, setShared,
-  touch, use
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
+  domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee,
+  newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release,
+  setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
