@@ -82,7 +82,7 @@ function planOf(facts, parent) {
     helpers: '', copies: [0, 0],
     emitter: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
     identity: '',
-    claimTexts: [], lock: '',
+    claimTexts: [], lock: '', joins: null, unknownImports: [],
     changes: { this: false, parameters: [], others: false }, eventUse: NO_EVENT_USE
   }
   plan.reason = refusalOf(plan)

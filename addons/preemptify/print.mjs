@@ -1003,6 +1003,8 @@ function copyEffects(from, to) {
     to[i].openClaims = from[i].openClaims
     to[i].changes = from[i].changes
     to[i].isExposed = from[i].isExposed
+    to[i].joins = from[i].joins
+    to[i].unknownImports = from[i].unknownImports
   }
 }
 
