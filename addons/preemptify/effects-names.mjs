@@ -8,8 +8,8 @@
 import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
-  domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee,
-  newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release,
+  domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown,
+  newCallee, newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release,
   setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
@@ -80,14 +80,19 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
-/** @returns {Program} */
-export function newProgram() {
+/**
+ * @param {boolean} [hasOthers] whether texts that are not analysed define methods too
+ * @returns {Program}
+ */
+export function newProgram(hasOthers = false) {
   const unnamed = newFlow()
   const thrown = newFlow()
   thrown.isNamed = true
+  const unnamedFunctions = functionsIn(unnamed)
+  if (hasOthers) makeUnknown(unnamedFunctions)
   return {
     thrown, caught: anyOf(thrown),
-    members: emptyMap(), unnamed, unnamedFunctions: functionsIn(unnamed), accessors: emptyMap(),
+    members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(),
     globals: emptyMap(), crowd: newCrowd(), various: newVarious(),
     stored: emptyMap(), matches: []
   }
