@@ -35,10 +35,14 @@ const { Waitable, Waiter } = extend
 class Call extends Waitable {
   /** @type {Job | null} */
   made = null
+  /** The waitable that settles when the job ends. @type {any} */
+  end = null
   /** The value that the callback returned. @type {any} */
   value = undefined
   isWaiting = false
   isQueued = false
+  /** How long the call stays in its event: see `#useOf`. */
+  use = 0
   /** Whether the call runs to completion inside its event. */
   isWhole = false
   /** Whether a listener is called right after an edit, and no rule lets it interleave. */
@@ -47,14 +51,15 @@ class Call extends Waitable {
   isAtEntry = false
 
   /**
-   * @param {Invocation} invocation @param {AdoptionRule} rule @param {number} absoluteDeadline
-   * @param {number} priority
+   * @param {Invocation} invocation @param {AdoptionRule} rule @param {number} release
+   * @param {number} priority the priority under the policy of the scheduler
    */
-  constructor(invocation, rule, absoluteDeadline, priority) {
+  constructor(invocation, rule, release, priority) {
     super()
     const { event } = invocation
     this.invocation = invocation
     this.rule = rule
+    this.release = release
     /** The innermost target of the event. Listeners of its parents receive the event too. */
     this.target = event && (event.composedPath?.()[0] ?? event.target)
     /**
@@ -62,8 +67,8 @@ class Call extends Waitable {
      *
      * @type {{ target: any, currentTarget: any, eventPhase: number } | undefined}
      */
-    this.place = event && placeOf(event)
-    this.absoluteDeadline = absoluteDeadline
+    this.propagation = event && propagationOf(event)
+    this.absoluteDeadline = release + (rule.deadline ?? Infinity)
     this.priority = priority
   }
   get isRanked() { return false }
@@ -127,9 +132,10 @@ export class Calls {
       if (!warn || ms < LONG_TASK || warned.has(row)) return
       warned.add(row)
       const { kind, name, where } = row
-      const place = where && `, registered at ${where},`
+      const registration = where && `, registered at ${where},`
       const time = `${Math.round(ms)} ms`
-      console?.warn(`${kind} ${name}${place} kept the thread for ${time}: ${remedyFor(call)}`.trimStart())
+      console?.warn(
+        `${kind} ${name}${registration} kept the thread for ${time}: ${remedyFor(call)}`.trimStart())
     })
     this.#unwait = extend.page.onWait(scheduler, (job, holder, location, ms) => {
       const row = this.#callOf(job)?.invocation.row
@@ -155,7 +161,7 @@ export class Calls {
    *
    * @param {string} kind @param {any} fn @param {() => string} [where] @returns {AdoptionRow}
    */
-  row(kind, fn, where = callingPlace) {
+  row(kind, fn, where = callingLine) {
     const isFunction = typeof fn === 'function'
     const text = isFunction ? apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
     const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
@@ -182,7 +188,7 @@ export class Calls {
    * @param {any} script PerformanceScriptTiming
    */
   tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
-    if (isOwnPlace(sourceURL) || [scriptAddress(), extend.page.url].includes(sourceURL)) return
+    if (isOwnLocation(sourceURL) || [scriptAddress(), extend.page.url].includes(sourceURL)) return
     const where = `${sourceURL}:${sourceCharPosition}`
     const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
     this.#add(row, duration)
@@ -212,72 +218,105 @@ export class Calls {
    */
   enter(invocation, rule = {}) {
     const { row, fn, self, args, event, called } = invocation
-    if (this.isReleased || extend.page.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
-    const { deadline = Infinity, priority: given = 0, reservation } = rule
-    const { latest = false, atomic = false, interleave = false } = rule
-    const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
-    const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(invocation, rule, release + deadline, priority)
-    const queue = this.#queueOf(reservation)
-    const use = this.#useOf(call)
-    let isWhole = call.isWhole = use === TO_END
-    const options = {
-      ms: isWhole ? Infinity : undefined,
-      isInEvent: event !== undefined && (row.kind !== 'message' || use > 0) || atomic,
-      usedEvent: use === UNTIL_USE ? event : null
-    }
-    call.followsEdit = event !== undefined && !latest && !interleave && followsEdit(event, call.target)
+    const isNative = this.isReleased || extend.page.isBusy() || event?.isTrusted === false
+    if (isNative) return apply(fn, self, args)
+    const isNested = () => event !== undefined && scheduler.host.nested?.(called)
+    const call = this.#newCall(invocation, rule)
+    const queue = this.#queueOf(rule.reservation)
     const waits = call.isWaiting = this.#mustWait(queue, call)
-    if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
+    if (waits && isNested()) return apply(fn, self, args)
     const { stalls } = row
-    /** @type {any} */
-    let end
-    const spawn = () => {
-      const work = () => call.isWaiting ? this.#startInTurn(call) : this.#start(call)
-      const name = `${row.kind} ${row.name}`
-      const parameters = { name, deadline, priority: given, reservation, release }
-      const job = call.made = scheduler.spawn(work, parameters)
-      if (rule.interleave) extend.code.waive(job)
-      extend.page.serve(job, time => this.#postpone(queue, call, time))
-      end = Waitable.of(job) // the platform reports the errors of the job
-      return job
-    }
+    const options = optionsOf(call)
+    const spawn = () => this.#spawn(queue, call)
     this.#begun = call
     if (waits || scheduler.paused) spawn()
     else extend.page.run(scheduler, spawn, options)
     const job = /** @type {Job} */ (call.made)
-    if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
-      isWhole = call.isWhole = true
+    if (!waits && job.finished === undefined && isNested()) {
+      call.isWhole = true
       extend.page.run(scheduler, () => job, WHOLE)
     }
-    // A call that runs to completion stalls by the time of all of its steps.
-    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
-    if (end.enlist(new Waiter(null, () => this.#leave(queue, call, end)))) {
-      this.#count(call)
-      this.#keepTail(call)
-      if (end.isFulfilled) return call.value
-      throw end.outcome
-    }
-    this.#calls.set(job, call)
+    this.#reportStall(call, stalls)
+    const hasEnded = call.end.enlist(new Waiter(null, () => this.#leave(queue, call)))
+    if (hasEnded) return this.#resultOf(call)
+    this.#addUnfinished(queue, call, waits)
+    if (event === undefined) return this.#renewTime(call)
+    if (waits && mustStartInEvent(call)) return this.#startInEvent(queue, call, options, stalls)
+  }
+
+  /** @param {Invocation} invocation @param {AdoptionRule} rule @returns {Call} */
+  #newCall(invocation, rule) {
+    const { scheduler } = this
+    const { event } = invocation
+    const { deadline = Infinity, priority: given = 0, latest, interleave } = rule
+    const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
+    const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
+    const call = new Call(invocation, rule, release, priority)
+    call.use = this.#useOf(call)
+    call.isWhole = call.use === TO_END
+    call.followsEdit = event !== undefined && !latest && !interleave && followsEdit(event, call.target)
+    return call
+  }
+
+  /** Spawns the job of a call. @param {Call[]} queue @param {Call} call */
+  #spawn(queue, call) {
+    const { invocation: { row }, rule, release } = call
+    const { deadline = Infinity, priority = 0, reservation, interleave } = rule
+    const work = () => call.isWaiting ? this.#startInTurn(call) : this.#start(call)
+    const parameters = { name: `${row.kind} ${row.name}`, deadline, priority, reservation, release }
+    const job = call.made = this.scheduler.spawn(work, parameters)
+    if (interleave) extend.code.waive(job)
+    extend.page.serve(job, time => this.#postpone(queue, call, time))
+    call.end = Waitable.of(job) // the platform reports the errors of the job
+    return job
+  }
+
+  /**
+   * Reports a call that runs to completion if all of its steps together take longer than a slice. Its steps
+   * are not reported again.
+   *
+   * @param {Call} call @param {number} stalls the stalls of its row before the call
+   */
+  #reportStall({ isWhole, made, invocation: { row } }, stalls) {
+    const job = /** @type {Job} */ (made)
+    if (isWhole && row.stalls === stalls && job.cost > this.scheduler.slice) extend.page.stall(job)
+  }
+
+  /** Returns the result of a call that has ended, or throws its error. @param {Call} call */
+  #resultOf(call) {
+    this.#count(call)
+    this.#keepTail(call)
+    if (call.end.isFulfilled) return call.value
+    throw call.end.outcome
+  }
+
+  /** @param {Call[]} queue @param {Call} call @param {boolean} waits whether the call waits for its turn */
+  #addUnfinished(queue, call, waits) {
+    const { fn, event, owner } = call.invocation
+    this.#calls.set(/** @type {Job} */ (call.made), call)
     this.#insert(queue, call)
-    if (event !== undefined) this.#keepPlace(event)
-    if (waits && latest) this.#replace(fn, call)
-    const { owner } = invocation
+    if (event !== undefined) this.#keepPropagation(event)
+    if (waits && call.rule.latest) this.#replace(fn, call)
     const others = this.#pending.get(owner) ?? new OwnSet()
     this.#pending.set(owner, others.add(call))
-    if (event === undefined) return this.#renewTime(call)
-    if (!waits) return
-    // Listeners of readystatechange read a state that changes while they wait.
-    const mustStart = (event.cancelable || use === UNTIL_USE) && !latest || isWhole
-    if (mustStart || event.type === 'readystatechange') {
-      this.#makeWay(queue, call)
-      if (job.finished !== undefined) return
-      call.isWaiting = false
-      extend.page.run(scheduler, () => job, options)
-      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) extend.page.stall(job)
-      if (end.isFulfilled) return call.value
-    }
+  }
+
+  /**
+   * Starts a waiting call inside its event, after the calls before it.
+   *
+   * @param {Call[]} queue @param {Call} call @param {any} options as for `extend.page.run`
+   * @param {number} stalls the stalls of its row before the call
+   * @returns {any} the result of the callback, if the call has ended
+   */
+  #startInEvent(queue, call, options, stalls) {
+    const job = /** @type {Job} */ (call.made)
+    this.#makeWay(queue, call)
+    if (job.finished !== undefined) return
+    call.isWaiting = false
+    extend.page.run(this.scheduler, () => job, options)
+    this.#reportStall(call, stalls)
+    if (call.end.isFulfilled) return call.value
   }
 
   /**
@@ -357,7 +396,7 @@ export class Calls {
    */
   #replace(fn, call) {
     const before = this.#newest.get(fn)
-    if (before?.place?.currentTarget === call.place?.currentTarget) before?.drop()
+    if (before?.propagation?.currentTarget === call.propagation?.currentTarget) before?.drop()
     this.#newest.set(fn, call)
   }
 
@@ -376,9 +415,9 @@ export class Calls {
   /** Inserts a call after the calls of equal rank. @param {Call[]} queue @param {Call} call */
   #insert(queue, call) {
     const { policy } = this.scheduler
-    let place = queue.length
-    while (place > 0 && policy.compare(call, queue[place - 1]) < 0) place--
-    queue.splice(place, 0, call)
+    let index = queue.length
+    while (index > 0 && policy.compare(call, queue[index - 1]) < 0) index--
+    queue.splice(index, 0, call)
     call.isQueued = true
   }
 
@@ -482,8 +521,8 @@ export class Calls {
     }
   }
 
-  /** @param {Call[]} queue @param {Call} call @param {any} end */
-  #leave(queue, call, end) {
+  /** @param {Call[]} queue @param {Call} call */
+  #leave(queue, call) {
     queue.splice(queue.indexOf(call), 1)
     call.isQueued = false
     const { owner } = call.invocation
@@ -491,6 +530,7 @@ export class Calls {
     others.delete(call)
     if (others.size === 0) this.#pending.delete(owner)
     if (call.hasBegun) this.#count(call)
+    const { end } = call
     if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
     this.#keepTail(call)
     this.#beginNext(queue)
@@ -526,20 +566,36 @@ export class Calls {
    *
    * @param {any} event
    */
-  #keepPlace(event) {
-    PLACE.forEach(name => {
+  #keepPropagation(event) {
+    PROPAGATION.forEach(name => {
       if (Object.hasOwn(event, name)) return
       const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
       const own = () => {
         const { current } = this.scheduler
         const running = current === null ? undefined : this.#callOf(current)
         const isOwn = running?.invocation.event === event
-        return isOwn && running?.place ? running.place[name] : apply(get, event, [])
+        return isOwn && running?.propagation ? running.propagation[name] : apply(get, event, [])
       }
       const property = { __proto__: null, configurable: true, get: own }
       Object.defineProperty(event, name, /** @type {any} */ (property))
     })
   }
+}
+
+/** Returns how the page runs a call. @param {Call} call */
+function optionsOf({ invocation: { row, event }, rule: { atomic = false }, use }) {
+  return {
+    ms: use === TO_END ? Infinity : undefined,
+    isInEvent: event !== undefined && (row.kind !== 'message' || use > 0) || atomic,
+    usedEvent: use === UNTIL_USE ? event : null
+  }
+}
+
+/** Whether the call of a listener must start before its event ends. @param {Call} call */
+function mustStartInEvent({ invocation: { event }, rule: { latest = false }, use, isWhole }) {
+  // Listeners of readystatechange read a state that changes while they wait.
+  if (isWhole || event.type === 'readystatechange') return true
+  return !latest && (event.cancelable || use === UNTIL_USE)
 }
 
 /** Returns why a stalled call could not be preempted, and the remedy. @param {Call} call */
@@ -586,20 +642,20 @@ function addStall(row, ms) {
  *
  * @returns {string} file:line, or '' if the engine does not report the position
  */
-function callingPlace() {
+function callingLine() {
   const lines = `${new Error().stack}`.split('\n')
-  const line = lines.find(line => /:\d+:\d+/.test(line) && !isOwnPlace(line))
+  const line = lines.find(line => /:\d+:\d+/.test(line) && !isOwnLocation(line))
   return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
 }
 
 /** The address of the folder of this addon, or of the bundle that contains its files. */
 const ADDRESS = import.meta.url.replace(/\/adopt\/\w+\.mjs$/, '/adopt/')
 
-/** Whether a line of a stack, or an address, names one of our files. @param {string} place */
-const isOwnPlace = place => place.includes(ADDRESS)
+/** Whether a line of a stack, or an address, names one of our files. @param {string} location */
+const isOwnLocation = location => location.includes(ADDRESS)
 
 /** @param {any} event */
-const placeOf = ({ target, currentTarget, eventPhase }) => ({ target, currentTarget, eventPhase })
+const propagationOf = ({ target, currentTarget, eventPhase }) => ({ target, currentTarget, eventPhase })
 
 /** Maximum number of ended calls whose asynchronous code is finished before an edit. */
 const MAX_TAILS = 100
@@ -610,7 +666,7 @@ const TO_END = 2
 const WHOLE = { ms: Infinity }
 
 /** The properties of an event that change on its path. */
-const PLACE = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
+const PROPAGATION = /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])
 
 /** Minimum duration of a stall or wait for a warning on the console, ms: a long task (W3C Long Tasks). */
 const LONG_TASK = 50

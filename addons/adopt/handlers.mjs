@@ -25,7 +25,7 @@ export function adoptHandlers(realm) {
    */
   const handlers = new OwnWeakMap()
   /** Returns the name of the element whose handler is being adopted. @type {(() => string) | undefined} */
-  let place
+  let where
   const holders = [target].concat(HANDLED.map(name => target[name]?.prototype)).filter(Boolean)
   holders.forEach(holder => {
     Object.getOwnPropertyNames(holder).filter(isOn).forEach(name => {
@@ -44,7 +44,7 @@ export function adoptHandlers(realm) {
             realm.forget(listeners, null)
             return apply(native, self, args)
           }
-          const entry = realm.entryFor(listeners, null, handler, type, place)
+          const entry = realm.entryFor(listeners, null, handler, type, where)
           handlers.set(entry, handler)
           entry.restore = () => {
             if (apply(get, at, []) !== entry) return
@@ -75,11 +75,11 @@ export function adoptHandlers(realm) {
       // The handler is older than the listeners, unless an attribute has replaced a handler that was adopted.
       if (!listeners.has(null)) listeners.forEach((entry, listener) => others.push([listener, entry]))
       others.forEach(({ 0: listener }) => listeners.delete(listener))
-      place = object.localName && (() => nameOfElement(object))
+      where = object.localName && (() => nameOfElement(object))
       object[name] = handler // calls the replaced setter
       others.forEach(({ 0: listener, 1: entry }) => listeners.set(listener, entry))
     } catch {} // the page has redefined the property
-    place = undefined
+    where = undefined
   }
   namesOn(target).forEach(name => adoptPresent(target, name))
   if (!document) return

@@ -118,7 +118,7 @@ export class Realm {
    *
    * @param {Map<any, any>} listeners @param {any} listener null for a handler in a property
    * @param {any} given the listener or handler of the page @param {string} type
-   * @param {() => string} [where] the place of the registration; default: the calling line of the page
+   * @param {() => string} [where] returns where the page registers the listener; default: its calling line
    * @returns {any}
    */
   entryFor(listeners, listener, given, type, where) {

@@ -6,7 +6,7 @@
  */
 
 import {
-  append, cut, emptySet, emptyWeakMap, exec, join, matches, sourceOf, split, startsWith
+  emptySet, emptyWeakMap, exec, join, matches, push, slice, sourceOf, split, startsWith
 } from './primordials.mjs'
 import { isWhole, recordOf } from './run.mjs'
 
@@ -58,7 +58,7 @@ function twinsIn(fn) {
   const called = []
   const found = emptySet()
   const isBound = startsWith(fn.name, 'bound ')
-  const source = isBound ? `.${cut(fn.name, 'bound '.length)}(` : codeOf(sourceOf(fn))
+  const source = isBound ? `.${slice(fn.name, 'bound '.length)}(` : codeOf(sourceOf(fn))
   const declared = declaredIn(source)
   const call = /(\.\s*)?([\w$]+)\s*(?:\?\.\s*)?\(/g
   for (let match; called.length < MAX_NAMED && (match = exec(call, source));) {
@@ -66,7 +66,7 @@ function twinsIn(fn) {
     if (!twinNames.has(name) || found.has(name)) continue
     if (dot === undefined && (declared.has(name) || isMethodAt(source, index + text.length))) continue
     found.add(name)
-    append(called, { name, isMethod: dot !== undefined })
+    push(called, { name, isMethod: dot !== undefined })
   }
   return called
 }
@@ -78,10 +78,10 @@ function codeOf(source) {
   const text = /\/\/.*|\/\*[^]*?\*\/|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*"/g
   for (let match; (match = exec(text, source));) {
     const { 0: { length }, index } = match
-    code += `${cut(source, from, index)} `
+    code += `${slice(source, from, index)} `
     from = index + length
   }
-  return code + cut(source, from)
+  return code + slice(source, from)
 }
 
 /**
@@ -106,7 +106,7 @@ function isMethodAt(source, start) {
   for (let i = start; i < source.length; i++) {
     const character = source[i]
     if (character === '(') depth++
-    else if (character === ')' && --depth === 0) return matches(/^\s*\{/, cut(source, i + 1))
+    else if (character === ')' && --depth === 0) return matches(/^\s*\{/, slice(source, i + 1))
   }
   return false
 }
@@ -115,7 +115,7 @@ function isMethodAt(source, start) {
 function remedyFor(called) {
   /** @type {string[]} */
   const list = []
-  for (let i = 0; i < called.length; i++) append(list, `${called[i].name}()`)
+  for (let i = 0; i < called.length; i++) push(list, `${called[i].name}()`)
   const { name, isMethod } = called[0]
   const work = isMethod ? `[object, '${name}']` : name
   return `${join(list, ', ')} can be preempted, but plain code called it. ` +

@@ -11,11 +11,11 @@ import { capability, continued, isCall, outermost, startAsync } from './asynchro
 import { give, lengthOf, put } from './builtins.mjs'
 import { familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, append, apply, bare, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject,
-  next, reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf,
-  throwInNext, toObject
+  NO_ARGUMENTS, apply, bare, emptyWeakMap, engine, getPrototypeOf, isConstructor, isObject, next, push,
+  reflectConstruct, returnFromNext, setPrototypeOf, symbolAsyncIterator, symbolIterator, thenOf, throwInNext,
+  toObject
 } from './primordials.mjs'
-import { Failure, beginners, callerJob, entryOf, generatorOf, pending, suspended, wait } from './run.mjs'
+import { Failure, beginners, callerJob, entryPointOf, generatorOf, pending, suspended, wait } from './run.mjs'
 /** @import { Answers, Capability } from './asynchronous.mjs' */
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
@@ -230,7 +230,7 @@ const nextEntry = own => /** @this {any} @param {any} value */ function (value) 
   }
   const prepared = requests.begin(value)
   if (prepared !== budget) return answer(prepared)
-  append(pending, requesting(suspended(), answer))
+  push(pending, requesting(suspended(), answer))
   return budget
 }
 
@@ -321,7 +321,7 @@ class AsyncWalk {
 
 /** @param {any} method @param {any} self @param {any[]} [args] @returns {Generator<any, any, any>} */
 function* called(method, self, args = NO_ARGUMENTS) {
-  const result = apply(entryOf(method), self, args)
+  const result = apply(entryPointOf(method), self, args)
   return result === budget ? yield suspended() : result
 }
 
@@ -376,7 +376,7 @@ function* fromAsync(Class, { 0: items, 1: callback, 2: self }) {
 }
 
 /** Gives the built-in functions that use async iterators their twins. Some engines lack `Array.fromAsync`. */
-export function stampAsyncIteration() {
+export function attachAsyncTwins() {
   give(asyncGenerators, 'next', nextEntry)
   give(asyncGenerators, 'throw', endEntry)
   give(asyncGenerators, 'return', endEntry)

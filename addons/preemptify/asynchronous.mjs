@@ -10,9 +10,9 @@ import { budget, extend } from '../../rt.mjs'
 import { isClaim } from './claims.mjs'
 import { awaiting, familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, append, apply, engine, generatorPrototype, isBefore, next, takeLast, throwInNext
+  NO_ARGUMENTS, apply, engine, generatorPrototype, isBefore, next, push, takeLast, throwInNext
 } from './primordials.mjs'
-import { beginners, callerJob, entryOf, forwarded, generatorOf, pending, recordOf } from './run.mjs'
+import { beginners, callerJob, entryPointOf, forwarded, generatorOf, pending, recordOf } from './run.mjs'
 /** @import { Family } from './family.mjs' */
 /** @import { Twin } from './run.mjs' */
 
@@ -110,7 +110,7 @@ export function startAsync(generator, fn, answers = PROMISES) {
     if (!isPointOrCall(step.value)) return continued([generator], step.value, fn)
     generator = new Suspended(generator, step)
   }
-  append(pending, firstPart(generator, fn, answers))
+  push(pending, firstPart(generator, fn, answers))
   return budget
 }
 
@@ -129,7 +129,7 @@ function* firstPart(call, fn, { fulfilled, rejected }) {
     let isStarted = true
     while (isCall(yielded)) {
       isStarted = yielded instanceof Suspended
-      append(calls, isStarted ? yielded.generator : yielded)
+      push(calls, isStarted ? yielded.generator : yielded)
       yielded = isStarted ? yielded.take() : undefined
     }
     if (!isPoint(yielded)) return continued(calls, yielded, fn)
@@ -196,7 +196,7 @@ export function continued(calls, awaited, fn) {
   const family = familyOf(/** @type {any} */ (callerJob()))
   const outcome = capability()
   const all = [outermost(outcome)]
-  for (let i = 0; i < calls.length; i++) append(all, calls[i])
+  for (let i = 0; i < calls.length; i++) push(all, calls[i])
   const waitable = awaited instanceof engine.Promise ? awaiting(awaited) : awaited
   family.add(code.child(family.root, fn, all, waitable))
   return outcome.promise
@@ -219,7 +219,8 @@ export function callBack(family, fn, self, args, outcome) {
     return outcome.resolve(result)
   }
   family.enter(() => {
-    const child = code.child(family.root, fn, [outermost(outcome), forwarded(entryOf(fn), self, args)], null)
+    const child = code.child(family.root, fn,
+      [outermost(outcome), forwarded(entryPointOf(fn), self, args)], null)
     family.holder = child
     family.add(child)
   })

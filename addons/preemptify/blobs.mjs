@@ -4,7 +4,7 @@
 
 import { sequence } from '../internal/sequences.mjs'
 import { prefixFor, replace } from './edits.mjs'
-import { append, emptyMap, pick, shielded, stringify } from './primordials.mjs'
+import { emptyMap, forEach, push, shielded, stringify } from './primordials.mjs'
 import { rewrittenText } from './print.mjs'
 import { read } from './read.mjs'
 import { names } from './scopes.mjs'
@@ -58,7 +58,7 @@ export const importError = (message, cause) => new TypeError(`preemptify.import:
 export function rewriteModule(text, tree, url, isBlob, prologue = '', epilogue = '') {
   const runtime = `${prefixFor(text)}import`
   let meta = ''
-  pick(tree.imports, ({ node: { type, start }, facts }) => {
+  forEach(tree.imports, ({ node: { type, start }, facts }) => {
     if (type === 'MetaProperty') meta = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
     else if (isBlob) replace(facts, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
   })
@@ -144,7 +144,7 @@ export const neededBy = ({ url, attributes, table = modules }) =>
  */
 export function blobOf(module, made, prologue, epilogue) {
   const { text, tree, base, url, needs } = module
-  pick(needs, need => {
+  forEach(needs, need => {
     const { source: { start, end }, end: stop } = need.node
     const blob = stringify(neededBy(need).blob)
     if (need.attributes) replace(tree.facts, start, stop, `${blob};`)
@@ -166,7 +166,7 @@ export function blobOf(module, made, prologue, epilogue) {
 export function nameBlob(text, url, made) {
   const blob = moduleHost().name(text)
   blobs.set(blob, url)
-  append(made, blob)
+  push(made, blob)
   return blob
 }
 

@@ -8,14 +8,14 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NATIVE, NO_ARGUMENTS, add, append, apply, assign, bare, create, cut, defineProperty, descriptorOf,
-  endsWith, engine, exec, find, floor, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf,
-  hasOwn, holds, isArray, isConstructor, isObject, min, next, patternExec, pick, reflectDefine,
-  sourceOf, split, startsWith, symbolIterator, symbolReplace, symbolSpecies, toObject
+  NATIVE, NO_ARGUMENTS, add, apply, assign, bare, create, defineProperty, descriptorOf, endsWith, engine,
+  exec, find, floor, forEach, generatorPrototype, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, holds,
+  isArray, isConstructor, isObject, min, next, patternExec, push, reflectDefine, slice, sourceOf, split,
+  startsWith, symbolIterator, symbolReplace, symbolSpecies, toObject
 } from './primordials.mjs'
 import { construct } from './construct.mjs'
 import {
-  begun, entryOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, stamp, suspended
+  attachTwin, begun, entryPointOf, generatorOf, goOnFrom, isAsyncTwin, pending, recordOf, run, suspended
 } from './run.mjs'
 import { algorithmOf, sortsUndefined } from './sorts.mjs'
 import { METHODS, ask, iterated, stepsOfGenerators } from './steps.mjs'
@@ -179,19 +179,19 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     like = alike(object)
   }
   const visit = {
-    name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like,
+    name, skipsHoles, isBackward, isFolding, object, length, call: entryPointOf(callback), given, write, like,
     result, isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined,
     answer: undefined
   }
   if (counts.room <= 0 || budget.left <= 1) {
-    append(pending, goOn(visit, ENDED))
+    push(pending, goOn(visit, ENDED))
     return budget
   }
   const free = counts.room--
   const how = visitOn(visit)
   counts.room = free
   if (how === ENDED) return visit.result
-  append(pending, begun(goOn(visit, how)))
+  push(pending, begun(goOn(visit, how)))
   return budget
 }
 
@@ -259,7 +259,7 @@ function visitOn(visit) {
 /** Runs `flatMap`. @param {any} receiver @param {any[]} args @returns {Generator<any, any, any>} */
 function* visitFlat(receiver, { 0: callback, 1: self }) {
   const { 0: object, 1: length } = elementsOf(receiver, false)
-  const call = entryOf(callback)
+  const call = entryPointOf(callback)
   const { 0: result, 1: write } = arrayFor(object, 0)
   let count = 0
   for (let i = 0; i < length; i++) {
@@ -301,9 +301,9 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
     if (!isTyped && !isCopy && !(i in object)) continue
     const value = object[i]
     kept++
-    if (value !== undefined || keepsUndefined) append(list, value)
+    if (value !== undefined || keepsUndefined) push(list, value)
   }
-  yield* algorithm(list, entryOf(compare))
+  yield* algorithm(list, entryPointOf(compare))
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield counts.p
     if (i < kept) write(result, i, list[i]) // undefined comes last
@@ -321,7 +321,7 @@ const algorithms = []
 
 /** Runs Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
-  const call = callback === undefined ? null : entryOf(callback)
+  const call = callback === undefined ? null : entryPointOf(callback)
   const isOurs = Class === engine.Array || !isConstructor(Class)
   const write = isOurs ? add : put
   const iterate = items[symbolIterator] ?? undefined
@@ -365,7 +365,7 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
  */
 function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
   const iterator = apply(entries, receiver, NO_ARGUMENTS)
-  const call = entryOf(callback)
+  const call = entryPointOf(callback)
   for (let step; !(step = apply(next, iterator, NO_ARGUMENTS)).done;) {
     if (--budget.left <= 0) yield counts.p
     if (apply(call, self, [step.value[1], step.value[0], receiver]) === budget) yield suspended()
@@ -383,10 +383,10 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
   /** @type {any[][]} */
   const found = []
   const whole = apply(replace, receiver, [pattern, (/** @type {any[]} */ ...match) => {
-    append(found, match)
+    push(found, match)
     return ''
   }])
-  const call = entryOf(callback)
+  const call = entryPointOf(callback)
   let result = ''
   let from = 0
   let text = whole
@@ -398,10 +398,10 @@ function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
     let answer = apply(call, undefined, match)
     if (answer === budget) answer = yield suspended()
     text = match[at]
-    result += `${cut(text, from, match[at - 1])}${answer}`
+    result += `${slice(text, from, match[at - 1])}${answer}`
     from = match[at - 1] + match[0].length
   }
-  return result + cut(text, from)
+  return result + slice(text, from)
 }
 
 /** Whether only built-in code matches a pattern. @param {any} pattern @returns {boolean} */
@@ -429,8 +429,9 @@ function bindTwin(fn, args) {
   const twin = recordOf(fn)
   if (twin === undefined) return bound
   const generator = generatorOf(twin, fn)
-  const entry = isAsyncTwin(twin) ? false : twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args)
-  stamp(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
+  const entry = isAsyncTwin(twin) ? false
+    : twin.entry === fn ? bound : apply(engine.bind, entryPointOf(fn), args)
+  attachTwin(bound, generator && apply(engine.bind, generator, args), entry, null, { fn, args }, twin.body)
   return bound
 }
 
@@ -476,7 +477,7 @@ function framesBelow(capture, fn) {
   const trace = { stack: /** @type {any} */ ('') }
   const restore = [replaced(Error, 'stackTraceLimit', 200)]
   const counting = (/** @type {any} */ _, /** @type {any[]} */ frames) => frames.length
-  append(restore, replaced(Error, 'prepareStackTrace', counting))
+  push(restore, replaced(Error, 'prepareStackTrace', counting))
   try {
     capture(trace, fn)
     const { stack } = trace
@@ -510,11 +511,11 @@ function replaced(object, key, value) {
  */
 export function give(holder, name, entry, text = NATIVE) {
   const own = getOwnPropertyDescriptor(holder, name)?.value
-  if (typeof own === 'function' && exec(text, sourceOf(own))) stamp(own, null, entry(own))
+  if (typeof own === 'function' && exec(text, sourceOf(own))) attachTwin(own, null, entry(own))
 }
 
 /** Attaches twins to the built-in functions of this realm that call back. */
-export function stampEngine() {
+export function attachBuiltinTwins() {
   /**
    * Attaches a twin to a function with a callback.
    *
@@ -540,11 +541,11 @@ export function stampEngine() {
     const holder = isTyped ? typed : Array.prototype
     const { prototype, size } = collections[i]
     const length = isTyped ? (/** @type {any} */ list) => apply(engine.length, list, NO_ARGUMENTS) : sizeOf
-    pick(VISITING, name => {
+    forEach(VISITING, name => {
       const kind = visiting(name, isTyped)
       giveCalling(holder, name, 0, length, (list, args) => visitEach(list, args, kind))
     })
-    pick(['sort', 'toSorted'], name => {
+    forEach(['sort', 'toSorted'], name => {
       const isCopy = name === 'toSorted'
       giveCalling(holder, name, 0, list => 8 * length(list),
         (list, args) => run(sortBy(list, args, isCopy, isTyped)))
@@ -557,7 +558,7 @@ export function stampEngine() {
     (Class, args) => run(arrayFrom(Class, args)),
     ({ 0: items, 1: callback }) => callback === undefined && isObject(items) && !isArray(items) &&
       (stepsOfGenerators.get(items) || recordOf(valueIn(items, symbolIterator))))
-  pick(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
+  forEach(['replace', 'replaceAll'], name => giveCalling(String.prototype, name, 1, () => 0,
     (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
   const giveLong = (holder, name) => give(holder, name, own =>
@@ -573,11 +574,11 @@ export function stampEngine() {
   giveLong(TextEncoder?.prototype ?? JSON, 'encode')
   give(engine.Function.prototype, 'call', () =>
     /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
-      return apply(entryOf(this), self, args)
+      return apply(entryPointOf(this), self, args)
     })
   give(engine.Function.prototype, 'apply', () =>
     /** @this {any} @param {any} self @param {any} args */ function (self, args) {
-      return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
+      return apply(entryPointOf(this), self, args ?? NO_ARGUMENTS)
     })
   give(engine.Function.prototype, 'bind', () => /** @this {any} @param {any[]} args */ function (...args) {
     return bindTwin(this, args)
@@ -593,7 +594,7 @@ export function stampEngine() {
     }
   })
   give(Reflect, 'apply', () => (/** @type {any} */ fn, /** @type {any} */ self, /** @type {any} */ args) =>
-    apply(entryOf(fn), self, args))
+    apply(entryPointOf(fn), self, args))
   give(Reflect, 'construct', own => (/** @type {any[]} */ ...args) => {
     const { 0: F, 1: given, 2: target } = bare(args)
     return recordOf(F) && isConstructor(F) && isConstructor(args.length > 2 ? target : F)

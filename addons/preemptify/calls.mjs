@@ -11,20 +11,20 @@ import {
   EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
-  NO_ARGUMENTS, append, create, cut, emptySet, find, flat, matches, pick, stringify, takeLast
+  NO_ARGUMENTS, create, emptySet, find, flat, forEach, matches, push, slice, stringify, takeLast
 } from './primordials.mjs'
 import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, valueOfName } from './scopes.mjs'
 /** @import { Claim } from './effects.mjs' */
 /** @import { EventUse } from './event-use.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
-/** @import { Edit, Pieces } from './edits.mjs' */
-/** @import { Framed } from './frames.mjs' */
+/** @import { Edit, Fragments } from './edits.mjs' */
+/** @import { FrameLayout } from './frames.mjs' */
 
 /**
- * The draft of a twin: the edits that turn the text of a function into its twin, and the names that the twin
- * uses.
+ * The emitter of a twin: the edits that turn the text of a function into its twin, and the names that the
+ * twin uses.
  *
- * @typedef {object} Draft
+ * @typedef {object} Emitter
  * @property {string} source
  * @property {string} our the prefix of the names that the compiler adds; no name in the source starts with
  *   this prefix
@@ -35,7 +35,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that start with a
  *   preemption point
  * @property {(key: string) => string} helper returns the name of a helper; the key is a key of HELPERS
- * @property {Map<string, Keeper> | null} keepers the keepers by the names of their
+ * @property {Map<string, InlineCache> | null} inlineCaches the inline caches by the names of their
  *   callees; the name of a method has a dot before it
  * @property {boolean} says whether calls pass on the text of the callee for error messages
  * @property {(text: string) => string} spell returns the form in which a text is printed
@@ -49,7 +49,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isOfModule whether the function is part of a rewritten module or script; false for
  *   `preemptify(fn)`
  * @property {boolean} isCounted whether preemption points count the budget
- * @property {Framed | null} framed the frame layout; null if the twin is a generator
+ * @property {FrameLayout | null} layout the frame layout; null if the twin is a generator
  * @property {string} callee the name of the function of the twin, if `arguments.callee` must be that function
  * @property {ClaimText[]} claims the claims of the function
  * @property {boolean} canWait whether the twin can wait for a claim: not in the steps of a generator
@@ -66,7 +66,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /**
  * A helper of a rewritten text that finds the entries of all callees with one name.
  *
- * @typedef {object} Keeper
+ * @typedef {object} InlineCache
  * @property {string} name the name of the helper
  * @property {[string]} opening the text of a call up to its argument: a call of the helper, or of the
  *   run-time support if the text has no such helper
@@ -86,8 +86,8 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {boolean} isAwaited
  * @property {string | null} name the name of the function to call in place of the callee
  * @property {boolean} isComposed whether the text of the call is composed of the texts of its parts
- * @property {Pieces[]} before the text before the arguments of a composed call with a known callee
- * @property {Pieces[]} after the text after the arguments of such a call
+ * @property {Fragments[]} before the text before the arguments of a composed call with a known callee
+ * @property {Fragments[]} after the text after the arguments of such a call
  */
 
 /**
@@ -117,16 +117,16 @@ export const isInList = ({ parent: { type } }) => type === 'BlockStatement' || t
  * Puts a semicolon before a statement whose text starts with a parenthesis in the twin. The statement would
  * otherwise continue the line before it.
  *
- * @param {Draft} draft @param {Node} node the expression whose text starts with the parenthesis
+ * @param {Emitter} emitter @param {Node} node the expression whose text starts with the parenthesis
  */
-export function part(draft, node) {
+export function part(emitter, node) {
   let top = node
   while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
   const statement = top.parent
   if (statement.type !== 'ExpressionStatement' || statement.start !== node.start ||
-    statement.partedIn === draft) return
-  statement.partedIn = draft
-  if (isInList(statement)) insert(draft, statement.start, STATEMENT_EDGE, Infinity, ';')
+    statement.partedIn === emitter) return
+  statement.partedIn = emitter
+  if (isInList(statement)) insert(emitter, statement.start, STATEMENT_EDGE, Infinity, ';')
 }
 
 // Calls
@@ -173,7 +173,7 @@ function lastAfter(node) {
 /**
  * Returns the text of a helper for a call: the helper itself, or a method of the Steps of a source generator.
  *
- * @param {Draft} draft @param {string} key
+ * @param {Emitter} emitter @param {string} key
  */
 export const way = ({ steps, helper }, key) => steps ? `${steps}.${key}` : helper(key)
 
@@ -198,7 +198,7 @@ function spokenPart(source, node) {
   switch (type) {
     case 'Identifier': return name
     case 'ThisExpression': return 'this'
-    case 'Literal': return typeof value === 'string' ? `"${value}"` : cut(source, node.start, node.end)
+    case 'Literal': return typeof value === 'string' ? `"${value}"` : slice(source, node.start, node.end)
     case 'ChainExpression': return spokenPart(source, expression)
     case 'CallExpression': return `${spoken(source, callee)}(...)`
     case 'SequenceExpression': {
@@ -223,31 +223,31 @@ function spokenPart(source, node) {
  * messages. If the rewritten text becomes too long, it contains no such arguments. The helpers of
  * `preemptify(fn)` have no such parameter.
  *
- * @param {Draft} draft @param {Node} node
+ * @param {Emitter} emitter @param {Node} node
  */
 export const saying = ({ says, source }, node) => says ? `,${stringify(spoken(source, node))}` : ''
 
 /**
  * Returns the text of an iterated expression as an argument for error messages: see `saying`.
  *
- * @param {Draft} draft @param {Node} node
+ * @param {Emitter} emitter @param {Node} node
  */
-export const sayingIterable = (draft, node) => draft.says && node.type === 'CallExpression'
-  ? `,${stringify(`${spoken(draft.source, node.callee)} is not a function or its return value`)}`
-  : saying(draft, node)
+export const sayingIterable = (emitter, node) => emitter.says && node.type === 'CallExpression'
+  ? `,${stringify(`${spoken(emitter.source, node.callee)} is not a function or its return value`)}`
+  : saying(emitter, node)
 
 // A call that may yield returns `budget` if it is suspended. The twin then yields the rest of the call.
 
-/** Returns the text before a call that may yield. @param {Draft} draft @returns {string} */
-export const opening = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[0]
+/** Returns the text before a call that may yield. @param {Emitter} emitter @returns {string} */
+export const opening = emitter => emitter.layout ? '' : (emitter.around ??= aroundCall(emitter))[0]
 
-/** Returns the text after a call that may yield. @param {Draft} draft @returns {string} */
-export const closing = draft => draft.framed ? '' : (draft.around ??= aroundCall(draft))[1]
+/** Returns the text after a call that may yield. @param {Emitter} emitter @returns {string} */
+export const closing = emitter => emitter.layout ? '' : (emitter.around ??= aroundCall(emitter))[1]
 
-/** @param {Draft} draft @returns {[string, string]} */
-function aroundCall(draft) {
-  const result = variable(draft, 'r')
-  return [`((${result}=`, flat(`)===${draft.budget}?yield ${way(draft, 'q')}():${result})`)]
+/** @param {Emitter} emitter @returns {[string, string]} */
+function aroundCall(emitter) {
+  const result = variable(emitter, 'r')
+  return [`((${result}=`, flat(`)===${emitter.budget}?yield ${way(emitter, 'q')}():${result})`)]
 }
 
 /**
@@ -257,24 +257,24 @@ function aroundCall(draft) {
  *   a.b(c)      ->  ((r = enterMethod((o = a).b).call(o, c)) === ...)
  *   a?.b(c).d   ->  ((o = a) == null ? void 0 : ((r = enterMethod(o.b).call(o, c)) === ...).d)
  *
- * @param {Draft} draft @param {CallSite} call
+ * @param {Emitter} emitter @param {CallSite} call
  */
-export function planCall(draft, call) {
+export function planCall(emitter, call) {
   const { node, kind } = call
   if (kind === 'super') return // planSuper
   const chain = lastAfter(node).parent
   const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
-  if (!isChain && isAsItIs(draft, call)) return
-  if (!draft.framed) part(draft, node)
-  if (!isChain) planLink(draft, call, -1)
-  else if (chain.plannedIn !== draft) planChain(draft, chain)
+  if (!isChain && isAsItIs(emitter, call)) return
+  if (!emitter.layout) part(emitter, node)
+  if (!isChain) planLink(emitter, call, -1)
+  else if (chain.plannedIn !== emitter) planChain(emitter, chain)
 }
 
 /**
  * Whether a call of a private method stays unchanged. This is so for each such call in a generator of the
  * source, and for an async method whose result is not awaited.
  *
- * @param {Draft} draft @param {CallSite} call
+ * @param {Emitter} emitter @param {CallSite} call
  */
 const isAsItIs = ({ steps }, { kind, target, isAwaited }) =>
   kind === 'member' && target !== null && isPrivate(target) &&
@@ -283,8 +283,8 @@ const isAsItIs = ({ steps }, { kind, target, isAwaited }) =>
 /**
  * Returns the twin that a call can name in place of a known callee; null if the call must look up the twin.
  *
- * @param {Draft} draft @param {CallSite} call
- * @returns {{ callee: Node, name: string, opening: Pieces[], closing: Pieces[] } | null} `opening` and
+ * @param {Emitter} emitter @param {CallSite} call
+ * @returns {{ callee: Node, name: string, opening: Fragments[], closing: Fragments[] } | null} `opening` and
  *   `closing` are the text around the call, which runs the generator if the twin is a generator function
  */
 export function directOf({ steps }, { node, kind, target, name }) {
@@ -311,32 +311,32 @@ export function directOf({ steps }, { node, kind, target, name }) {
  * are 1.1 to 1.2 times slower, and a SHA-256 of small functions of other modules is 2.7 times slower. On the
  * other hand, the latest function that was called by a name is never garbage-collected.
  *
- * @param {Draft} draft @param {Node} callee
+ * @param {Emitter} emitter @param {Node} callee
  * @param {boolean} isMethod whether the call runs the entry by its method `call`
- * @returns {Keeper | null} the helper; null if the callee has none
+ * @returns {InlineCache | null} the helper; null if the callee has none
  */
-function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
-  if (steps || keepers === null) return null
-  const name = keptName(callee)
+function inlineCache({ helper, unit, steps, inlineCaches }, callee, isMethod) {
+  if (steps || inlineCaches === null) return null
+  const name = cachedName(callee)
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
   const key = isMethod ? `.${name}` : name
-  let found = keepers.get(key)
+  let found = inlineCaches.get(key)
   if (!found) {
-    const name = `${unit}${keepers.size}k`
+    const name = `${unit}${inlineCaches.size}k`
     const opening = /** @type {[string]} */ ([`${name}(`])
-    keepers.set(key, found = { name, opening, member: [''], whole: [''], uses: 0, isRemoved: false })
+    inlineCaches.set(key, found = { name, opening, member: [''], whole: [''], uses: 0, isRemoved: false })
   }
   found.uses++
   return found
 }
 
 /**
- * Returns the name by which a keeper finds a callee; empty if no keeper can find the callee.
+ * Returns the name by which an inline cache finds a callee; empty if no inline cache can find the callee.
  *
  * @param {Node} callee @returns {string}
  */
-export function keptName(callee) {
+export function cachedName(callee) {
   const { type, expressions } = callee
   const called = type === 'SequenceExpression' ? expressions[expressions.length - 1] : callee // `(0, a.b)(c)`
   const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
@@ -348,21 +348,21 @@ export function keptName(callee) {
  * Reflect.apply, a Markdown editor is 3.9 times slower than plain code instead of 2.1 times (Firefox 153),
  * and a SHA-256 of classes takes 413 ms instead of 320 ms (Node 20).
  *
- * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[Pieces, Pieces]}
+ * @param {Emitter} emitter @param {Node} callee @param {boolean} isAwaited @returns {[Fragments, Fragments]}
  */
-export function aroundMethod(draft, callee, isAwaited) {
-  const found = isAwaited || !optimisations.keeper ? null : keeper(draft, callee, true)
+export function aroundMethod(emitter, callee, isAwaited) {
+  const found = isAwaited || !optimisations.inlineCache ? null : inlineCache(emitter, callee, true)
   if (found) {
-    // The keeper knows the name of the member, so the call passes on only the text of the object.
+    // The inline cache knows the name of the member, so the call passes on only the text of the object.
     const { object, optional } = callee
-    const said = optional && draft.says ? `,${stringify(`${spoken(draft.source, object)}?`)}`
-      : saying(draft, object)
+    const said = optional && emitter.says ? `,${stringify(`${spoken(emitter.source, object)}?`)}`
+      : saying(emitter, object)
     if (object.type === 'ThisExpression') return [found.opening, [found.whole, ').call(']]
     return [found.opening, said === '' ? ').call(' : [said, found.member, ').call(']]
   }
-  const said = saying(draft, callee)
-  if (!draft.steps && !isAwaited) return [`${draft.helper('E')}(`, `${said}).call(`]
-  return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, `)${said}).call(`]
+  const said = saying(emitter, callee)
+  if (!emitter.steps && !isAwaited) return [`${emitter.helper('E')}(`, `${said}).call(`]
+  return [`${emitter.helper('M')}(${way(emitter, isAwaited ? 'w' : 'e')}(`, `)${said}).call(`]
 }
 
 /** Array methods that call a callback, and that engines inline. */
@@ -377,7 +377,7 @@ const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
  * A job that mostly maps arrays of 2000 elements is 1.4 to 1.75 times slower than plain code. Without this
  * rule, the job is 2.0 to 2.6 times slower (Chromium 156).
  *
- * @param {Draft} draft @param {CallSite} call @returns {boolean}
+ * @param {Emitter} emitter @param {CallSite} call @returns {boolean}
  */
 export function handed({ steps, isOfModule }, { node, kind }) {
   if (steps || !isOfModule || kind !== 'member') return false
@@ -391,12 +391,13 @@ export function handed({ steps, isOfModule }, { node, kind }) {
 /**
  * Returns the text before and after the callback of a call for which `handed` is `true`.
  *
- * @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]}
+ * @param {Emitter} emitter @param {CallSite} call @param {Fragments} receiver @returns {[Fragments,
+ *   Fragments]}
  */
-export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
-  const held = variable(draft, 'f')
+export function textOfHanded(emitter, { node: { callee }, isAwaited }, receiver) {
+  const held = variable(emitter, 'f')
   const method = `.${callee.property.name}`
-  const { 0: before, 1: after } = aroundMethod(draft, callee, isAwaited)
+  const { 0: before, 1: after } = aroundMethod(emitter, callee, isAwaited)
   return [`,${held}=(0,`,
     [`))?`, receiver, `${method}(${held}):`, before, receiver, method, after, receiver, `,${held}))`]]
 }
@@ -404,78 +405,78 @@ export function textOfHanded(draft, { node: { callee }, isAwaited }, receiver) {
 /**
  * Plans the edits of one call.
  *
- * @param {Draft} draft @param {CallSite} call
+ * @param {Emitter} emitter @param {CallSite} call
  * @param {number} begin the start of the text after the optional link before the call; -1 without such a link
  */
-function planLink(draft, call, begin) {
-  const { source } = draft
+function planLink(emitter, call, begin) {
+  const { source } = emitter
   const { node, kind, isAwaited } = call
   const { start, end, optional } = node
   const callee = calledIn(node)
   const from = begin < 0 ? start : begin
-  const direct = directOf(draft, call)
-  const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.keeper
-  const kept = mayKeep ? keeper(draft, callee, false) : null
-  const entering = kept?.opening ?? `${way(draft, isAwaited ? 'w' : 'e')}(`
-  const said = kept && callee.type === 'Identifier' ? kept.whole : saying(draft, callee)
+  const direct = directOf(emitter, call)
+  const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.inlineCache
+  const kept = mayKeep ? inlineCache(emitter, callee, false) : null
+  const entering = kept?.opening ?? `${way(emitter, isAwaited ? 'w' : 'e')}(`
+  const said = kept && callee.type === 'Identifier' ? kept.whole : saying(emitter, callee)
   const open = pastOperand(source, callee.end)
-  let before = /** @type {Pieces} */ ('')
-  let after = /** @type {Pieces} */ ('')
+  let before = /** @type {Fragments} */ ('')
+  let after = /** @type {Fragments} */ ('')
   let to = from
   if (direct) {
-    replace(draft, direct.callee.start, direct.callee.end, direct.name)
-    if (optional) replace(draft, open, open + 2, '')
+    replace(emitter, direct.callee.start, direct.callee.end, direct.name)
+    if (optional) replace(emitter, open, open + 2, '')
     before = direct.opening
     after = direct.closing
   } else if (kind === 'new') {
     const isList = open < end && source[open] === '('
     to = start + 3
-    before = `${way(draft, 'n')}(`
-    const said = saying(draft, callee)
+    before = `${way(emitter, 'n')}(`
+    const said = saying(emitter, callee)
     after = isList ? '' : `,[]${said})`
     if (isList) {
-      replace(draft, open, open + 1, ',[')
-      replace(draft, end - 1, end, `]${said})`)
+      replace(emitter, open, open + 1, ',[')
+      replace(emitter, end - 1, end, `]${said})`)
     }
   } else if (kind === 'tag') {
     before = entering
-    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, concat(said, ')'))
+    insert(emitter, node.quasi.start, -EXPRESSION_EDGE, start, concat(said, ')'))
   } else if (kind === 'call') {
     before = entering
-    replace(draft, open, open + 1, concat(said, ')('))
-  } else if (optimisations.handed && handed(draft, call)) {
+    replace(emitter, open, open + 1, concat(said, ')('))
+  } else if (optimisations.handed && handed(emitter, call)) {
     const { object } = callee
     const { 0: given } = node.arguments
-    const { 0: opened, 1: closed } = textOfHanded(draft, call, planReceiver(draft, callee, begin))
-    before = `(${draft.helper('h')}(`
-    replace(draft, pastOperand(source, object.end), given.start, opened)
-    replace(draft, given.end, end, closed)
+    const { 0: opened, 1: closed } = textOfHanded(emitter, call, planReceiver(emitter, callee, begin))
+    before = `(${emitter.helper('h')}(`
+    replace(emitter, pastOperand(source, object.end), given.start, opened)
+    replace(emitter, given.end, end, closed)
   } else {
-    const { 0: opened, 1: closed } = aroundMethod(draft, callee, isAwaited)
+    const { 0: opened, 1: closed } = aroundMethod(emitter, callee, isAwaited)
     before = opened
-    replace(draft, open, open + 1,
-      [closed, planReceiver(draft, callee, begin) + (node.arguments.length ? ',' : '')])
+    replace(emitter, open, open + 1,
+      [closed, planReceiver(emitter, callee, begin) + (node.arguments.length ? ',' : '')])
   }
-  insert(draft, from, EXPRESSION_EDGE, end, concat(opening(draft), before), to)
-  insert(draft, end, -EXPRESSION_EDGE, from, concat(after, closing(draft)))
+  insert(emitter, from, EXPRESSION_EDGE, end, concat(opening(emitter), before), to)
+  insert(emitter, end, -EXPRESSION_EDGE, from, concat(after, closing(emitter)))
 }
 
 /**
  * Returns the text of `this` for the call of a member, and plans an assignment of the object if needed.
  *
- * @param {Draft} draft @param {Node} member @param {number} begin see planLink
+ * @param {Emitter} emitter @param {Node} member @param {number} begin see planLink
  * @returns {string}
  */
-function planReceiver(draft, member, begin) {
+function planReceiver(emitter, member, begin) {
   const { object, start } = member
-  if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
+  if (object.type === 'Super' || object.type === 'ThisExpression') return emitter.self
   const isSpecial = object.type !== 'Identifier' || matches(/^(?:arguments|yield)$/, object.name)
   if (begin < 0 && !isSpecial && isConstant(object)) return object.name
-  const receiver = objectOf(draft, member)
-  const dot = pastOperand(draft.source, object.end)
+  const receiver = objectOf(emitter, member)
+  const dot = pastOperand(emitter.source, object.end)
   if (begin === dot) return receiver // planChain has assigned the object before an optional link
-  insert(draft, begin < 0 ? start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
-  insert(draft, dot, -STATEMENT_EDGE, start, ')')
+  insert(emitter, begin < 0 ? start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
+  insert(emitter, dot, -STATEMENT_EDGE, start, ')')
   return receiver
 }
 
@@ -483,56 +484,57 @@ function planReceiver(draft, member, begin) {
  * Returns the variable that holds the object of a member until the call. A member with an expression in
  * brackets has its own variable, because a call in the brackets may need a variable, too.
  *
- * @param {Draft} draft @param {Node} member
+ * @param {Emitter} emitter @param {Node} member
  */
-function objectOf(draft, { property, computed, start }) {
-  return variable(draft,
+function objectOf(emitter, { property, computed, start }) {
+  return variable(emitter,
     !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
 }
 
 /**
  * Plans an optional chain with calls that may yield. A nullish link skips all links after it.
  *
- * @param {Draft} draft @param {Node} chain
+ * @param {Emitter} emitter @param {Node} chain
  */
-function planChain(draft, chain) {
-  const { source, helper } = draft
+function planChain(emitter, chain) {
+  const { source, helper } = emitter
   const { start, end } = chain
-  chain.plannedIn = draft
+  chain.plannedIn = emitter
   /** @type {Node[]} */
   const links = []
   for (let link = chain.expression; isMember(link) || link.type === 'CallExpression';
-    link = link.object ?? link.callee) append(links, link)
+    link = link.object ?? link.callee) push(links, link)
   let begin = -1
   while (links.length) {
     const link = takeLast(links)
     const { call, optional } = link
     const inner = link.object ?? link.callee
     if (!optional || call?.name) {
-      if (call) planLink(draft, call, begin)
+      if (call) planLink(emitter, call, begin)
       continue
     }
     const at = pastOperand(source, inner.end)
     const from = begin < 0 ? start : begin
     if (isMember(link)) {
-      const object = objectOf(draft, link)
-      insert(draft, from, EXPRESSION_EDGE, end, `((${object}=`)
-      replace(draft, at, at + 2,
+      const object = objectOf(emitter, link)
+      insert(emitter, from, EXPRESSION_EDGE, end, `((${object}=`)
+      replace(emitter, at, at + 2,
         source[pastOperand(source, at + 2)] === '[' ? object : `${object}.`)
     } else {
       const isMethod = isMember(inner)
-      const held = variable(draft, 'f')
-      const said = saying(draft, inner)
-      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held}${isMethod ? '' : said})` : held
-      insert(draft, from, EXPRESSION_EDGE, end, `((${held}=`)
+      const held = variable(emitter, 'f')
+      const said = saying(emitter, inner)
+      const callee = call
+        ? `${way(emitter, call.isAwaited ? 'w' : 'e')}(${held}${isMethod ? '' : said})` : held
+      insert(emitter, from, EXPRESSION_EDGE, end, `((${held}=`)
       const calling = !isMethod ? `${callee}(` : `${helper('M')}(${callee}${said}).call(` +
-        `${planReceiver(draft, inner, begin)}${link.arguments.length ? ',' : ''}`
-      insert(draft, at, EXPRESSION_EDGE, link.end, (call ? opening(draft) : '') + calling)
-      replace(draft, at, pastOperand(source, at + 2) + 1, '')
-      if (call) insert(draft, link.end, -EXPRESSION_EDGE, at, closing(draft))
+        `${planReceiver(emitter, inner, begin)}${link.arguments.length ? ',' : ''}`
+      insert(emitter, at, EXPRESSION_EDGE, link.end, (call ? opening(emitter) : '') + calling)
+      replace(emitter, at, pastOperand(source, at + 2) + 1, '')
+      if (call) insert(emitter, link.end, -EXPRESSION_EDGE, at, closing(emitter))
     }
-    insert(draft, at, STATEMENT_EDGE, end, ')==null?void 0:')
-    insert(draft, end, -STATEMENT_EDGE, from, ')')
+    insert(emitter, at, STATEMENT_EDGE, end, ')==null?void 0:')
+    insert(emitter, end, -STATEMENT_EDGE, from, ')')
     begin = at
   }
 }
@@ -552,7 +554,7 @@ function planChain(draft, chain) {
  * @property {Plan | null} parent
  * @property {Plan[]} children
  * @property {string} reason the reason why the function can have no twin
- * @property {Pieces} [registered] the text that attaches the twin of a declared function
+ * @property {Fragments} [registered] the text that attaches the twin of a declared function
  * @property {boolean} isOnce whether the function runs exactly once, while the module is evaluated
  * @property {CallSite[]} calls the calls that may be preempted
  * @property {boolean} isLong whether the function has a twin
@@ -570,10 +572,10 @@ function planChain(draft, chain) {
  * @property {boolean} isHoisted whether the twin is a declaration, which is callable before the module runs
  * @property {boolean} isDirect whether the function is a declaration whose twin can be called by its name
  * @property {boolean} isCalledDirectly whether a twin calls this twin by its name
- * @property {Pieces[]} opening the text before a direct call of the twin
- * @property {Pieces[]} closing the text after a direct call of the twin
+ * @property {Fragments[]} opening the text before a direct call of the twin
+ * @property {Fragments[]} closing the text after a direct call of the twin
  * @property {boolean} isFramed whether the twin should have frame form
- * @property {Pieces | null} frame the body of the twin in frame form; null if the twin is a generator
+ * @property {Fragments | null} frame the body of the twin in frame form; null if the twin is a generator
  * @property {string} entry the name of the function that starts a call of the twin; empty if the run-time
  *   support starts the call
  * @property {Edit[]} plain the edits of the function outside of twins
@@ -584,8 +586,8 @@ function planChain(draft, chain) {
  * @property {Edit[]} edits the edits of the twin
  * @property {string} helpers the keys of the helpers that the twin calls
  * @property {number[]} copies how often the text of the function occurs outside and inside of twins
- * @property {Pieces} text the text of the twin
- * @property {Draft} draft the draft of the twin
+ * @property {Fragments} text the text of the twin
+ * @property {Emitter} emitter the emitter of the twin
  * @property {Claim[]} claims the contested locations that the body uses: see effects.mjs
  * @property {{ this: boolean, parameters: boolean[], others: boolean }} changes the arguments that the
  *   function may change
@@ -785,7 +787,7 @@ function privateMethod({ property: { name }, parent }) {
     if (parent.type === 'ClassBody') {
       if (!parent.privates) {
         parent.privates = create(null)
-        pick(parent.body, ({ key, kind, value }) => {
+        forEach(parent.body, ({ key, kind, value }) => {
           if (key?.type === 'PrivateIdentifier') parent.privates[key.name] = kind === 'method' ? value : null
         })
       }

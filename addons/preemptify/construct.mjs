@@ -4,11 +4,11 @@
 
 import { budget } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, append, apply, emptyWeakMap, getPrototypeOf, isArray, isConstructor, isExtensible, isObject,
-  joined, reflectConstruct, setPrototypeOf, splice
+  NO_ARGUMENTS, apply, emptyWeakMap, getPrototypeOf, isArray, isConstructor, isExtensible, isObject, joined,
+  push, reflectConstruct, setPrototypeOf, splice
 } from './primordials.mjs'
 import {
-  begun, entryOf, isAsyncTwin, isLatestPlain, notConstructor, pending, recordOf, run, suspended, wayInto
+  begun, entryPointOf, isAsyncTwin, isLatestPlain, notConstructor, pending, recordOf, run, suspended, wayInto
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
@@ -53,7 +53,7 @@ const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing,
  * @returns {any} the object, or `budget` if the constructor is suspended
  */
 export function construct(F, args, target = F) {
-  const begin = entryOf(F)
+  const begin = entryPointOf(F)
   const twin = isLatestPlain(F) ? undefined : recordOf(F)
   if (twin?.body?.isDerived && twin.target === null) return constructDerived(twin.body, F, args, target)
   const isPlain = begin === F || twin?.generator === null
@@ -76,7 +76,7 @@ export function construct(F, args, target = F) {
   const result = takesTarget && !twin.body ? run(apply(twin.generator, object, given))
     : apply(twin.body ?? begin, object, given)
   if (result !== budget) return isObject(result) ? result : object
-  append(pending, begun(constructed(object, suspended())))
+  push(pending, begun(constructed(object, suspended())))
   return budget
 }
 

@@ -8,8 +8,8 @@
 
 import { BODY_EDGE, STATEMENT_EDGE, insert, pastOperand, replace } from './edits.mjs'
 import { MAX_SKIPPED_PARAMETERS } from './helpers.mjs'
-import { append, find, keysOf, matches, pick, takeLast } from './primordials.mjs'
-/** @import { Draft, Plan } from './calls.mjs' */
+import { find, forEach, keysOf, matches, push, takeLast } from './primordials.mjs'
+/** @import { Emitter, Plan } from './calls.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
@@ -56,8 +56,8 @@ export function canBeSplit({ node, facts }) {
   const inner = [facts]
   while (inner.length) {
     const { functions, words: own } = /** @type {Facts} */ (takeLast(inner))
-    pick(own, word => append(words, word))
-    pick(functions, nested => nested.isArrow && append(inner, nested))
+    forEach(own, word => push(words, word))
+    forEach(functions, nested => nested.isArrow && push(inner, nested))
   }
   const isOther = (/** @type {Node} */ { type, parent, start }) =>
     type === 'Super' ? parent !== statement.expression : type === 'ThisExpression' && start < end
@@ -85,13 +85,13 @@ export function canTakeTarget({ facts }) {
 /** Whether a twin gets `new.target` as its first parameter. @param {Facts} facts */
 export const takesTarget = ({ usesNewTarget, isDerived }) => usesNewTarget && !isDerived
 
-/** Replaces `new.target` in a twin. @param {Draft} draft @param {Facts} facts */
-export function planTarget(draft, { words, isDerived }) {
-  const target = isDerived ? `${draft.our}G.target` : `${draft.our}G`
-  pick(words, ({ meta, start, end, parent }) => {
+/** Replaces `new.target` in a twin. @param {Emitter} emitter @param {Facts} facts */
+export function planTarget(emitter, { words, isDerived }) {
+  const target = isDerived ? `${emitter.our}G.target` : `${emitter.our}G`
+  forEach(words, ({ meta, start, end, parent }) => {
     // Deleting a value has no effect; deleting a variable is an error in strict code.
     if (meta?.name !== 'new') return
-    replace(draft, start, end, parent.operator === 'delete' ? `(0,${target})` : target)
+    replace(emitter, start, end, parent.operator === 'delete' ? `(0,${target})` : target)
   })
 }
 
@@ -106,23 +106,24 @@ export function planTarget(draft, { words, isDerived }) {
  *
  *   function* (a) { ...; return yield* apply(function* () { this.b = () => this }, o, []) }
  *
- * @param {Draft} draft @param {Node} own the constructor
+ * @param {Emitter} emitter @param {Node} own the constructor
  */
-export function planSuper(draft, own) {
-  const { source, our, helper } = draft
+export function planSuper(emitter, own) {
+  const { source, our, helper } = emitter
   const statement = /** @type {Node} */ (superStatementOf(own))
   const { expression: call, end, start } = statement
   const open = pastOperand(source, call.callee.end)
-  replace(draft, call.start, open + 1, `const ${our}U=yield*${helper('s')}(${our}G,[`)
-  replace(draft, call.end - 1, call.end, '])')
+  replace(emitter, call.start, open + 1, `const ${our}U=yield*${helper('s')}(${our}G,[`)
+  replace(emitter, call.end - 1, call.end, '])')
   const { words, functions } = own.facts
   if (find(functions, ({ isArrow, usesThis }) => isArrow && usesThis)) {
-    insert(draft, end, -STATEMENT_EDGE, start, `;return yield*${helper('a')}(function*(){`)
-    insert(draft, own.body.end - 1, -BODY_EDGE, end, `},${our}U,[])`)
+    insert(emitter, end, -STATEMENT_EDGE, start, `;return yield*${helper('a')}(function*(){`)
+    insert(emitter, own.body.end - 1, -BODY_EDGE, end, `},${our}U,[])`)
   } else {
-    insert(draft, end, -STATEMENT_EDGE, start, ';')
-    pick(words, ({ type, start, end }) => type === 'ThisExpression' && replace(draft, start, end, `${our}U`))
-    draft.self = `${our}U`
+    insert(emitter, end, -STATEMENT_EDGE, start, ';')
+    forEach(words, ({ type, start, end }) =>
+      type === 'ThisExpression' && replace(emitter, start, end, `${our}U`))
+    emitter.self = `${our}U`
   }
 }
 

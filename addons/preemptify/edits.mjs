@@ -6,25 +6,30 @@
  */
 
 import {
-  append, codeAt, cut, digitsOf, emptySet, exec, find, flat, isArray, matches, sign, sort, split,
-  startsWith, stringify, takeLast
+  codeAt, digitsOf, emptySet, exec, find, flat, isArray, matches, push, sign, slice, sort, split, startsWith,
+  stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
 import { fieldsOf } from './scopes.mjs'
-/** @import { Draft } from './calls.mjs' */
+/** @import { Emitter } from './calls.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
- * The edited text between two places of the source. @typedef {{ edits: Edit[], from: number, to: number }}
- * Range
+ * The edited text between two positions of the source.
+ *
+ * @typedef {{ edits: Edit[], from: number, to: number }} Range
  */
-/** A text, a range, the name of a position (`mark` of Plan), or a list of Pieces. @typedef {any} Pieces */
-/** @typedef {string | Pieces[]} Text */
+/**
+ * A text, a range, the name of a position (`mark` of Plan), or a list of Fragments.
+ *
+ * @typedef {any} Fragments
+ */
+/** @typedef {string | Fragments[]} Text */
 /**
  * A change of the source. It replaces the text from `at` to `to` by `text`. If it opens or closes a range,
- * `other` is the opposite end of the range. Edits at the same place are ordered by `rank`. Closing edits have
- * negative ranks and come before opening edits. If two pairs enclose the same text, the outer pair has the
- * rank nearer to 0.
+ * `other` is the opposite end of the range. Edits at the same position are ordered by `rank`. Closing edits
+ * have negative ranks and come before opening edits. If two pairs enclose the same text, the outer pair has
+ * the rank nearer to 0.
  *
  * @typedef {{ at: number, rank: number, other: number, text: Text, to: number }} Edit
  */
@@ -37,16 +42,16 @@ export const EXPRESSION_EDGE = 3
 export const REPLACES = 4
 
 /** Sorts edits into the order that `print` needs. @param {Edit[]} edits */
-export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPlace)
+export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPosition)
 
 /** @param {Edit} a @param {Edit} b */
-const byPlace = (a, b) =>
+const byPosition = (a, b) =>
   a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank
 
 /**
  * Joins two texts.
  *
- * @param {Pieces} first @param {Pieces} second @returns {Pieces}
+ * @param {Fragments} first @param {Fragments} second @returns {Fragments}
  */
 export const concat = (first, second) =>
   typeof first === 'string' && typeof second === 'string' ? first + second
@@ -58,70 +63,70 @@ const CHUNK = 10_000
 /**
  * Prints a text. Ranges can be nested in edits to any depth.
  *
- * @param {string} source @param {Pieces[]} pieces
+ * @param {string} source @param {Fragments[]} fragments
  * @param {number[] | null} [kept] receives the unchanged ranges of the source, for `mapOf`
  * @param {(number | string)[]} [named] receives the names of positions in the text, for `mapOf`
  * @returns {string}
  */
-export function print(source, pieces, kept = null, named = []) {
+export function print(source, fragments, kept = null, named = []) {
   let result = ''
   let last = ''
-  /** The lists of pieces and the ranges that are being printed, the innermost last. @type {any[]} */
-  const stack = [pieces]
-  /** The index of the next piece or edit of each list and range. */
+  /** The lists of fragments and the ranges that are being printed, the innermost last. @type {any[]} */
+  const stack = [fragments]
+  /** The index of the next fragment or edit of each list and range. */
   const nexts = [0]
-  /** The place in the source that each range has reached. */
-  const places = [0]
+  /** The position in the source that each range has reached. */
+  const positions = [0]
   for (let depth = 0; depth >= 0;) {
     const around = stack[depth]
     const next = nexts[depth]++
     /** @type {any} */
-    let piece
+    let fragment
     if (isArray(around)) {
-      piece = around[next]
+      fragment = around[next]
     } else {
       const { edits, from, to } = around
-      const place = places[depth]
+      const position = positions[depth]
       /** @type {Edit | undefined} */
       const edit = edits[next]
       const isLast = edit === undefined || edit.at > to || (edit.at === to && edit.rank > 0)
       // Skip edits outside the range, and edits inside a part that another edit replaces.
-      if (!isLast && (edit.at < place || (edit.at === from && edit.rank < 0))) continue
+      if (!isLast && (edit.at < position || (edit.at === from && edit.rank < 0))) continue
       const end = isLast ? to : edit.at
-      if (end > place) {
-        if (kept) append(kept, result.length + last.length, place, end - place)
-        last += cut(source, place, end)
+      if (end > position) {
+        if (kept) push(kept, result.length + last.length, position, end - position)
+        last += slice(source, position, end)
         if (last.length >= CHUNK) {
           result += flat(last)
           last = ''
         }
       }
       if (!isLast) {
-        if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) last += ' '
-        places[depth] = edit.to
-        piece = edit.text
+        if (end > position && edit.rank > 0 && isGlued(source, end, edit.text)) last += ' '
+        positions[depth] = edit.to
+        fragment = edit.text
       }
     }
-    if (piece === undefined) {
+    if (fragment === undefined) {
       depth--
-    } else if (typeof piece === 'string') {
-      last += piece
-    } else if (isArray(piece)) {
-      stack[++depth] = piece
+    } else if (typeof fragment === 'string') {
+      last += fragment
+    } else if (isArray(fragment)) {
+      stack[++depth] = fragment
       nexts[depth] = 0
-    } else if (piece.name === undefined) {
-      stack[++depth] = piece
-      places[depth] = piece.from
-      nexts[depth] = firstFrom(piece.edits, piece.from)
+    } else if (fragment.name === undefined) {
+      stack[++depth] = fragment
+      positions[depth] = fragment.from
+      nexts[depth] = firstFrom(fragment.edits, fragment.from)
     } else if (kept) {
-      append(named, kept.length, piece.name)
-      append(kept, result.length + last.length, piece.at, 0)
+      push(named, kept.length, fragment.name)
+      push(kept, result.length + last.length, fragment.at, 0)
     }
   }
   return result + last
 }
 
-/** Returns the index of the first edit at or after a place. @param {Edit[]} edits @param {number} from */
+/** Returns the index of the first edit at or after a position. @param {Edit[]} edits @param {number} from */
 function firstFrom(edits, from) {
   let first = 0
   for (let end = edits.length; first < end;) {
@@ -148,7 +153,7 @@ function isGlued(source, at, text) {
 const isWord = code => code > 126 || (code > 96 && code < 123) || (code > 64 && code < 91) ||
   (code > 47 && code < 58) || code === 95/*_*/ || code === 36/*$*/ || code === 92/*\\*/
 
-/** Returns the first text or range that is not empty. @param {Pieces} text @returns {string | Range} */
+/** Returns the first text or range that is not empty. @param {Fragments} text @returns {string | Range} */
 function firstText(text) {
   if (!isArray(text)) return text.name === undefined ? text : ''
   let first = /** @type {string | Range} */ ('')
@@ -169,30 +174,35 @@ export function terse(text) {
 
 // Edits
 
-/** A holder of edits, for example a draft. @typedef {{ edits: Edit[] }} Draftlike */
+/** A holder of edits, for example an emitter. @typedef {{ edits: Edit[] }} EditHolder */
 /**
  * Adds an edit: see Edit for the parameters.
  *
- * @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text
+ * @param {EditHolder} holder @param {number} at @param {number} rank @param {number} other
+ * @param {Text} text
  */
 export const insert = ({ edits }, at, rank, other, text, to = at) =>
-  append(edits, { at, rank, other, text, to })
+  push(edits, { at, rank, other, text, to })
 /**
  * Adds a pair of edits around a part of the source.
  *
- * @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before
- * @param {string} after
+ * @param {EditHolder} holder @param {number} from @param {number} to @param {number} rank
+ * @param {Text} before @param {string} after
  */
-export const enclose = (draft, from, to, rank, before, after) => {
-  insert(draft, from, rank, to, before)
-  insert(draft, to, -rank, from, after)
+export const enclose = (holder, from, to, rank, before, after) => {
+  insert(holder, from, rank, to, before)
+  insert(holder, to, -rank, from, after)
 }
-/** @param {Draftlike} draft @param {number} from @param {number} to @param {Text} text */
-export const replace = (draft, from, to, text) => insert(draft, from, REPLACES, to, text, to)
-/** @param {Draftlike} draft @param {number} from @param {number} to @returns {Range} */
+/** @param {EditHolder} holder @param {number} from @param {number} to @param {Text} text */
+export const replace = (holder, from, to, text) => insert(holder, from, REPLACES, to, text, to)
+/** @param {EditHolder} holder @param {number} from @param {number} to @returns {Range} */
 export const range = ({ edits }, from, to) => ({ edits, from, to })
 
-/** Returns the name of a variable of the twin, and declares it. @param {Draft} draft @param {string} key */
+/**
+ * Returns the name of a variable of the twin, and declares it.
+ *
+ * @param {Emitter} emitter @param {string} key
+ */
 export function variable({ our, variables }, key) {
   variables.add(our + key)
   return our + key
@@ -230,9 +240,9 @@ export const asKey = name =>
  * Without a key, the function gets no name. V8 shows an anonymous function under the names before it in the
  * statement, but not across a call.
  *
- * @param {string} key the name as the key of an object literal, or an empty string @param {Pieces} fn
+ * @param {string} key the name as the key of an object literal, or an empty string @param {Fragments} fn
  * @param {boolean} [isMethod] whether `fn` starts with the key
- * @returns {Pieces}
+ * @returns {Fragments}
  */
 export const withTitle = (key, fn, isMethod = false) =>
   key ? [isMethod ? '{' : `{${key}:`, fn, key[0] === '[' ? `}${key}` : `}.${key}`] : ['(()=>', fn, ')()']
@@ -240,16 +250,16 @@ export const withTitle = (key, fn, isMethod = false) =>
 /**
  * Whether the text of a twin can be a method of an object literal, which is shorter than a function.
  *
- * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Pieces | null }} plan
+ * @param {{ node: Node, facts: Facts, title: string, isHoisted: boolean, frame: Fragments | null }} plan
  */
 export const isConcise = ({ node: { params }, facts, title, isHoisted, frame }) => title !== '' &&
   !isHoisted && !(frame && facts.isArrow && facts.usesThis) &&
   !find(params, ({ variable }) => variable?.declarations.length > 1)
 
-// Places
+// Positions
 
 /**
- * Returns the next place of a token outside comments.
+ * Returns the next position of a token outside comments.
  *
  * @param {string} source @param {string} token @param {number} at
  */
@@ -258,20 +268,24 @@ export function seek(source, token, at) {
   return at
 }
 
-/** Returns the place after all closing parentheses at a place. @param {string} source @param {number} at */
+/**
+ * Returns the position after all closing parentheses at a position.
+ *
+ * @param {string} source @param {number} at
+ */
 export function pastParentheses(source, at) {
   for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
   return at
 }
 
 /**
- * Returns the place after an operand: where the arguments of a callee or the member of an object starts.
+ * Returns the position after an operand: where the arguments of a callee or the member of an object starts.
  *
  * @param {string} source @param {number} at
  */
 export const pastOperand = (source, at) => pastSpace(source, pastParentheses(source, at))
 
-/** Returns the place after the directives of a body. @param {Node[]} body @param {number} at the start */
+/** Returns the position after the directives of a body. @param {Node[]} body @param {number} at the start */
 export function pastDirectives(body, at) {
   for (let i = 0; i < body.length && body[i].directive !== undefined; i++) at = body[i].end
   return at
@@ -280,11 +294,11 @@ export function pastDirectives(body, at) {
 /**
  * Returns the name of the variable that holds a parameter in a twin with frames.
  *
- * @param {Draft} draft @param {Node} param @returns {string}
+ * @param {Emitter} emitter @param {Node} param @returns {string}
  */
 export const parameterOf = ({ our, source }, { type, argument, start, end }) =>
-  type === 'Identifier' ? cut(source, start, end)
-    : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
+  type === 'Identifier' ? slice(source, start, end)
+    : argument ? slice(source, argument.start, argument.end) : `${our}a${start}`
 
 /** Whether a node or any node in it is wanted. @param {Node} node @param {(node: Node) => any} isWanted */
 export function some(node, isWanted) {
@@ -295,8 +309,8 @@ export function some(node, isWanted) {
     const fields = fieldsOf(next)
     for (let k = 0; k < fields.length; k++) {
       const part = next[fields[k].key]
-      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
-      else if (part?.type) append(stack, part)
+      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && push(stack, part[i])
+      else if (part?.type) push(stack, part)
     }
   }
   return false
@@ -310,4 +324,4 @@ export function some(node, isWanted) {
  * 3.7 times. With frames fib(25) is 2 times slower than the original, and 12 times without; a queue of tasks
  * 6 and 10 to 13 times.
  */
-export const optimisations = { chunk: true, frame: true, keeper: true, handed: true }
+export const optimisations = { chunk: true, frame: true, inlineCache: true, handed: true }

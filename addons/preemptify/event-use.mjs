@@ -17,7 +17,7 @@ import { STATEMENT_EDGE, insert } from './edits.mjs'
 import { emptyMap, find, matches } from './primordials.mjs'
 import { targetOf } from './calls.mjs'
 import { isFunctionNode } from './scopes.mjs'
-/** @import { Draft, Plan } from './calls.mjs' */
+/** @import { Emitter, Plan } from './calls.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 
 const DATA = 0
@@ -185,12 +185,12 @@ export const saysLastUse = use => use?.kind === UNTIL_USE
 /**
  * Adds the report of the last use of the event to a twin.
  *
- * @param {Draft} draft @param {Plan} plan
+ * @param {Emitter} emitter @param {Plan} plan
  */
-export function markLastUse(draft, plan) {
+export function markLastUse(emitter, plan) {
   const { kind, last } = plan.eventUse
   if (kind !== UNTIL_USE || last === null) return
   const { 0: param } = plan.node.params
   const { name } = param.type === 'AssignmentPattern' ? param.left : param
-  insert(draft, last.end, -STATEMENT_EDGE, last.start, `;${draft.budget}.e=${name};`)
+  insert(emitter, last.end, -STATEMENT_EDGE, last.start, `;${emitter.budget}.e=${name};`)
 }

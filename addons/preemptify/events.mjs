@@ -8,10 +8,10 @@
 import { budget, extend } from '../../rt.mjs'
 import { give } from './builtins.mjs'
 import {
-  append, apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore,
-  isObject, matches, ownKeys, realm, sourceOf
+  apply, bare, emptyWeakMap, find, getOwnPropertyDescriptor, getPrototypeOf, isArray, isBefore, isObject,
+  matches, ownKeys, push, realm, sourceOf
 } from './primordials.mjs'
-import { callerJob, entryOf, recordOf, run, suspended } from './run.mjs'
+import { callerJob, entryPointOf, recordOf, run, suspended } from './run.mjs'
 
 const { counts } = extend.code
 
@@ -25,7 +25,7 @@ const symbolOf = (object, name) =>
  * @param {any} listener @param {any} self @param {any[]} args @returns {Generator<any, any, any>}
  */
 function* callListener(listener, self, args) {
-  const result = apply(entryOf(listener), self, args)
+  const result = apply(entryPointOf(listener), self, args)
   return result === budget ? yield suspended() : result
 }
 
@@ -71,7 +71,7 @@ function* emitting(emitter, type, listeners, args) {
 }
 
 /** Gives `emit` its twin. @param {any} EventEmitter the prototype of emitters */
-function stampEmitter(EventEmitter) {
+function attachEmitTwin(EventEmitter) {
   const capture = symbolOf(EventEmitter, 'kCapture')
   if (capture === undefined) return
   give(EventEmitter, 'emit', own => /** @this {any} @param {any[]} args */ function (...args) {
@@ -80,12 +80,12 @@ function stampEmitter(EventEmitter) {
       : this._events?.[type]
     /** @type {any[]} */
     const listeners = []
-    if (typeof found === 'function') append(listeners, found)
-    else if (isArray(found)) for (let i = 0; i < found.length; i++) append(listeners, found[i])
+    if (typeof found === 'function') push(listeners, found)
+    else if (isArray(found)) for (let i = 0; i < found.length; i++) push(listeners, found[i])
     if (find(listeners, hasTwin) === undefined) return apply(own, this, args)
     /** @type {any[]} */
     const given = []
-    for (let i = 1; i < args.length; i++) append(given, args[i])
+    for (let i = 1; i < args.length; i++) push(given, args[i])
     return run(emitting(this, type, listeners, given))
   }, /^function emit\(type, \.\.\.args\) \{[^]*kErrorMonitor/)
 }
@@ -153,7 +153,7 @@ function* dispatching(target, event, root, keys) {
 }
 
 /** Gives `dispatchEvent` its twin. */
-function stampTarget() {
+function attachDispatchTwin() {
   const keys = keysOfTargets()
   if (keys === null) return
   const { prototype } = EventTarget
@@ -176,10 +176,10 @@ function stampTarget() {
 }
 
 /** Gives the functions of Node that call listeners their twins. */
-export function stampEvents() {
+export function attachEventTwins() {
   const { process } = realm
   if (typeof process?.versions?.node !== 'string') return
   const EventEmitter = getPrototypeOf(/** @type {any} */ (getPrototypeOf(process)))
-  if (EventEmitter !== null && getOwnPropertyDescriptor(EventEmitter, 'emit')) stampEmitter(EventEmitter)
-  if (typeof EventTarget === 'function' && typeof Event === 'function') stampTarget()
+  if (EventEmitter !== null && getOwnPropertyDescriptor(EventEmitter, 'emit')) attachEmitTwin(EventEmitter)
+  if (typeof EventTarget === 'function' && typeof Event === 'function') attachDispatchTwin()
 }

@@ -15,13 +15,13 @@
  */
 
 import { extend } from '../../rt.mjs'
-import { adopt, emptyWeakMap, thenOf } from './primordials.mjs'
+import { emptyWeakMap, promiseResolve, thenOf } from './primordials.mjs'
 /** @import { Job } from '../../rt.mjs' */
 
 const { Waitable, code } = extend
 
 /** A fulfilled promise. */
-const SETTLED = /* @__PURE__ */ adopt()
+const SETTLED = /* @__PURE__ */ promiseResolve()
 
 /** @type {WeakMap<Job, Family>} */
 const families = /* @__PURE__ */ emptyWeakMap()

@@ -10,7 +10,7 @@ import { budget, extend } from '../../rt.mjs'
 import { finishStay, holdsClaims, isClaim } from './claims.mjs'
 import { hasFamily, holderOf } from './family.mjs'
 import { apply } from './primordials.mjs'
-import { entryOf, suspended, takeClaimAtEntry, undriven } from './run.mjs'
+import { entryPointOf, suspended, takeClaimAtEntry, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
 
 const { code } = extend
@@ -58,7 +58,7 @@ export function isInStay(job) {
 export function* startAtEntry(fn, self, args, note) {
   code.enter(code.counts.job, 1)
   for (;;) {
-    const entry = entryOf(fn)
+    const entry = entryPointOf(fn)
     const result = apply(entry, self, args)
     if (result !== budget) return result
     const claim = takeClaimAtEntry(entry, isClaim)

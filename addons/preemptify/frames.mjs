@@ -13,29 +13,29 @@ import {
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
-  append, create, cut, emptySet, find, firstOf, flat, join, joined, keysOf, listOf, matches, max, min, pick,
-  sort, trimmed
+  create, emptySet, filter, find, firstOf, flat, forEach, join, joined, keysOf, listOf, matches, max, min,
+  push, slice, sort, trimmed
 } from './primordials.mjs'
 import {
   LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
 } from './scopes.mjs'
-/** @import { CallSite, Draft, Plan } from './calls.mjs' */
+/** @import { CallSite, Emitter, Plan } from './calls.mjs' */
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { EventUse } from './event-use.mjs' */
-/** @import { Pieces, Range } from './edits.mjs' */
+/** @import { Fragments, Range } from './edits.mjs' */
 
 // Most functions need no generator: the twin runs on the native call stack like the function itself. A call
 // or a preemption point can suspend the twin. Then the twin saves the resume point, the result of the call
 // and the variables in a frame. The twin is resumed by another call:
 //
-//   function f(a) {       function twin(a) { let place = 0, result, b; out: {
+//   function f(a) {       function twin(a) { let point = 0, result, b; out: {
 //                           if (--left <= 0)
-//                             if (result = resumed()) ({ place, result, a, b } = result); else break out
-//     const b = a + g()     if (place < 1 && (result = enter(g)()) === budget) { place = 1; break out }
-//                           if (place < 2) b = a + result
-//     return b * h()        if (place < 2 && (result = enter(h)()) === budget) { place = 2; break out }
+//                             if (result = resumed()) ({ point, result, a, b } = result); else break out
+//     const b = a + g()     if (point < 1 && (result = enter(g)()) === budget) { point = 1; break out }
+//                           if (point < 2) b = a + result
+//     return b * h()        if (point < 2 && (result = enter(h)()) === budget) { point = 2; break out }
 //   }                       return b * result
-//                         } return suspend(twin, { place, result, a, b }, this) }
+//                         } return suspend(twin, { point, result, a, b }, this) }
 //
 // Resume points are numbered in the order of the text. Each round of a loop resets the number to 0. A value
 // that is computed before a resume point and needed after it is stored in a variable.
@@ -62,8 +62,8 @@ import {
 /**
  * The frame layout: a function whose twin has frame form.
  *
- * @typedef {object} Framed
- * @property {Draft} draft
+ * @typedef {object} FrameLayout
+ * @property {Emitter} emitter
  * @property {Node} own
  * @property {Node[]} returns
  * @property {boolean} isTail whether the twin has no resume points and saves no frame
@@ -74,7 +74,7 @@ import {
  * @property {Set<string>} numbers the elements of `names` that start as 0: see isNumber
  * @property {Node[]} functions the declared functions
  * @property {Node[]} declarations the declarations of variables
- * @property {number} place the number of the latest resume point
+ * @property {number} resumePoint the number of the latest resume point
  * @property {number} temps the number of intermediate values that are stored at this point of the text
  * @property {number} mostTemps the maximum of `temps`
  * @property {boolean} nests whether the function has calls that may be preempted
@@ -91,32 +91,32 @@ import {
  * Statements of a twin: their text, the number of the first resume point in them (Infinity without one), and
  * whether the statements themselves check where the twin resumes.
  *
- * @typedef {{ pieces: Pieces, first: number, isGuarded: boolean }} Unit
+ * @typedef {{ fragments: Fragments, first: number, isGuarded: boolean }} Unit
  */
 
 /**
  * Marks the nodes around each resume point of a function.
  *
  * @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
- * @param {boolean} isOfModule see Draft
+ * @param {boolean} isOfModule see Emitter
  */
-export function markPlaces({ node, facts, calls }, isOfModule) {
+export function markResumePoints({ node, facts, calls }, isOfModule) {
   /** @param {Node} part a node with a resume point */
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
   }
-  pick(calls, call => {
+  forEach(calls, call => {
     const last = returnOf(call.node, node)
     if (last) last.hasCall = true
     else hold(call.node)
   })
-  pick(facts.loops, hold)
+  forEach(facts.loops, hold)
   if (isOfModule) {
-    pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
-    pick(facts.calls, part => isCollected(part) && hold(part))
-  } else pick(facts.statements, part => isCallStatement(part) && hold(part))
+    forEach(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
+    forEach(facts.calls, part => isCollected(part) && hold(part))
+  } else forEach(facts.statements, part => isCallStatement(part) && hold(part))
   let from = 0
-  pick(facts.tries, ({ start, finalizer }) => {
+  forEach(facts.tries, ({ start, finalizer }) => {
     if (!finalizer || !isHeld(finalizer)) return
     const first = firstOf(facts.returns, part => part.start > max(start, from))
     for (let i = first; facts.returns[i]?.end < finalizer.start; i++) hold(facts.returns[i])
@@ -128,7 +128,7 @@ export function markPlaces({ node, facts, calls }, isOfModule) {
  * Whether a twin in frame form has no resume points. A function that creates closures with twins may need a
  * frame all the same, because its text is shorter then.
  *
- * @param {{ node: Node, children: Plan[] }} plan a plan after `markPlaces`
+ * @param {{ node: Node, children: Plan[] }} plan a plan after `markResumePoints`
  */
 export const isTailOnly = ({ node, children }) =>
   !isHeld(node.body) && !find(children, ({ isLong }) => isLong)
@@ -154,63 +154,64 @@ const givenAs = ({ type, name, argument }) =>
 function textsOf(params) {
   /** @type {string[]} */
   const list = []
-  pick(params, param => append(list, givenAs(param)))
+  forEach(params, param => push(list, givenAs(param)))
   return join(list, ',')
 }
 
 /**
  * Plans a twin in frame form.
  *
- * @param {Draft} draft
- * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan a plan after `markPlaces`
+ * @param {Emitter} emitter
+ * @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan a plan after
+ *   `markResumePoints`
  * @returns {any[] | null} the text of the body; null if the twin must be a generator
  */
-export function frame(draft, plan) {
+export function frame(emitter, plan) {
   const { node, facts, calls } = plan
   if (!canLeaveFrame(plan)) return null
-  const isTail = draft.isOfModule && isTailOnly(plan) && !draft.lock && canClaimInTail(plan)
-  const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
+  const isTail = emitter.isOfModule && isTailOnly(plan) && !emitter.lock && canClaimInTail(plan)
+  const locals = isTail ? NO_LOCALS : localsOf(node, facts, emitter.free)
   if (locals === null) return null
-  /** @type {Framed} */
-  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
-    isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0,
-    ending: null, isRefused: false, pause: condition => pointWhere(framed, condition) }
-  draft.framed = framed
+  /** @type {FrameLayout} */
+  const layout = { emitter, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0,
+    isLowered: false, hasRestored: false, resumePoint: 0, temps: 0, mostTemps: 0, depth: 0, around: 0,
+    ending: null, isRefused: false, pause: condition => pointWhere(layout, condition) }
+  emitter.layout = layout
   const { body } = node
-  if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
+  if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(layout, body)]
   /** @type {Unit[]} */
   const units = []
-  if (draft.lock && !framed.isShared) {
-    append(framed.names, draft.lock)
-    emit(units, `${draft.lock}=${draft.helper('z')}();`)
+  if (emitter.lock && !layout.isShared) {
+    push(layout.names, emitter.lock)
+    emit(units, `${emitter.lock}=${emitter.helper('z')}();`)
   }
-  pick(draft.claims, claim => {
-    const first = framed.place + 1
-    emit(units, framed.pause(claim.test), first, true)
+  forEach(emitter.claims, claim => {
+    const first = layout.resumePoint + 1
+    emit(units, layout.pause(claim.test), first, true)
   })
-  if (!framed.isShared) {
-    pick(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
-      emit(units, asStatement(framed, param,
-        [asItStands(framed, param), '=', parameterOf(draft, param), ';'])))
+  if (!layout.isShared) {
+    forEach(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
+      emit(units, asStatement(layout, param,
+        [asItStands(layout, param), '=', parameterOf(emitter, param), ';'])))
   }
   if (body.type === 'BlockStatement') {
-    unitsOf(framed, pick(body.body, ({ type, directive }) =>
+    unitsOf(layout, filter(body.body, ({ type, directive }) =>
       directive === undefined && type !== 'FunctionDeclaration'), units)
   }
-  else returned(framed, body, units)
-  if (!framed.isRefused) return piecesOfUnits(framed, units)
-  unframe(draft)
+  else returned(layout, body, units)
+  if (!layout.isRefused) return fragmentsOfUnits(layout, units)
+  unframe(emitter)
   return null
 }
 
 /** @type {any} */
 const NO_LOCALS = { names: [], shared: [], numbers: [], isShared: true, functions: [], declarations: [] }
 
-/** Resets a draft whose twin will be a generator. @param {Draft} draft */
-export function unframe(draft) {
-  draft.framed = null
-  draft.variables.clear()
-  draft.edits.length = 0
+/** Resets the emitter of a function whose twin will be a generator. @param {Emitter} emitter */
+export function unframe(emitter) {
+  emitter.layout = null
+  emitter.variables.clear()
+  emitter.edits.length = 0
 }
 
 /** Whether the twin of a function may have frame form. @param {{ facts: Facts, eventUse?: EventUse }} plan */
@@ -223,7 +224,7 @@ export const canLeaveFrame = ({ facts, eventUse }) => {
  * The declared variables of a function that a resumed twin can restore. The twin declares them at its top.
  * Variables that closures use must never change, or are shared with the closures.
  *
- * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free see Draft
+ * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free see Emitter
  * @returns {{ names: string[], shared: string[], numbers: Set<string>, isShared: boolean, functions: Node[],
  *   declarations: Node[] } | null} null if the twin cannot restore them
  */
@@ -233,8 +234,8 @@ function localsOf(own, facts, free) {
   /** @type {Node[]} */
   const functions = []
   const numbers = emptySet()
-  pick(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && append(functions, node))
-  const scopes = pick(facts.scopes, ({ node }) =>
+  forEach(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && push(functions, node))
+  const scopes = filter(facts.scopes, ({ node }) =>
     node === own || node.start >= own.body.start && !isFunctionNode(node))
   if (find(functions, ({ parent }) => parent !== own.body) ||
     find(scopes, ({ node }) => matches(/^Class/, node.type))) return null
@@ -252,12 +253,12 @@ function localsOf(own, facts, free) {
       if (!canBeKept(variable, own, facts, functions, calledAt)) return null
       if (isCaptured(variable, facts)) isShared ||= isChanging(variable, own)
       else variable.isNumber = isNumber(variable)
-      if (isDestructured(variable, own)) append(destructured, variable)
+      if (isDestructured(variable, own)) push(destructured, variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
-      append(locals[names[k]] ??= [], variable)
+      push(locals[names[k]] ??= [], variable)
     }
   }
-  if (!isShared) pick(destructured, variable => append(locals[variable.name] ??= [], variable))
+  if (!isShared) forEach(destructured, variable => push(locals[variable.name] ??= [], variable))
   const names = keysOf(locals)
   for (let i = 0; i < names.length; i++) {
     const variables = locals[names[i]]
@@ -265,11 +266,11 @@ function localsOf(own, facts, free) {
     if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
   }
   // The later variables of one name are assigned at their declarations, so only the first variable matters.
-  pick(names, name => locals[name][0].isNumber && numbers.add(name))
+  forEach(names, name => locals[name][0].isNumber && numbers.add(name))
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
   return {
-    names: pick(names, name => !isOfClosures(name)),
-    shared: pick(names, isOfClosures),
+    names: filter(names, name => !isOfClosures(name)),
+    shared: filter(names, isOfClosures),
     numbers,
     isShared,
     functions,
@@ -297,7 +298,7 @@ function hidesInside({ outer }, variables, own) {
  * Whether a function uses an outer variable with the same name as this variable of the function. At the top
  * of the twin, the variable of the function would hide the outer variable everywhere.
  *
- * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free see Draft
+ * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free see Emitter
  * @returns {boolean}
  */
 function hidesAround({ name, outer }, own, free) {
@@ -314,7 +315,7 @@ function hidesAround({ name, outer }, own, free) {
  */
 function firstUse(functions) {
   let first = Infinity
-  pick(functions, ({ id }) => pick(id.variable.references, (/** @type {Node} */ reference) => {
+  forEach(functions, ({ id }) => forEach(id.variable.references, (/** @type {Node} */ reference) => {
     if (reference.start < first && !isInOne(reference, functions)) first = reference.start
   }))
   return first
@@ -424,9 +425,9 @@ const ARITHMETIC = /^(?:(?:[-+*/%&|^~]|\*\*|<<|>>>?)=?|\+\+|--)$/
 function isNumber({ kind, declarations, references }) {
   if (!matches(/^(?:var|let|const)$/, kind) ||
     !find(references, ({ parent }) => matches(ARITHMETIC, parent.operator ?? ''))) return false
-  const uses = joined(pick(declarations, ({ parent }) => parent.init), references)
+  const uses = joined(filter(declarations, ({ parent }) => parent.init), references)
   let { 0: first } = uses
-  pick(uses, use => use.start < first.start && (first = use))
+  forEach(uses, use => use.start < first.start && (first = use))
   const { parent: assignment } = first
   if (assignment.id !== first && (assignment.operator !== '=' || assignment.left !== first)) return false
   let block = assignment
@@ -450,117 +451,118 @@ function isChanging({ kind, declarations, references, isAssigned }, own) {
     find(references, ({ start }) => start < declaratorOf(id).end) !== undefined
 }
 
-/** Returns a name with the prefix of the text. @param {Framed} framed @param {string} key */
-const word = ({ draft: { our } }, key) => our + key
+/** Returns a name with the prefix of the text. @param {FrameLayout} layout @param {string} key */
+const word = ({ emitter: { our } }, key) => our + key
 
 /**
  * Adds a unit to a list: see Unit for the parameters.
  *
- * @param {Unit[]} units @param {Pieces} pieces @param {number} [first] @param {boolean} [isGuarded]
+ * @param {Unit[]} units @param {Fragments} fragments @param {number} [first] @param {boolean} [isGuarded]
  */
-const emit = (units, pieces, first = Infinity, isGuarded = false) =>
-  append(units, { pieces, first, isGuarded })
+const emit = (units, fragments, first = Infinity, isGuarded = false) =>
+  push(units, { fragments, first, isGuarded })
 
 /**
  * Returns the text of consecutive units. Conditions skip the units before the point where the twin resumes.
  *
- * @param {Framed} framed @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Unit[]} units
  * @param {number} [beyond] the first resume point that may follow the units
- * @returns {Pieces}
+ * @returns {Fragments}
  */
-function piecesOfUnits(framed, units, beyond = Infinity) {
-  /** @type {Pieces[]} */
-  const pieces = []
+function fragmentsOfUnits(layout, units, beyond = Infinity) {
+  /** @type {Fragments[]} */
+  const fragments = []
   /** The first resume point that skips each unit. @type {number[]} */
   const limits = []
   for (let i = units.length; i-- > 0; beyond = min(beyond, units[i].first)) limits[i] =
     units[i].isGuarded ? Infinity : beyond
   for (let i = 0; i < units.length; i++) {
     const isLimited = limits[i] < Infinity
-    if (isLimited && limits[i] !== limits[i - 1]) append(pieces, `if(${word(framed, 'K')}<${limits[i]}){`)
-    append(pieces, units[i].pieces)
-    if (isLimited && limits[i] !== limits[i + 1]) append(pieces, '}')
+    if (isLimited && limits[i] !== limits[i - 1]) push(fragments, `if(${word(layout, 'K')}<${limits[i]}){`)
+    push(fragments, units[i].fragments)
+    if (isLimited && limits[i] !== limits[i + 1]) push(fragments, '}')
   }
-  return trimmed(pieces)
+  return trimmed(fragments)
 }
 
 /**
  * Returns the text that suspends the twin at the latest resume point.
  *
- * @param {Framed} framed @param {string} [begin] a statement that runs first
+ * @param {FrameLayout} layout @param {string} [begin] a statement that runs first
  */
-const leaving = (framed, begin = '') =>
-  `{${begin}${word(framed, 'K')}=${framed.around > 0
-    ? `${framed.draft.helper('A')}(${framed.place})` : framed.place};break ${word(framed, 'o')}}`
+const leaving = (layout, begin = '') =>
+  `{${begin}${word(layout, 'K')}=${
+    layout.around > 0 ? `${layout.emitter.helper('A')}(${layout.resumePoint})` : layout.resumePoint
+  };break ${word(layout, 'o')}}`
 
 /**
  * Returns the text before and after the condition that suspends the twin at the next resume point. Inside of
  * `try` or `for`-`of`, this text throws the error of a failed wait.
  *
- * @param {Framed} framed
+ * @param {FrameLayout} layout
  */
-function arriving(framed) {
-  const at = word(framed, 'K')
-  const place = ++framed.place
-  return framed.around > 0
-    ? [`if(${at}<${place}?`, `:${at}===${place}&&${framed.draft.helper('X')}(${word(framed, 'r')}))`]
-    : [`if(${at}<${place}&&`, ')']
+function arriving(layout) {
+  const at = word(layout, 'K')
+  const resumePoint = ++layout.resumePoint
+  if (layout.around === 0) return [`if(${at}<${resumePoint}&&`, ')']
+  const failing = `${layout.emitter.helper('X')}(${word(layout, 'r')})`
+  return [`if(${at}<${resumePoint}?`, `:${at}===${resumePoint}&&${failing})`]
 }
 
-/** Returns a preemption point under a condition. @param {Framed} framed @param {string} condition */
-function pointWhere(framed, condition) {
-  const { 0: begin, 1: end } = arriving(framed)
-  return flat(begin + condition + end + leaving(framed))
+/** Returns a preemption point under a condition. @param {FrameLayout} layout @param {string} condition */
+function pointWhere(layout, condition) {
+  const { 0: begin, 1: end } = arriving(layout)
+  return flat(begin + condition + end + leaving(layout))
 }
 
 /**
  * Returns the text that restores the remaining call depth before a call, if an earlier call may have lowered
  * the depth. Binary trees are 2.7 times slower than the original; without this text, 3.7 times.
  *
- * @param {Framed} framed
+ * @param {FrameLayout} layout
  */
-function restoring(framed) {
-  if (!framed.isLowered) return ''
-  framed.hasRestored = true
-  return `${framed.draft.budget}.room=${word(framed, 'D')};`
+function restoring(layout) {
+  if (!layout.isLowered) return ''
+  layout.hasRestored = true
+  return `${layout.emitter.budget}.room=${word(layout, 'D')};`
 }
 
 /**
  * Adds a call that may be suspended.
  *
- * @param {Framed} framed @param {Pieces} call @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Fragments} call @param {Unit[]} units
  * @returns {string} the variable that holds the result until the next resume point
  */
-function calling(framed, call, units) {
-  const { budget } = framed.draft
-  const result = word(framed, 'r')
-  const { 0: begin, 1: end } = arriving(framed)
-  const room = restoring(framed)
-  framed.isLowered ||= framed.nests
-  const after = flat(`)===${budget}${end}${leaving(framed)}`)
-  emit(units, [flat(`${room}${begin}(${result}=`), call, after], framed.place, true)
+function calling(layout, call, units) {
+  const { budget } = layout.emitter
+  const result = word(layout, 'r')
+  const { 0: begin, 1: end } = arriving(layout)
+  const room = restoring(layout)
+  layout.isLowered ||= layout.nests
+  const after = flat(`)===${budget}${end}${leaving(layout)}`)
+  emit(units, [flat(`${room}${begin}(${result}=`), call, after], layout.resumePoint, true)
   return result
 }
 
-/** Returns a variable whose value survives resume points. @param {Framed} framed @returns {string} */
-function temporary(framed) {
-  if (++framed.temps > framed.mostTemps) framed.mostTemps = framed.temps
-  return `${word(framed, 'T')}${framed.temps}`
+/** Returns a variable whose value survives resume points. @param {FrameLayout} layout @returns {string} */
+function temporary(layout) {
+  if (++layout.temps > layout.mostTemps) layout.mostTemps = layout.temps
+  return `${word(layout, 'T')}${layout.temps}`
 }
 
 /**
  * Stores a value across resume points, and returns the variable with the value.
  *
- * @param {Framed} framed @param {Pieces} value @param {Unit[]} units @returns {string}
+ * @param {FrameLayout} layout @param {Fragments} value @param {Unit[]} units @returns {string}
  */
-function keep(framed, value, units) {
-  const name = temporary(framed)
+function keep(layout, value, units) {
+  const name = temporary(layout)
   emit(units, [`${name}=`, value, ';'])
   return name
 }
 
-/** Returns the edited text of a node. @param {Framed} framed @param {Node} node @returns {Range} */
-const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
+/** Returns the edited text of a node. @param {FrameLayout} layout @param {Node} node @returns {Range} */
+const asItStands = ({ emitter }, { start, end }) => range(emitter, start, end)
 
 // Values
 
@@ -602,9 +604,9 @@ function operandsOf(node) {
       return matches(/^(?:delete|\+\+|--)$/, operator) && isMember(argument)
         ? partsOfMember(argument) : [argument]
     case 'SequenceExpression': case 'TemplateLiteral': return node.expressions
-    case 'ArrayExpression': return pick(node.elements, element => element)
+    case 'ArrayExpression': return filter(node.elements, element => element)
     case 'ObjectExpression': {
-      const parts = pick(node.properties, ({ type, method, kind }) =>
+      const parts = filter(node.properties, ({ type, method, kind }) =>
         type === 'SpreadElement' || (!method && kind === 'init'))
       if (find(node.properties, ({ computed }) => computed)) return null
       for (let i = 0; i < parts.length; i++) parts[i] = parts[i].value ?? parts[i]
@@ -621,38 +623,38 @@ function operandsOf(node) {
 /** Maximum nesting depth of nodes with resume points. The planner visits these nodes by recursion. */
 const DEEPEST_PLACE = 100
 
-/** Rejects frame form: the twin becomes a generator. @param {Framed} framed */
-function refuse(framed) {
-  framed.isRefused = true
+/** Rejects frame form: the twin becomes a generator. @param {FrameLayout} layout */
+function refuse(layout) {
+  layout.isRefused = true
   return ''
 }
 
 /**
  * Returns a part of the source in which each operand is replaced by the text of its value.
  *
- * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands
+ * @param {FrameLayout} layout @param {number} from @param {number} to @param {Node[]} operands
  * @param {Unit[]} units
- * @param {boolean} [isKept] whether all operands must have the same values later @returns {Pieces}
+ * @param {boolean} [isKept] whether all operands must have the same values later @returns {Fragments}
  */
-function substituted(framed, from, to, operands, units, isKept = false) {
-  const { draft } = framed
-  /** @type {Pieces[]} */
-  const pieces = []
+function substituted(layout, from, to, operands, units, isKept = false) {
+  const { emitter } = layout
+  /** @type {Fragments[]} */
+  const fragments = []
   let count = operands.length
   if (!isKept) while (count > 0 && !isHeld(operands[count - 1])) count--
   for (let i = 0; i < count; i++) {
     const operand = operands[i]
-    const text = isKept || i < count - 1 ? keptValue(framed, operand, units) : value(framed, operand, units)
+    const text = isKept || i < count - 1 ? keptValue(layout, operand, units) : value(layout, operand, units)
     const { parent } = operand
-    append(pieces, range(draft, from, operand.start))
+    push(fragments, range(emitter, from, operand.start))
     const isShorthand = parent.type === 'Property' && parent.shorthand
-    if (typeof text !== 'string') append(pieces, text)
-    else if (isShorthand) append(pieces, `${keyOfShorthand(operand)}:${text}`)
-    else append(pieces, apart(draft.source, operand, text))
+    if (typeof text !== 'string') push(fragments, text)
+    else if (isShorthand) push(fragments, `${keyOfShorthand(operand)}:${text}`)
+    else push(fragments, apart(emitter.source, operand, text))
     from = operand.end
   }
-  append(pieces, range(draft, from, to))
-  return trimmed(pieces)
+  push(fragments, range(emitter, from, to))
+  return trimmed(fragments)
 }
 
 /**
@@ -675,74 +677,78 @@ const apart = (source, { start, end }, name) => (matches(NAME_PART, source[start
 /**
  * Returns a text that still has the present value of a node after later statements.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
-function keptValue(framed, node, units) {
+function keptValue(layout, node, units) {
   const { type } = node.parent
   // A template converts each value to a string before the next one is computed.
-  if (type === 'TemplateLiteral' && !isPrimitive(framed, node)) {
-    return keep(framed, ['`${', value(framed, node, units), '}`'], units)
+  if (type === 'TemplateLiteral' && !isPrimitive(layout, node)) {
+    return keep(layout, ['`${', value(layout, node, units), '}`'], units)
   }
-  if (isSteady(node)) return asItStands(framed, node)
-  const text = value(framed, node, units)
-  if (node.type !== 'SpreadElement') return keep(framed, text, units)
-  return ['...', keep(framed, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
+  if (isSteady(node)) return asItStands(layout, node)
+  const text = value(layout, node, units)
+  if (node.type !== 'SpreadElement') return keep(layout, text, units)
+  return ['...', keep(layout, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
 }
 
-/** Whether a node is a literal, but not a regular expression. @param {Framed} framed @param {Node} node */
-const isPrimitive = ({ draft: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
+/**
+ * Whether a node is a literal, but not a regular expression.
+ *
+ * @param {FrameLayout} layout @param {Node} node
+ */
+const isPrimitive = ({ emitter: { source } }, { type, start }) => type === 'Literal' && source[start] !== '/'
 
 /**
  * Adds units for the calls in a node that may be suspended, and returns the text for the value of the node.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
-function value(framed, node, units) {
-  if (!isHeld(node)) return grouped(node, asItStands(framed, node))
+function value(layout, node, units) {
+  if (!isHeld(node)) return grouped(node, asItStands(layout, node))
   const { type, start, end, call, operator, left, right } = node
-  if (++framed.depth > DEEPEST_PLACE) return refuse(framed)
-  /** @type {Pieces} */
+  if (++layout.depth > DEEPEST_PLACE) return refuse(layout)
+  /** @type {Fragments} */
   let result
   if (type === 'ChainExpression') {
     const { expression } = node
-    result = !expression.call || !isPreempted(expression.call) || !isWhole(expression) ? refuse(framed)
-      : calling(framed, asItStands(framed, node), units)
+    result = !expression.call || !isPreempted(expression.call) || !isWhole(expression) ? refuse(layout)
+      : calling(layout, asItStands(layout, node), units)
   } else if (call && isPreempted(call)) {
-    result = calling(framed, called(framed, node, units), units)
+    result = calling(layout, called(layout, node, units), units)
   } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld)) {
-    result = called(framed, node, units) // the method must be read before the arguments are evaluated
+    result = called(layout, node, units) // the method must be read before the arguments are evaluated
   } else if (isCollected(node)) {
     const { callee, argument = node.arguments[0] } = node
     const rest = callee?.name === 'Map' ? ',!0)' : ')'
-    const collection = callee ? ['new ', keptValue(framed, callee, units), '('] : '...'
-    const list = calling(framed,
-      [`${framed.draft.helper('k')}(`, value(framed, argument, units), rest], units)
+    const collection = callee ? ['new ', keptValue(layout, callee, units), '('] : '...'
+    const list = calling(layout,
+      [`${layout.emitter.helper('k')}(`, value(layout, argument, units), rest], units)
     result = [collection, list, callee ? ')' : '']
   } else if (type === 'SpreadElement') {
-    result = ['...', value(framed, node.argument, units)]
+    result = ['...', value(layout, node.argument, units)]
   } else if (type === 'LogicalExpression' && isHeld(right)) {
-    const kept = temporary(framed)
-    assigned(framed, kept, left, units)
+    const kept = temporary(layout)
+    assigned(layout, kept, left, units)
     const test = operator === '&&' ? kept : operator === '||' ? `!${kept}`
       : `${kept}===null||${kept}===void 0`
-    choose(framed, test, units, isYes => isYes ? assigned(framed, kept, right) : [])
+    choose(layout, test, units, isYes => isYes ? assigned(layout, kept, right) : [])
     result = kept
   } else if (type === 'ConditionalExpression' && (isHeld(node.consequent) || isHeld(node.alternate))) {
-    const test = value(framed, node.test, units)
-    const kept = temporary(framed)
-    choose(framed, test, units, isYes => assigned(framed, kept, isYes ? node.consequent : node.alternate))
+    const test = value(layout, node.test, units)
+    const kept = temporary(layout)
+    choose(layout, test, units, isYes => assigned(layout, kept, isYes ? node.consequent : node.alternate))
     result = kept
   } else if (type === 'AssignmentExpression' && operator !== '=' && isHeld(right)) {
     const target = isMember(left)
-      ? substituted(framed, left.start, left.end, partsOfMember(left), units, true) : asItStands(framed, left)
-    const before = matches(/^(?:&&|\|\||\?\?)/, operator) ? refuse(framed) : keep(framed, target, units)
-    result = [target, '=', before, cut(operator, 0, operator.length - 1),
-      '(', value(framed, right, units), ')']
+      ? substituted(layout, left.start, left.end, partsOfMember(left), units, true) : asItStands(layout, left)
+    const before = matches(/^(?:&&|\|\||\?\?)/, operator) ? refuse(layout) : keep(layout, target, units)
+    result = [target, '=', before, slice(operator, 0, operator.length - 1),
+      '(', value(layout, right, units), ')']
   } else {
     const operands = operandsOf(node)
-    result = operands === null ? refuse(framed) : substituted(framed, start, end, operands, units)
+    result = operands === null ? refuse(layout) : substituted(layout, start, end, operands, units)
   }
-  framed.depth--
+  layout.depth--
   return grouped(node, result)
 }
 
@@ -753,10 +759,10 @@ const isWhole = ({ callee, tag, quasi, arguments: given = [] }) =>
 /**
  * Adds an assignment of a value to a variable. A function does not get the name of the variable.
  *
- * @param {Framed} framed @param {string} name @param {Node} node @param {Unit[]} [units]
+ * @param {FrameLayout} layout @param {string} name @param {Node} node @param {Unit[]} [units]
  */
-function assigned(framed, name, node, units = []) {
-  const text = value(framed, node, units)
+function assigned(layout, name, node, units = []) {
+  const text = value(layout, node, units)
   emit(units, [`${name}=`, isFunctionNode(node) ? ['(0,', text, ')'] : text, ';'])
   return units
 }
@@ -764,42 +770,42 @@ function assigned(framed, name, node, units = []) {
 /**
  * Adds units for the calls in the operands of a call, and returns the text of the call.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces}
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units @returns {Fragments}
  */
-function called(framed, node, units) {
-  if (isWhole(node)) return asItStands(framed, node)
-  const { draft } = framed
-  const { source, helper } = draft
+function called(layout, node, units) {
+  if (isWhole(node)) return asItStands(layout, node)
+  const { emitter } = layout
+  const { source, helper } = emitter
   const { call, callee, end, arguments: given } = node
   const kind = call?.kind || 'member'
   if (kind === 'tag' || node.optional || callee.object?.type === 'Super' ||
-    callee.property?.type === 'PrivateIdentifier') return refuse(framed)
+    callee.property?.type === 'PrivateIdentifier') return refuse(layout)
   if (call) call.isComposed = true
   const open = pastOperand(source, callee.end)
   const isLate = find(given, isHeld) !== undefined
   const of = isLate ? keptValue : value
-  /** @param {string} before @param {string} after @returns {Pieces} */
+  /** @param {string} before @param {string} after @returns {Fragments} */
   const withArguments = (before, after) => open < end && source[open] === '('
-    ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
-  if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
-  const said = saying(draft, callee)
+    ? [before, substituted(layout, open + 1, end - 1, given, units), after] : before + after
+  if (call && directOf(emitter, call)) return [call.before, withArguments('(', ')'), call.after]
+  const said = saying(emitter, callee)
   if (kind === 'new') {
-    return [`${helper('n')}((`, of(framed, callee, units), ')', withArguments(',[', `]${said})`)]
+    return [`${helper('n')}((`, of(layout, callee, units), ')', withArguments(',[', `]${said})`)]
   }
   if (kind === 'call') {
-    return [`${helper('e')}((`, of(framed, callee, units), `)${said})`, withArguments('(', ')')]
+    return [`${helper('e')}((`, of(layout, callee, units), `)${said})`, withArguments('(', ')')]
   }
   const { object, property, computed } = callee
-  const receiver = keptValue(framed, object, units)
-  if (call && optimisations.handed && handed(draft, call)) {
-    const { 0: opened, 1: closed } = textOfHanded(draft, call, receiver)
-    return [`(${helper('h')}(`, receiver, opened, asItStands(framed, given[0]), closed]
+  const receiver = keptValue(layout, object, units)
+  if (call && optimisations.handed && handed(emitter, call)) {
+    const { 0: opened, 1: closed } = textOfHanded(emitter, call, receiver)
+    return [`(${helper('h')}(`, receiver, opened, asItStands(layout, given[0]), closed]
   }
-  /** @type {Pieces} */
-  let method = [receiver, computed ? ['[', of(framed, property, units), ']'] : `.${property.name}`]
-  if (isLate) method = keep(framed, method, units)
-  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false)
-    : [`${draft.helper('M')}(`, `${said}).call(`]
+  /** @type {Fragments} */
+  let method = [receiver, computed ? ['[', of(layout, property, units), ']'] : `.${property.name}`]
+  if (isLate) method = keep(layout, method, units)
+  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(emitter, callee, false)
+    : [`${emitter.helper('M')}(`, `${said}).call(`]
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
 }
 
@@ -808,31 +814,35 @@ function called(framed, node, units) {
 /**
  * Adds an `if` statement whose branches may have resume points.
  *
- * @param {Framed} framed @param {Pieces} test @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Fragments} test @param {Unit[]} units
  * @param {(isYes: boolean) => Unit[]} branch plans the branch for `true`, and then the branch for `false`
  */
-function choose(framed, test, units, branch) {
-  const place = word(framed, 'K')
-  const { place: before } = framed
+function choose(layout, test, units, branch) {
+  const resumePoint = word(layout, 'K')
+  const { resumePoint: before } = layout
   const yes = branch(true)
-  const { place: middle } = framed
+  const { resumePoint: middle } = layout
   const no = branch(false)
-  const { place: after } = framed
-  const head = before === middle ? middle === after ? '' : `${place}<=${before}&&`
-    : middle === after ? `${place}>${before}||` : `${place}>${before}?${place}<=${middle}:`
-  emit(units, [`if(${head}(`, test, ')){', piecesOfUnits(framed, yes), '}',
-    no.length ? ['else{', piecesOfUnits(framed, no), '}'] : ''], before === after ? Infinity : before + 1)
+  const { resumePoint: after } = layout
+  const head = before === middle ? middle === after ? '' : `${resumePoint}<=${before}&&`
+    : middle === after ? `${resumePoint}>${before}||` : `${resumePoint}>${before}?${resumePoint}<=${middle}:`
+  emit(units, [`if(${head}(`, test, ')){', fragmentsOfUnits(layout, yes), '}',
+    no.length ? ['else{', fragmentsOfUnits(layout, no), '}'] : ''], before === after ? Infinity : before + 1)
 }
 
-/** Adds the units of statements. @param {Framed} framed @param {Node[]} statements @param {Unit[]} units */
-function unitsOf(framed, statements, units) {
-  if (++framed.depth > DEEPEST_PLACE) refuse(framed)
-  for (let i = 0; i < statements.length && !framed.isRefused; i++) {
-    const { temps } = framed
-    statement(framed, statements[i], units)
-    framed.temps = temps
+/**
+ * Adds the units of statements.
+ *
+ * @param {FrameLayout} layout @param {Node[]} statements @param {Unit[]} units
+ */
+function unitsOf(layout, statements, units) {
+  if (++layout.depth > DEEPEST_PLACE) refuse(layout)
+  for (let i = 0; i < statements.length && !layout.isRefused; i++) {
+    const { temps } = layout
+    statement(layout, statements[i], units)
+    layout.temps = temps
   }
-  framed.depth--
+  layout.depth--
   return units
 }
 
@@ -842,7 +852,7 @@ const statementsIn = node => node.type === 'BlockStatement' ? node.body : [node]
 /**
  * Puts a sequence in parentheses, so that its commas do not separate arguments or elements.
  *
- * @param {Node} node @param {Pieces} text @returns {Pieces}
+ * @param {Node} node @param {Fragments} text @returns {Fragments}
  */
 const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, ')'] : text
 
@@ -850,90 +860,94 @@ const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, 
  * Returns the text of an expression as a statement. At the start of a statement, an object pattern would be a
  * block.
  *
- * @param {Framed} framed @param {Node} node @param {Pieces} text
+ * @param {FrameLayout} layout @param {Node} node @param {Fragments} text
  */
-const asStatement = ({ draft: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
+const asStatement = ({ emitter: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
 
-/** Adds the units of a statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function statement(framed, node, units) {
+/** Adds the units of a statement. @param {FrameLayout} layout @param {Node} node @param {Unit[]} units */
+function statement(layout, node, units) {
   const { type } = node
   node.isUnit = true
   if (!isHeld(node)) return emit(units,
-    [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
+    [asItStands(layout, node), layout.emitter.source[node.end - 1] === ';' ? '' : ';'])
   switch (type) {
     case 'ExpressionStatement': {
-      if (!framed.draft.isOfModule && isCallStatement(node)) emit(units,
-        pointWhere(framed, `--${framed.draft.budget}.left<=0`), framed.place, true)
-      const rest = value(framed, node.expression, units)
-      if (typeof rest !== 'string') emit(units, asStatement(framed, node.expression, [rest, ';']))
+      if (!layout.emitter.isOfModule && isCallStatement(node)) emit(units,
+        pointWhere(layout, `--${layout.emitter.budget}.left<=0`), layout.resumePoint, true)
+      const rest = value(layout, node.expression, units)
+      if (typeof rest !== 'string') emit(units, asStatement(layout, node.expression, [rest, ';']))
       return
     }
-    case 'VariableDeclaration': return declared(framed, node, units)
-    case 'ReturnStatement': return returned(framed, node.argument, units)
-    case 'ThrowStatement': return emit(units, ['throw ', value(framed, node.argument, units), ';'])
-    case 'BlockStatement': return unitsOf(framed, node.body, units)
+    case 'VariableDeclaration': return declared(layout, node, units)
+    case 'ReturnStatement': return returned(layout, node.argument, units)
+    case 'ThrowStatement': return emit(units, ['throw ', value(layout, node.argument, units), ';'])
+    case 'BlockStatement': return unitsOf(layout, node.body, units)
     case 'IfStatement': {
       const { test, consequent, alternate } = node
-      return choose(framed, value(framed, test, units), units, isYes =>
-        isYes ? unitsOf(framed, statementsIn(consequent), [])
-          : alternate ? unitsOf(framed, statementsIn(alternate), []) : [])
+      return choose(layout, value(layout, test, units), units, isYes =>
+        isYes ? unitsOf(layout, statementsIn(consequent), [])
+          : alternate ? unitsOf(layout, statementsIn(alternate), []) : [])
     }
-    case 'SwitchStatement': return switched(framed, node, units)
+    case 'SwitchStatement': return switched(layout, node, units)
     case 'LabeledStatement': {
       if (LISTS[node.body.type] === 'loops' ||
-        node.body.type === 'LabeledStatement') return statement(framed, node.body, units)
-      const first = framed.place + 1
-      const inner = unitsOf(framed, statementsIn(node.body), [])
+        node.body.type === 'LabeledStatement') return statement(layout, node.body, units)
+      const first = layout.resumePoint + 1
+      const inner = unitsOf(layout, statementsIn(node.body), [])
       return emit(units,
-        [labelsOf(framed.draft, node.body).text, '{', piecesOfUnits(framed, inner), '}'], first)
+        [labelsOf(layout.emitter, node.body).text, '{', fragmentsOfUnits(layout, inner), '}'], first)
     }
-    case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
-    case 'ForOfStatement': return walked(framed, node, units)
-    case 'TryStatement': return tried(framed, node, units)
-    default: refuse(framed)
+    case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(layout, node, units)
+    case 'ForOfStatement': return walked(layout, node, units)
+    case 'TryStatement': return tried(layout, node, units)
+    default: refuse(layout)
   }
 }
 
-/** Adds assignments for a declaration. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function declared(framed, { declarations, kind }, units) {
+/**
+ * Adds assignments for a declaration.
+ *
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units
+ */
+function declared(layout, { declarations, kind }, units) {
   for (let i = 0; i < declarations.length; i++) {
     const { id, init } = declarations[i]
-    if (isHeld(id)) refuse(framed)
-    if (init) emit(units, asStatement(framed, id,
-      [asItStands(framed, id), '=', value(framed, init, units), ';']))
-    else if (kind !== 'var') emit(units, [asItStands(framed, id), '=void 0;'])
+    if (isHeld(id)) refuse(layout)
+    if (init) emit(units, asStatement(layout, id,
+      [asItStands(layout, id), '=', value(layout, init, units), ';']))
+    else if (kind !== 'var') emit(units, [asItStands(layout, id), '=void 0;'])
   }
 }
 
 /**
  * Adds the return of a value.
  *
- * @param {Framed} framed @param {Node} node the expression, if there is one @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} node the expression, if there is one @param {Unit[]} units
  */
-function returned(framed, node, units) {
-  const { ending } = framed
+function returned(layout, node, units) {
+  const { ending } = layout
   if (ending) { // the finalizer runs before the function returns
     const { how, what } = ending
-    if (node) assigned(framed, what, node, units)
+    if (node) assigned(layout, what, node, units)
     return emit(units, `${node ? '' : `${what}=void 0;`}${how}=2;break ${how};`)
   }
   const { type, test, consequent, alternate, call } = node
   if (type === 'ConditionalExpression' && (isHeld(consequent) || isHeld(alternate))) {
-    choose(framed, value(framed, test, units), units, isYes => {
+    choose(layout, value(layout, test, units), units, isYes => {
       /** @type {Unit[]} */
       const branch = []
-      returned(framed, isYes ? consequent : alternate, branch)
+      returned(layout, isYes ? consequent : alternate, branch)
       return branch
     })
   } else {
-    const text = call && isPreempted(call) && isHeld(node) && returnOf(node, framed.own)
-      ? called(framed, node, units) : value(framed, node, units)
-    emit(units, [node.hasCall ? restoring(framed) : '', 'return ', text, ';'])
+    const text = call && isPreempted(call) && isHeld(node) && returnOf(node, layout.own)
+      ? called(layout, node, units) : value(layout, node, units)
+    emit(units, [node.hasCall ? restoring(layout) : '', 'return ', text, ';'])
   }
 }
 
-/** @param {Framed} framed @param {Node} node @returns {Pieces} */
-const caseOf = (framed, { test }) => test ? ['case ', asItStands(framed, test), ':'] : 'default:'
+/** @param {FrameLayout} layout @param {Node} node @returns {Fragments} */
+const caseOf = (layout, { test }) => test ? ['case ', asItStands(layout, test), ':'] : 'default:'
 
 /**
  * Whether the expression of a case has the same value after statements of the switch. These may initialize a
@@ -947,39 +961,39 @@ function isLasting(test) {
   return isSteady(type === 'UnaryExpression' && argument.type === 'Literal' ? argument : test)
 }
 
-/** Adds a `switch` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function switched(framed, { discriminant, cases }, units) {
+/** Adds a `switch` statement. @param {FrameLayout} layout @param {Node} node @param {Unit[]} units */
+function switched(layout, { discriminant, cases }, units) {
   // If all cases have lasting values, a resumed twin compares the cases again. Otherwise the frame saves the
   // number of the case.
-  if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
+  if (find(cases, ({ test }) => test && isHeld(test))) return refuse(layout)
   const isNumbered = find(cases, ({ test }) => test && !isLasting(test)) !== undefined
-  let selector = value(framed, discriminant, units)
+  let selector = value(layout, discriminant, units)
   if (isNumbered) {
-    const number = temporary(framed)
-    /** @type {Pieces[]} */
+    const number = temporary(layout)
+    /** @type {Fragments[]} */
     const numbering = [`${number}=-1;switch(`, selector, '){']
-    for (let i = 0; i < cases.length; i++) append(numbering,
-      [caseOf(framed, cases[i]), `${number}=${i};break;`])
-    append(numbering, '}')
+    for (let i = 0; i < cases.length; i++) push(numbering,
+      [caseOf(layout, cases[i]), `${number}=${i};break;`])
+    push(numbering, '}')
     emit(units, numbering)
     selector = number
-  } else selector = keep(framed, selector, units)
-  const first = framed.place + 1
+  } else selector = keep(layout, selector, units)
+  const first = layout.resumePoint + 1
   /** @type {{ list: Unit[], next: number }[]} */
   const branches = []
   for (let i = 0; i < cases.length; i++) {
-    const list = unitsOf(framed, cases[i].consequent, [])
-    append(branches, { list, next: framed.place + 1 })
+    const list = unitsOf(layout, cases[i].consequent, [])
+    push(branches, { list, next: layout.resumePoint + 1 })
   }
-  /** @type {Pieces[]} */
-  const pieces = [`switch(${selector}){`]
+  /** @type {Fragments[]} */
+  const fragments = [`switch(${selector}){`]
   for (let i = 0; i < cases.length; i++) {
     const { list, next } = branches[i]
-    append(pieces, isNumbered ? `case ${i}:` : caseOf(framed, cases[i]))
-    append(pieces, piecesOfUnits(framed, list, next > framed.place ? Infinity : next))
+    push(fragments, isNumbered ? `case ${i}:` : caseOf(layout, cases[i]))
+    push(fragments, fragmentsOfUnits(layout, list, next > layout.resumePoint ? Infinity : next))
   }
-  append(pieces, '}')
-  emit(units, pieces, first)
+  push(fragments, '}')
+  emit(units, fragments, first)
 }
 
 /**
@@ -987,91 +1001,93 @@ function switched(framed, { discriminant, cases }, units) {
  * `update` until the resume point `K` is reached. An expression of the head that has resume points itself
  * becomes a statement of the body, because the head cannot be left in the middle.
  *
- * @param {Framed} framed @param {Node} loop @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} loop @param {Unit[]} units
  */
-function looped(framed, loop, units) {
-  const { draft, own } = framed
+function looped(layout, loop, units) {
+  const { emitter, own } = layout
   const { type, init, test, update, body, end } = loop
-  framed.isLowered ||= framed.nests
-  const labels = labelsOf(draft, loop)
-  const place = word(framed, 'K')
+  layout.isLowered ||= layout.nests
+  const labels = labelsOf(emitter, loop)
+  const resumePoint = word(layout, 'K')
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
-  if (optimisations.chunk && chunk(draft, loop, own)) return emit(units,
-    range(draft, labels.start, end), framed.place)
+  if (optimisations.chunk && chunk(emitter, loop, own)) return emit(units,
+    range(emitter, labels.start, end), layout.resumePoint)
   // An update with resume points moves to the start of the next round. The test of a `do` loop does so, too.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
-    if (init.type === 'VariableDeclaration') declared(framed, init, units)
-    else emit(units, ['(', value(framed, init, units), ');'])
+    if (init.type === 'VariableDeclaration') declared(layout, init, units)
+    else emit(units, ['(', value(layout, init, units), ');'])
   }
-  const later = isLate ? keep(framed, '0', units) : ''
-  const first = framed.place + 1
+  const later = isLate ? keep(layout, '0', units) : ''
+  const first = layout.resumePoint + 1
   /** @type {Unit[]} */
   const inner = []
-  const tested = (/** @type {Unit[]} */ list) => emit(list, ['if(!(', value(framed, test, list), '))break;'])
+  const tested = (/** @type {Unit[]} */ list) => emit(list, ['if(!(', value(layout, test, list), '))break;'])
   if (isLate) {
-    choose(framed, later, inner, isYes => {
+    choose(layout, later, inner, isYes => {
       /** @type {Unit[]} */
       const list = []
       if (isYes && isDo) tested(list)
-      else if (isYes) emit(list, [value(framed, update, list), ';'])
+      else if (isYes) emit(list, [value(layout, update, list), ';'])
       return list
     })
   }
   if (test && !isDo && (isLate || isTestHeld)) tested(inner)
-  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
-  emit(inner, point, framed.place, true)
-  const text = ['{', piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
-  const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
-  const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(framed, update)] : '']
+  const point = pointWhere(layout, `--${emitter.budget}.left<=0`)
+  emit(inner, point, layout.resumePoint, true)
+  const text = ['{', fragmentsOfUnits(layout, unitsOf(layout, statementsIn(body), inner)), '}']
+  const begin = init && !isHeld(init) ? [`${resumePoint}<${first}&&(`, asItStands(layout, init), ')'] : ''
+  const again = [`${resumePoint}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(layout, update)] : '']
   emit(units, [labels.text, isDo && !isLate
-    ? ['do', text, `while(${place}=0,`, asItStands(framed, test), ');']
+    ? ['do', text, `while(${resumePoint}=0,`, asItStands(layout, test), ');']
     : ['for(', begin, ';', test && !isLate && !isTestHeld
-      ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
+      ? [`${resumePoint}>=${first}||(`, asItStands(layout, test), ')'] : '', ';', again, ')', text]], first)
 }
 
 /**
  * Adds a `for`-`of` loop. If the twin resumes inside of a round, the iterator first returns itself. The round
  * then continues with its present item.
  *
- * @param {Framed} framed @param {Node} loop @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} loop @param {Unit[]} units
  */
-function walked(framed, loop, units) {
-  const { draft } = framed
+function walked(layout, loop, units) {
+  const { emitter } = layout
   const { left, right, body } = loop
-  if (isHeld(left)) return refuse(framed)
-  framed.isLowered ||= framed.nests
-  const iterated = [`${draft.helper('W')}(`, value(framed, right, units), `${sayingIterable(draft, right)})`]
-  const list = keep(framed, iterated, units)
-  const item = word(framed, 'x')
-  const first = ++framed.place
+  if (isHeld(left)) return refuse(layout)
+  layout.isLowered ||= layout.nests
+  const iterated = [
+    `${emitter.helper('W')}(`, value(layout, right, units), `${sayingIterable(emitter, right)})`
+  ]
+  const list = keep(layout, iterated, units)
+  const item = word(layout, 'x')
+  const first = ++layout.resumePoint
   const target = left.declarations?.[0].id ?? left
-  framed.around++
+  layout.around++
   /** @type {Unit[]} */
   const inner = []
-  emit(inner, [`if(${item}!==${list}){${word(framed, 'K')}=0;`,
-    `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}`,
-    asStatement(framed, target, [asItStands(framed, target), `=${item}}`])], first, true)
-  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
-  emit(inner, point, framed.place, true)
-  unitsOf(framed, statementsIn(body), inner)
-  framed.around--
-  emit(units,
-    [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, piecesOfUnits(framed, inner), '}'], first)
+  emit(inner, [`if(${item}!==${list}){${word(layout, 'K')}=0;`,
+    `if(${item}===${emitter.budget})${leaving(layout, `${word(layout, 'r')}=${item};`)}`,
+    asStatement(layout, target, [asItStands(layout, target), `=${item}}`])], first, true)
+  const point = pointWhere(layout, `--${emitter.budget}.left<=0`)
+  emit(inner, point, layout.resumePoint, true)
+  unitsOf(layout, statementsIn(body), inner)
+  layout.around--
+  emit(units, [labelsOf(emitter, loop).text,
+    `for(const ${item} of ${list}){`, fragmentsOfUnits(layout, inner), '}'], first)
 }
 
-/** Adds a `try` statement. @param {Framed} framed @param {Node} node @param {Unit[]} units */
-function tried(framed, node, units) {
+/** Adds a `try` statement. @param {FrameLayout} layout @param {Node} node @param {Unit[]} units */
+function tried(layout, node, units) {
   const { finalizer } = node
-  if (finalizer && isHeld(finalizer)) return finished(framed, node, units)
-  const first = framed.place + 1
-  framed.around++
-  const inner = caught(framed, node)
-  framed.around--
+  if (finalizer && isHeld(finalizer)) return finished(layout, node, units)
+  const first = layout.resumePoint + 1
+  layout.around++
+  const inner = caught(layout, node)
+  layout.around--
   if (!finalizer) joined(units, inner)
-  else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`,
-    asItStands(framed, finalizer), '}'], first)
+  else emit(units, ['try{', fragmentsOfUnits(layout, inner), `}finally{if(!${layout.emitter.budget}.away)`,
+    asItStands(layout, finalizer), '}'], first)
 }
 
 /**
@@ -1079,27 +1095,27 @@ function tried(framed, node, units) {
  * until the block ends. As an alternative, the twin could be a generator. But then each closure would get a
  * new generator function, and the first call of a generator function takes V8 4 us.
  *
- * @param {Framed} framed @param {Node} node @param {Unit[]} units
+ * @param {FrameLayout} layout @param {Node} node @param {Unit[]} units
  */
-function finished(framed, node, units) {
-  const { own, returns, ending } = framed
+function finished(layout, node, units) {
+  const { own, returns, ending } = layout
   const { finalizer } = node
   // The outcome can be a throw or a return, but not a `break` or `continue`.
   for (let around = node.parent; around !== own;
-    around = around.parent) if (isLeft(around)) return refuse(framed)
-  const how = keep(framed, '0', units)
-  const what = temporary(framed)
-  const first = framed.place + 1
+    around = around.parent) if (isLeft(around)) return refuse(layout)
+  const how = keep(layout, '0', units)
+  const what = temporary(layout)
+  const first = layout.resumePoint + 1
   const isReturning = returns[firstOf(returns, ({ start }) => start > node.start)]?.end < finalizer.start
-  framed.ending = { how, what }
-  framed.around++
-  const inner = piecesOfUnits(framed, caught(framed, node))
-  framed.around--
-  framed.ending = ending
-  const error = word(framed, 'x')
-  emit(units, [`if(${word(framed, 'K')}<=${framed.place})${how}:try{`, inner,
+  layout.ending = { how, what }
+  layout.around++
+  const inner = fragmentsOfUnits(layout, caught(layout, node))
+  layout.around--
+  layout.ending = ending
+  const error = word(layout, 'x')
+  emit(units, [`if(${word(layout, 'K')}<=${layout.resumePoint})${how}:try{`, inner,
     `}catch(${error}){${what}=${error};${how}=1}`], first, true)
-  unitsOf(framed, finalizer.body, units)
+  unitsOf(layout, finalizer.body, units)
   const again = ending ? `{${ending.what}=${what};${ending.how}=2;break ${ending.how}}` : `return ${what};`
   emit(units, `if(${how}===1)throw ${what};${isReturning ? `if(${how}===2)${again}` : ''}`)
 }
@@ -1111,27 +1127,27 @@ const isLeft = ({ type }) =>
 /**
  * Returns the units of a `try` statement without its `finally` block.
  *
- * @param {Framed} framed @param {Node} node @returns {Unit[]}
+ * @param {FrameLayout} layout @param {Node} node @returns {Unit[]}
  */
-function caught(framed, { block, handler }) {
-  const first = framed.place + 1
+function caught(layout, { block, handler }) {
+  const first = layout.resumePoint + 1
   /** @type {Unit[]} */
   const units = []
-  if (!handler) return unitsOf(framed, block.body, units)
+  if (!handler) return unitsOf(layout, block.body, units)
   const isLater = isHeld(handler)
-  const flag = isLater ? keep(framed, '0', units) : ''
-  const inner = piecesOfUnits(framed, unitsOf(framed, block.body, []))
+  const flag = isLater ? keep(layout, '0', units) : ''
+  const inner = fragmentsOfUnits(layout, unitsOf(layout, block.body, []))
   if (!isLater) {
-    emit(units, ['try{', inner, '}', asItStands(framed, handler)], first)
+    emit(units, ['try{', inner, '}', asItStands(layout, handler)], first)
     return units
   }
   const { param, body } = handler
-  const error = word(framed, 'x')
-  if (param && isHeld(param)) refuse(framed)
-  const bind = param ? asStatement(framed, param, [asItStands(framed, param), `=${error};`]) : ''
-  emit(units, [`if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){`, bind,
+  const error = word(layout, 'x')
+  if (param && isHeld(param)) refuse(layout)
+  const bind = param ? asStatement(layout, param, [asItStands(layout, param), `=${error};`]) : ''
+  emit(units, [`if(${word(layout, 'K')}<=${layout.resumePoint})try{`, inner, `}catch(${error}){`, bind,
     `${flag}=1}`], first, true)
-  choose(framed, flag, units, isYes => isYes ? unitsOf(framed, body.body, []) : [])
+  choose(layout, flag, units, isYes => isYes ? unitsOf(layout, body.body, []) : [])
   return units
 }
 
@@ -1141,16 +1157,16 @@ function caught(framed, { block, handler }) {
  * Plans the edits of a twin in frame form. The twin declares all variables at its top, so declarations become
  * assignments. Calls become calls of twins.
  *
- * @param {Draft} draft @param {CallSite[]} calls
+ * @param {Emitter} emitter @param {CallSite[]} calls
  */
-export function planFrame(draft, calls) {
-  const { declarations } = /** @type {Framed} */ (draft.framed)
-  pick(calls, call => {
-    if (!call.isComposed) return planCall(draft, call)
-    const direct = directOf(draft, call)
+export function planFrame(emitter, calls) {
+  const { declarations } = /** @type {FrameLayout} */ (emitter.layout)
+  forEach(calls, call => {
+    if (!call.isComposed) return planCall(emitter, call)
+    const direct = directOf(emitter, call)
     if (!direct) return
-    append(append(call.before, direct.opening), direct.name)
-    append(call.after, direct.closing)
+    push(push(call.before, direct.opening), direct.name)
+    push(call.after, direct.closing)
   })
   for (let i = 0; i < declarations.length; i++) {
     const { start, kind, parent, declarations: list } = declarations[i]
@@ -1158,35 +1174,35 @@ export function planFrame(draft, calls) {
     if (parent.left === declarations[i]) continue
     const isHead = parent.init === declarations[i]
     const isUnit = declarations[i].isUnit && list[0].id.type === 'Identifier'
-    replace(draft, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
-    for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(draft,
+    replace(emitter, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
+    for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(emitter,
       list[k].end, -EXPRESSION_EDGE, list[k].start, list[k].id.variable.isNumber ? '=0' : '=void 0')
-    if (!isHead && !isUnit) insert(draft,
-      pastParentheses(draft.source, list[list.length - 1].end), -STATEMENT_EDGE, start, ')')
+    if (!isHead && !isUnit) insert(emitter,
+      pastParentheses(emitter.source, list[list.length - 1].end), -STATEMENT_EDGE, start, ')')
   }
 }
 
 /**
  * Returns the text of a twin in frame form.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
- *   mark: Pieces, isHoisted: boolean, frame: Pieces }} plan
- * @returns {Pieces}
+ * @param {Emitter} emitter @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
+ *   mark: Fragments, isHoisted: boolean, frame: Fragments }} plan
+ * @returns {Fragments}
  */
-export function textOfFrame(draft, plan) {
+export function textOfFrame(emitter, plan) {
   const { node, facts, entry, title, mark, isHoisted, frame } = plan
-  const { our, variables, helper, edits, callee } = draft
+  const { our, variables, helper, edits, callee } = emitter
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } =
-    /** @type {Framed} */ (draft.framed)
+    /** @type {FrameLayout} */ (emitter.layout)
   const { params, body } = node
   /** @type {string[]} */
   const given = []
-  let list = /** @type {Pieces} */ ('')
+  let list = /** @type {Fragments} */ ('')
   if (isShared) list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
-  else pick(params, param => {
-    const name = parameterOf(draft, param)
+  else forEach(params, param => {
+    const name = parameterOf(emitter, param)
     list += `${given.length ? ',' : ''}${param.argument ? '...' : ''}${name}`
-    append(given, name)
+    push(given, name)
   })
   const isArrow = facts.isArrow && facts.usesThis
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
@@ -1198,37 +1214,37 @@ export function textOfFrame(draft, plan) {
     // An arguments object costs an allocation in each call.
     const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
     let claims = ''
-    pick(draft.claims, ({ test }) => {
+    forEach(emitter.claims, ({ test }) => {
       claims += `if(${test})return ${helper('L')}(${entry},this,${given});`
     })
     return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']
   }
-  const locals = pick(names, name => find(given, other => other === name) === undefined)
-  for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
+  const locals = filter(names, name => find(given, other => other === name) === undefined)
+  for (let i = 1; i <= mostTemps; i++) push(locals, `${our}T${i}`)
   const all = joined(joined([], given), locals)
   const kept = join(joined([`{0:${our}r`, `${our}K`], all), ',') + '}'
   // A twin without calls does not count the call depth.
   const room = !nests ? ''
-    : hasRestored ? `(${our}D=--${draft.budget}.room)<0||` : `--${draft.budget}.room<0||`
+    : hasRestored ? `(${our}D=--${emitter.budget}.room)<0||` : `--${emitter.budget}.room<0||`
   let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
   for (let i = 0; i < locals.length; i++) declared += `,${locals[i]}${numbers.has(locals[i]) ? '=0' : ''}`
-  declared = join(joined(draft.begin ? [declared, draft.begin] : [declared], listOf(variables)), ',')
+  declared = join(joined(emitter.begin ? [declared, emitter.begin] : [declared], listOf(variables)), ',')
   const endsAlways = body.type !== 'BlockStatement' ||
     matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const self = isShared ? `${our}I` : entry
   const text = [flat(`var ${declared};` +
-    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${
+    `${our}o:{if(${room}--${emitter.budget}.left<=0)if(${our}r=${
       helper('H')}())(${kept}=${our}r);else break ${our}o;`),
   frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${
     !isShared && facts.usesThis ? ',this' : ''})}`)]
   if (!isShared) return [head, text]
-  /** @type {Pieces[]} */
+  /** @type {Fragments[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
-    append(append(declarations, range(draft, functions[i].start, functions[i].end)),
+    push(push(declarations, range(emitter, functions[i].start, functions[i].end)),
       functions[i].plan?.registered ?? '')
   }
-  const own = draft.lock ? [`${draft.lock}=${helper('z')}()`] : []
+  const own = emitter.lock ? [`${emitter.lock}=${helper('z')}()`] : []
   return [head, declarations, `var ${join(joined(joined(own, shared), [`${self}=`]), ',')}`,
     withTitle(title, ['()=>{', text]), `;return ${self}()}`]
 }

@@ -12,29 +12,29 @@ import {
   BODY_EDGE, STATEMENT_EDGE, asKey, enclose, inOrder, isConcise, insert, optimisations, prefixFor, print,
   range, replace, seek, withTitle
 } from './edits.mjs'
-import { frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
+import { frame, markResumePoints, planFrame, textOfFrame } from './frames.mjs'
 import { planTwin, textOfTwin } from './generators.mjs'
 import { HELPERS } from './helpers.mjs'
 import { labelOf, pointIn } from './loops.mjs'
 import {
-  NO_SOURCE, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
-  emptyMap, emptySet, emptyWeakMap, engine, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
+  NO_SOURCE, apply, checkPatterns, create, define, defineProperties, defineProperty, emptyMap, emptySet,
+  emptyWeakMap, engine, exec, filter, find, forEach, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
   getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, pick, reflectGet, reflectSet, shielded, sourceOf, startsWith, stringify,
+  listOf, matches, ownKeys, push, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
   takeLast, withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
 import {
-  access, asMethod, awaitedEntryOf, claimerOf, entryOf, generatorOf, isWhole, steps, takeExpected, wait,
-  wayInto
+  access, asMethod, awaitedEntryPointOf, claimerOf, entryPointOf, generatorOf, isWhole, steps, takeExpected,
+  wait, wayInto
 } from './run.mjs'
 import { Arguments, claimingAll } from './claims.mjs'
 import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
 import { isDirectEval, names } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
-/** @import { CallSite, Draft } from './calls.mjs' */
+/** @import { CallSite, Emitter } from './calls.mjs' */
 /** @import { Facts, Node, Scope } from './scopes.mjs' */
-/** @import { Pieces } from './edits.mjs' */
+/** @import { Fragments } from './edits.mjs' */
 /** @import { Twin } from './run.mjs' */
 
 const { callable, elsewhere: unchecked, knownOptions, tableOf, wrongType } = extend.check
@@ -82,9 +82,9 @@ function variablesOf(option, given) {
   /** @type {[string, () => any][]} */
   const variables = []
   if (!isArray(given)) {
-    pick(keysOf(given), key => {
+    forEach(keysOf(given), key => {
       if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
-      append(variables, [key, () => given[key]])
+      push(variables, [key, () => given[key]])
     })
     return variables
   }
@@ -98,7 +98,7 @@ function variablesOf(option, given) {
       throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`)
         : wrongType(`${option}[${i}]`, wanted, get)
     }
-    append(variables, [text, get])
+    push(variables, [text, get])
   }
   return variables
 }
@@ -216,14 +216,14 @@ export function preemptify(fn, options = {}) {
     if (isDefault) rewritten.set(fn, result)
     return result
   }
-  if (!isArray(methods) || pick(methods, name => typeof name !== 'string').length) {
+  if (!isArray(methods) || filter(methods, name => typeof name !== 'string').length) {
     throw wrongType('methods', 'an array of names', methods)
   }
   if (typeof fn === 'function') return shielded(rewriting, [fn, others, methods, true])
   if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
   const home = withPropertiesOf(fn, create(getPrototypeOf(fn)))
   // A call of a generator method makes an iterator, so it does not become a preemptible call.
-  const members = pick(methods, key => !isGeneratorFunction(fn[key]))
+  const members = filter(methods, key => !isGeneratorFunction(fn[key]))
   for (let i = 0; i < methods.length; i++) {
     const key = methods[i]
     const method = callable(`method ${key}`, getOwnPropertyDescriptor(fn, key)?.value)
@@ -236,10 +236,10 @@ export function preemptify(fn, options = {}) {
 /**
  * The emitter context of one function, or of the methods of a class.
  *
- * @typedef {Draft & {
+ * @typedef {Emitter & {
  *   fn: any, options: any, label: string, tree: Node, bindings: Map<string, any>, helpers: string[],
  *   links: Links, isVisible: boolean
- * }} FunctionDraft
+ * }} FunctionEmitter
  *
  * `options` are the options of `preemptify`. `label` starts each error message. `bindings` are the parameters
  * of the function around the compiled text, with their values. `helpers` are the declarations in that
@@ -279,11 +279,11 @@ function linksOf(fn, options, methods) {
   /** @type {Links['preemptible']} */
   const preemptible = emptySet()
   const generators = evaluate ? emptySet() : null
-  pick(methods, key => preemptible.add(key))
+  forEach(methods, key => preemptible.add(key))
   /** @param {any} value the value of a variable */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
-      pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
+      forEach(keysOf(getOwnPropertyDescriptors(holder)), key => {
         const member = getOwnPropertyDescriptor(holder, key)?.value
         if (!isDelegable(member)) return
         preemptible.add(key)
@@ -293,16 +293,16 @@ function linksOf(fn, options, methods) {
   }
   /** @type {string[]} */
   const values = []
-  pick(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
+  forEach(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
     const value = valueOf(get)
     if (isArray(scope)) live.set(key, get)
-    else append(values, key)
+    else push(values, key)
     if (isDelegable(value)) table.set(key,
       isArray(scope) ? { callee: undefined, get } : { callee: value, get: () => value })
     enlistMembers(value)
   })
   const isByName = calls !== undefined && !isArray(calls)
-  pick(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
+  forEach(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
     const value = isByName ? getOwnPropertyDescriptor(calls, key)?.value : valueOf(get)
     if (value !== undefined) delegable(key, value)
     if (!isByName) live.set(key, get)
@@ -357,22 +357,22 @@ function rewriting(fn, options, methods = [], isClass = false) {
   if (own) own.id = null
   const free = names(tree)
   const our = prefixFor(`${source} ${join(links.values, ' ')}`)
-  /** @type {FunctionDraft} */
-  const draft = {
+  /** @type {FunctionEmitter} */
+  const emitter = {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(),
     bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     around: null,
-    helper: key => bind(draft, HELPERS[key].name,
+    helper: key => bind(emitter, HELPERS[key].name,
       key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E')
         : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
-    budget: `${our}budget`, keepers: null, says: false, begin: '', steps: '', self: 'this',
+    budget: `${our}budget`, inlineCaches: null, says: false, begin: '', steps: '', self: 'this',
     isOfModule: false,
-    isCounted: options.budgeted !== false, framed: null, callee: '', claims: [], canWait: true,
+    isCounted: options.budgeted !== false, layout: null, callee: '', claims: [], canWait: true,
     lock: '', identity: ''
   }
-  bind(draft, 'budget', budget)
-  return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
+  bind(emitter, 'budget', budget)
+  return own ? rewriteFunction(emitter, own, ownName) : rewriteClass(emitter, target, methods)
 }
 
 /** The part of the message that explains why `eval` failed. */
@@ -425,7 +425,7 @@ function functionIn(target, label) {
 /**
  * Makes a value available to the compiled text.
  *
- * @param {FunctionDraft} draft @param {string} key @param {any} value
+ * @param {FunctionEmitter} emitter @param {string} key @param {any} value
  * @returns {string} the name of the value in the text
  */
 function bind({ our, bindings }, key, value) {
@@ -433,11 +433,11 @@ function bind({ our, bindings }, key, value) {
   return our + key
 }
 
-/** Replaces a name by another text. @param {Draft} draft @param {Node} name @param {string} text */
-function write(draft, { start, end, parent }, text) {
+/** Replaces a name by another text. @param {Emitter} emitter @param {Node} name @param {string} text */
+function write(emitter, { start, end, parent }, text) {
   const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
   const isKey = property.shorthand && property.key.start === start
-  replace(draft, start, end, isKey ? `${cut(draft.source, start, end)}: ${text}` : text)
+  replace(emitter, start, end, isKey ? `${slice(emitter.source, start, end)}: ${text}` : text)
 }
 
 // Names
@@ -451,15 +451,15 @@ function isHidden({ barrier }) {
 /**
  * Resolves the names that the source does not declare: binds their values, and enters callees in the table.
  *
- * @param {FunctionDraft} draft @param {string} ownName
+ * @param {FunctionEmitter} emitter @param {string} ownName
  * @param {boolean} isNamed whether the function has this name in its source
  * @returns {string[]} the names that could not be resolved
  */
-function resolveNames(draft, ownName, isNamed) {
-  const { fn, options, label, free, bindings, links } = draft
+function resolveNames(emitter, ownName, isNamed) {
+  const { fn, options, label, free, bindings, links } = emitter
   const { scope = {}, evaluate, calls } = options
   const { table, live, values, mayCome } = links
-  pick(values, key => (free[key] || draft.tree.scope.hasEval) && bindings.set(key, scope[key]))
+  forEach(values, key => (free[key] || emitter.tree.scope.hasEval) && bindings.set(key, scope[key]))
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
     const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
@@ -471,12 +471,12 @@ function resolveNames(draft, ownName, isNamed) {
       }
     }
     try {
-      draft.isVisible = !!free[ownName] && fn === evaluate(ownName)
+      emitter.isVisible = !!free[ownName] && fn === evaluate(ownName)
     } catch {} // undeclared, or in its temporal dead zone
   }
-  if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (draft.isVisible || isNamed)) {
+  if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (emitter.isVisible || isNamed)) {
     table.set(ownName, { callee: undefined, get: links.own })
-    if (!draft.isVisible) bindings.set(ownName, fn)
+    if (!emitter.isVisible) bindings.set(ownName, fn)
   }
   /** @type {string[]} */
   const lost = []
@@ -491,7 +491,7 @@ function resolveNames(draft, ownName, isNamed) {
     const callee = table.get(key)?.callee
     if (callee) bindings.set(key, originalOf(callee))
     else if (isWhole(fn) && matches(CLAIM, key)) bindings.set(key, unclaimed(key))
-    else if (isUnknown(key)) append(lost, key)
+    else if (isUnknown(key)) push(lost, key)
   }
   return lost
 }
@@ -518,12 +518,12 @@ function unclaimed(key) {
 /**
  * Throws a SyntaxError if a call of a preemptible function is in code that cannot yield.
  *
- * @param {FunctionDraft} draft @param {Node} call @param {string} zone
+ * @param {FunctionEmitter} emitter @param {Node} call @param {string} zone
  */
-function refuseToYield(draft, call, zone) {
-  const found = linkOf(draft, call)
-  if (!found || found.get === draft.links.own) return
-  const { label, source } = draft
+function refuseToYield(emitter, call, zone) {
+  const found = linkOf(emitter, call)
+  if (!found || found.get === emitter.links.own) return
+  const { label, source } = emitter
   const { name, start } = calledIn(call)
   throw new SyntaxError(`${label}: ${name}() in ${zone} (${placeOf(source, start)}) cannot yield; ` +
     'move it into the function itself')
@@ -532,7 +532,7 @@ function refuseToYield(draft, call, zone) {
 /**
  * Resolves the callee of a call, if the callee may be preemptible.
  *
- * @param {FunctionDraft} draft @param {Node} call
+ * @param {FunctionEmitter} emitter @param {Node} call
  */
 function linkOf({ links }, call) {
   const { type, name, variable, scope } = calledIn(call)
@@ -544,9 +544,9 @@ function linkOf({ links }, call) {
 /**
  * Collects the calls in a function that must become preemptible calls.
  *
- * @param {FunctionDraft} draft @param {any} plan @returns {CallSite[]}
+ * @param {FunctionEmitter} emitter @param {any} plan @returns {CallSite[]}
  */
-function linkedCalls(draft, plan) {
+function linkedCalls(emitter, plan) {
   const { facts, node: own } = plan
   const { body } = own
   /** @type {CallSite[]} */
@@ -554,23 +554,23 @@ function linkedCalls(draft, plan) {
   const inner = [facts]
   while (inner.length) {
     const { calls, functions, isGenerator } = takeLast(inner)
-    pick(functions, nested => append(inner, nested))
+    forEach(functions, nested => push(inner, nested))
     if (isGenerator) continue
-    if (calls !== facts.calls) pick(calls, call => refuseToYield(draft, call, 'nested code'))
-    else pick(calls, call => call.start < body.start && refuseToYield(draft, call, 'its parameters'))
+    if (calls !== facts.calls) forEach(calls, call => refuseToYield(emitter, call, 'nested code'))
+    else forEach(calls, call => call.start < body.start && refuseToYield(emitter, call, 'its parameters'))
   }
-  pick(facts.calls, node => {
+  forEach(facts.calls, node => {
     const { type, tag } = node
     const callee = calledIn(node)
     if (node.start < body.start) return
-    const found = linkOf(draft, node)
+    const found = linkOf(emitter, node)
     const isLinked = found || (type === 'CallExpression' && isMember(callee) && !callee.computed &&
-      draft.links.preemptible.has(nameOf(callee.property)))
+      emitter.links.preemptible.has(nameOf(callee.property)))
     const linkedKind = tag ? 'tag' : found ? 'call' : 'member'
-    const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(draft, node)
+    const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(emitter, node)
     if (kind === '') return
     const call = callSite(node, kind, null, own)
-    if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)
+    if (!found || nameCallee(emitter, call, plan, found)) push(calls, node.call = call)
   })
   return calls
 }
@@ -578,7 +578,7 @@ function linkedCalls(draft, plan) {
 /**
  * Returns the kind of a call whose callee may have a twin. Only with `evaluate` can any variable be a callee.
  *
- * @param {FunctionDraft} draft @param {Node} call
+ * @param {FunctionEmitter} emitter @param {Node} call
  * @returns {string} the result of `kindOf`, or an empty text if the call stays unchanged
  */
 const unlinkedKind = ({ options }, call) =>
@@ -587,12 +587,12 @@ const unlinkedKind = ({ options }, call) =>
 /**
  * Chooses the text of the callee in a call of a known name.
  *
- * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan the plan of the calling function
+ * @param {FunctionEmitter} emitter @param {CallSite} call @param {any} plan the plan of the calling function
  * @param {any} found the entry of the name in `links.table`
  * @returns {boolean} `true` if the call becomes a preemptible call
  */
-function nameCallee(draft, call, plan, { callee: value, get }) {
-  const { links, isVisible } = draft
+function nameCallee(emitter, call, plan, { callee: value, get }) {
+  const { links, isVisible } = emitter
   const { node: own } = plan
   const { node, isAwaited } = call
   const callee = calledIn(node)
@@ -600,7 +600,7 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
   const isOwn = get === links.own
   if (own.generator && node.parent.type === 'YieldExpression') { // the scheduler makes the call
     node.call = call
-    replace(draft, callee.start, callee.end, `${bind(draft, `generator_${name}`, get)}()`)
+    replace(emitter, callee.start, callee.end, `${bind(emitter, `generator_${name}`, get)}()`)
     return false
   }
   // An async function that is not awaited runs concurrently with its caller, and a call of a generator
@@ -608,8 +608,8 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
   if (isOwn && (own.generator || (own.async && !isVisible && !isAwaited))) return false
   const way = isAwaited ? 'awaited' : 'call'
   if (!isOwn) {
-    call.name = value ? bind(draft, `${way}_${name}`, wayOf(links, value, way))
-      : `${bind(draft, `${way}_${name}`, wayLater(links, get, way))}()`
+    call.name = value ? bind(emitter, `${way}_${name}`, wayOf(links, value, way))
+      : `${bind(emitter, `${way}_${name}`, wayLater(links, get, way))}()`
   } else if (!isVisible) call.target = plan
   return true
 }
@@ -639,7 +639,7 @@ const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : n
 function wayOf({ fn, self, table, generators }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
-  if (twinOf(callee)) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
+  if (twinOf(callee)) return way === 'awaited' ? awaitedEntryPointOf(callee) : entryPointOf(callee)
   if (generators !== null && !generators.has(callee)) {
     if (typeof callee !== 'function' || isGeneratorFunction(callee)) return callee
   } else if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
@@ -655,23 +655,23 @@ function wayOf({ fn, self, table, generators }, callee, way) {
  * Replaces words that mean something else in the generator function (`this`, `new.target`, `super`,
  * `arguments`, `yield`), and names of variables that the function must read by a getter.
  *
- * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
+ * @param {FunctionEmitter} emitter @param {Node} own @param {string} ownName
  */
-function replaceWords(draft, own, ownName) {
-  const { fn, options, label, source, our, free, helpers, links, bindings, tree } = draft
+function replaceWords(emitter, own, ownName) {
+  const { fn, options, label, source, our, free, helpers, links, bindings, tree } = emitter
   const { isArrow, isGenerator } = own.facts
   /** @param {Node[]} nodes @param {string} key @param {string} get @param {string} set two texts of code */
   const reach = (nodes, key, get, set) => {
     for (let i = 0; i < nodes.length; i++) {
-      const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
-      write(draft, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
+      const member = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
+      write(emitter, nodes[i], isCalled(nodes[i]) ? `(0, ${member})` : member)
     }
-    if (nodes.length) append(helpers,
-      `const ${our}${key} = ${bind(draft, 'access', access)}(() => ${get}, value => { ${set} });`)
+    if (nodes.length) push(helpers,
+      `const ${our}${key} = ${bind(emitter, 'access', access)}(() => ${get}, value => { ${set} });`)
   }
   /** @param {string} key @returns {Node[]} */
   const mentionsOf = key =>
-    pick(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && node.parent.call))
+    filter(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && node.parent.call))
   /** @param {string} key */
   const reachName = key => {
     const nodes = mentionsOf(key)
@@ -683,32 +683,32 @@ function replaceWords(draft, own, ownName) {
     const ours = [own.facts]
     while (ours.length) {
       const facts = takeLast(ours)
-      pick(facts.words, word => append(words, word))
-      pick(facts.functions, inner => inner.isArrow && append(ours, inner))
+      forEach(facts.words, word => push(words, word))
+      forEach(facts.functions, inner => inner.isArrow && push(ours, inner))
     }
     if (options.evaluate && !options.home && own.facts.usesSuper) {
-      pick(words, ({ type, start, end, parent }) => {
+      forEach(words, ({ type, start, end, parent }) => {
         if (type !== 'Super') return
-        replace(draft, start, end, `${our}super`)
+        replace(emitter, start, end, `${our}super`)
         if (!isCalled(parent) || parent.parent.optional) return
         const open = seek(source, '(', parent.end)
-        replace(draft, open, open + 1, `.call(${our}super(), `)
+        replace(emitter, open, open + 1, `.call(${our}super(), `)
       })
-      const proxy = bind(draft, 'Proxy', engine.Proxy)
-      append(helpers, `const ${our}super = new ${proxy}(() => this, { get: (_, key) => super[key], ` +
+      const proxy = bind(emitter, 'Proxy', engine.Proxy)
+      push(helpers, `const ${our}super = new ${proxy}(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
-    const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'
-    reach(pick(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
-    reach(pick(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
+    const given = 'this' in options ? bind(emitter, 'given', options.this) : 'this'
+    reach(filter(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
+    reach(filter(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
     reachName('arguments')
   }
   if (!isGenerator) reachName('yield')
-  pick(tree.special, node => {
+  forEach(tree.special, node => {
     const { name, variable, parent, start, end } = node
     if (name === 'yield' ? isGenerator : !isArrow) return
-    if (parent.label === node) replace(draft, start, end, labelOf(draft, node))
-    else if (variable && isOurs(variable.scope.facts, own)) write(draft, node, our + name)
+    if (parent.label === node) replace(emitter, start, end, labelOf(emitter, node))
+    else if (variable && isOurs(variable.scope.facts, own)) write(emitter, node, our + name)
   })
   links.live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
     const nodes = mentionsOf(key)
@@ -716,16 +716,16 @@ function replaceWords(draft, own, ownName) {
       throw refusal(label,
         `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
     }
-    reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, originalLater(get))}()`, '')
+    reach(nodes, `variable_${key}`, `${bind(emitter, `get_${key}`, originalLater(get))}()`, '')
   })
   // Strict code throws at an assignment to the name of a function expression; sloppy code ignores it.
   const nodes = mentionsOf(ownName)
   if (bindings.get(ownName) !== fn || !find(nodes, isTarget)) return
-  const original = bind(draft, 'original', fn)
+  const original = bind(emitter, 'original', fn)
   const assignment = `${ownName} = value })()`
-  reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original,
+  reach(filter(nodes, ({ scope }) => !scope.isStrict), 'name', original,
     `(function ${ownName}() { ${assignment}`)
-  reach(pick(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
+  reach(filter(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
     `(function ${ownName}() { 'use strict'; ${assignment}`)
 }
 
@@ -746,69 +746,69 @@ function isOurs(facts, own) {
 /**
  * Returns the compilation plan of the function, with its preemptible calls.
  *
- * @param {FunctionDraft} draft @param {Node} own @returns {any} a plan for `planTwin`
+ * @param {FunctionEmitter} emitter @param {Node} own @returns {any} a plan for `planTwin`
  */
-function planOfFunction(draft, own) {
+function planOfFunction(emitter, own) {
   const { facts } = own
-  if (facts.awaitsDisposal) throw refusal(draft.label,
+  if (facts.awaitsDisposal) throw refusal(emitter.label,
     'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]),
-    frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
+    frame: /** @type {Fragments} */ (null), entry: '', twin: `${emitter.our}self`,
     isLong: true, isDirect: true, isCalledDirectly: false, opening: [], closing: [], isHoisted: false,
     mark: '',
-    title: nameIn(draft.fn) ? asKey(nameIn(draft.fn)) : ''
+    title: nameIn(emitter.fn) ? asKey(nameIn(emitter.fn)) : ''
   }
-  plan.calls = linkedCalls(draft, plan)
+  plan.calls = linkedCalls(emitter, plan)
   return plan
 }
 
 /**
  * Collects the edits that turn the function into a generator function.
  *
- * @param {FunctionDraft} draft @param {any} plan
+ * @param {FunctionEmitter} emitter @param {any} plan
  */
-function planFunction(draft, plan) {
+function planFunction(emitter, plan) {
   const { node, facts } = plan
-  draft.variables = emptySet()
-  draft.around = null
-  pick(facts.statements, statement => {
+  emitter.variables = emptySet()
+  emitter.around = null
+  forEach(facts.statements, statement => {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
-    const point = pointIn(draft, statement, node)
-    statement.partedIn = draft
-    if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
-    else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
+    const point = pointIn(emitter, statement, node)
+    statement.partedIn = emitter
+    if (isInList(statement)) insert(emitter, start, STATEMENT_EDGE, end, `${point} `)
+    else enclose(emitter, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
   })
-  planTwin(draft, plan)
+  planTwin(emitter, plan)
   if (plan.entry || !plan.isCalledDirectly) return
-  append(plan.opening, `${draft.helper('g')}(`)
-  append(plan.closing, ')')
+  push(plan.opening, `${emitter.helper('g')}(`)
+  push(plan.closing, ')')
 }
 
 /**
  * Prints the entry of the function: a twin that saves its state in frames when it suspends.
  *
- * @param {FunctionDraft} draft the draft with all edits so far @param {any} plan
+ * @param {FunctionEmitter} emitter the emitter with all edits so far @param {any} plan
  * @returns {string} the text of the entry, or 'null'
  */
-function entryText(draft, plan) {
-  const other = { ...draft, edits: joined([], draft.edits), variables: emptySet() }
-  markPlaces(plan, false)
+function entryText(emitter, plan) {
+  const other = { ...emitter, edits: joined([], emitter.edits), variables: emptySet() }
+  markResumePoints(plan, false)
   plan.frame = optimisations.frame ? frame(other, plan) : null
   if (!plan.frame) return 'null'
-  plan.entry = `${draft.our}begin`
+  plan.entry = `${emitter.our}begin`
   planFrame(other, plan.calls)
   inOrder(other.edits)
-  return print(draft.source, [withTitle(plan.title, textOfFrame(other, plan), isConcise(plan))])
+  return print(emitter.source, [withTitle(plan.title, textOfFrame(other, plan), isConcise(plan))])
 }
 
 /**
- * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
+ * @param {FunctionEmitter} emitter @param {Node} own @param {string} ownName
  * @returns {any} the generator function
  */
-function rewriteFunction(draft, own, ownName) {
-  const { fn, options, label, source, our, free, links, edits, tree } = draft
+function rewriteFunction(emitter, own, ownName) {
+  const { fn, options, label, source, our, free, links, edits, tree } = emitter
   const { evaluate, home } = options
   const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = own.facts
   if (!evaluate) {
@@ -820,23 +820,24 @@ function rewriteFunction(draft, own, ownName) {
         '{ evaluate: s => eval(s) }')
     }
   }
-  if (isArrow) draft.self = `${our}this.value`
-  const lost = resolveNames(draft, ownName || nameIn(fn), ownName !== '')
-  const plan = planOfFunction(draft, own)
-  replaceWords(draft, own, ownName || nameIn(fn))
-  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith &&
+  if (isArrow) emitter.self = `${our}this.value`
+  const lost = resolveNames(emitter, ownName || nameIn(fn), ownName !== '')
+  const plan = planOfFunction(emitter, own)
+  replaceWords(emitter, own, ownName || nameIn(fn))
+  const canBegin = emitter.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith &&
     !usesNewTarget && !usesSuper
-  const entry = canBegin ? entryText(draft, plan) : 'null'
-  planFunction(draft, plan)
+  const entry = canBegin ? entryText(emitter, plan) : 'null'
+  planFunction(emitter, plan)
   inOrder(edits)
 
   // The budget is a member of this object, where `with` and methods with `super` find it.
-  const holder = usesSuper && home ? superOf(home, draft.budget) : { __proto__: null, [draft.budget]: budget }
-  const around = bind(draft, 'around', holder)
+  const holder = usesSuper && home ? superOf(home, emitter.budget)
+    : { __proto__: null, [emitter.budget]: budget }
+  const around = bind(emitter, 'around', holder)
   const quoted = keyOf(fn)
   const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
-  const rest = print(source, textOfTwin(draft, plan))
-  const { 0: inner, 1: begin } = compiled(draft, member + rest, entry)
+  const rest = print(source, textOfTwin(emitter, plan))
+  const { 0: inner, 1: begin } = compiled(emitter, member + rest, entry)
   const self = links.self = own.async || lost.length ? wrapping(inner, own.async, label, lost) : inner
   return publish(self, fn, `function* ${rest}`, own.async, self === inner && begin || wayInto(self))
 }
@@ -856,39 +857,39 @@ function superOf(home, budgetName) {
 }
 
 /**
- * @param {FunctionDraft} draft @param {Node} target @param {string[]} methods
+ * @param {FunctionEmitter} emitter @param {Node} target @param {string[]} methods
  * @returns {any} a new class with its own private names and its own `super`
  */
-function rewriteClass(draft, target, methods) {
-  const { fn, label, source, links, edits } = draft
+function rewriteClass(emitter, target, methods) {
+  const { fn, label, source, links, edits } = emitter
   /** The methods by name; a static and an instance method can share a name. @type {Map<string, any[]>} */
   const made = emptyMap()
-  pick(methods, key => made.set(key, []))
+  forEach(methods, key => made.set(key, []))
   /** @type {Node[]} */
   const functions = []
-  pick(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
+  forEach(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
     if (type !== 'MethodDefinition' || computed) return
-    const name = nameOf(key) ?? key.value ?? cut(source, key.start, key.end)
+    const name = nameOf(key) ?? key.value ?? slice(source, key.start, key.end)
     if (!made.has(name)) return
     if (kind !== 'method') throw constructing(label)
     const from = isStatic ? pastSpace(source, start + 6) : start
-    insert(draft, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
-    replace(draft, from, key.start, '*')
-    append(functions, drivable(value, label))
-    append(made.get(name), { isStatic, async: value.async, from, to: end })
+    insert(emitter, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
+    replace(emitter, from, key.start, '*')
+    push(functions, drivable(value, label))
+    push(made.get(name), { isStatic, async: value.async, from, to: end })
     if (value.generator) links.preemptible.delete(name) // a call makes an iterator
   })
   made.forEach((parts, key) => {
     if (!parts.length) throw refusal(label, `${key} is no method`)
   })
-  resolveNames(draft, '', false)
-  pick(functions, own => planFunction(draft, planOfFunction(draft, own)))
+  resolveNames(emitter, '', false)
+  forEach(functions, own => planFunction(emitter, planOfFunction(emitter, own)))
   inOrder(edits)
   const edited = (/** @type {number} */ from, /** @type {number} */ to) =>
-    print(source, [range(draft, from, to)])
+    print(source, [range(emitter, from, to)])
   const text = edited(0, source.length)
-  const result = compiled(draft, `${keyOf(fn)}: ${text}`)[0]
-  made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
+  const result = compiled(emitter, `${keyOf(fn)}: ${text}`)[0]
+  made.forEach((parts, key) => forEach(parts, ({ isStatic, async, from, to }) => {
     const holder = isStatic ? result : result.prototype
     if (!hasOwn(holder, key)) return // private
     publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
@@ -901,7 +902,7 @@ function rewriteClass(draft, target, methods) {
  * Evaluates a member of an object, together with the bindings and helpers that the member refers to. The
  * code runs in the scope of `evaluate`, or in the global scope.
  *
- * @param {FunctionDraft} draft @param {string} member
+ * @param {FunctionEmitter} emitter @param {string} member
  * @param {string} [begin] the text of the entry of the member; a class has none
  * @returns {any[]} the member and its entry
  */
@@ -946,7 +947,7 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
   if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
   /** @type {any[]} */
   const values = []
-  bindings.forEach(value => append(values, value))
+  bindings.forEach(value => push(values, value))
   return apply(make, undefined, values)
 }
 
@@ -962,7 +963,7 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
   const call = isAsync ? asyncEntry(generatorFunction, original) : awaited
   /** @type {any} */
   const properties = { name, length, source, [known]: { original, awaited, call } }
-  pick(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
+  forEach(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
   return generatorFunction
 }
 
@@ -995,7 +996,7 @@ function published(twin, fn) {
   const isBeside = isAsync(fn)
   const whole = isBeside ? wrapping(outer, true, '', []) : outer
   const source = sourceOf(generatorOf(twin, fn))
-  return twin.outer = publish(whole, fn, source, isBeside, awaitedEntryOf(fn))
+  return twin.outer = publish(whole, fn, source, isBeside, awaitedEntryPointOf(fn))
 }
 
 /**

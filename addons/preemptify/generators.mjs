@@ -16,73 +16,76 @@ import {
 } from './edits.mjs'
 import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
-import { append, cut, emptySet, find, join, joined, keysOf, listOf, matches, pick } from './primordials.mjs'
+import {
+  emptySet, find, forEach, join, joined, keysOf, listOf, matches, push, slice
+} from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
-/** @import { CallSite, Draft } from './calls.mjs' */
-/** @import { Pieces } from './edits.mjs' */
+/** @import { CallSite, Emitter } from './calls.mjs' */
+/** @import { Fragments } from './edits.mjs' */
 /** @import { Facts, Node } from './scopes.mjs' */
 
 /**
  * Plans the edits of a twin in generator form. The twin has a preemption point at its start and at the start
  * of each loop body. Calls may yield, and an `await` becomes a `yield` of the awaited value.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @param {Emitter} emitter @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
  */
-export function planTwin(draft, { node, facts, calls }) {
-  const { source, helper, steps } = draft
+export function planTwin(emitter, { node, facts, calls }) {
+  const { source, helper, steps } = emitter
   const { body } = node
-  if (facts.isDerived && draft.isOfModule) planSuper(draft, node)
-  for (let i = 0; i < calls.length; i++) planCall(draft, calls[i])
+  if (facts.isDerived && emitter.isOfModule) planSuper(emitter, node)
+  for (let i = 0; i < calls.length; i++) planCall(emitter, calls[i])
   for (let i = 0; i < facts.awaits.length; i++) {
     const { start, end } = facts.awaits[i]
     if (start < body.start) continue
-    const { 0: begin, 1: stop } = claimingAfter(draft, facts)
-    insert(draft, start, EXPRESSION_EDGE, end, `${begin}(yield ${helper('y')}(`, start + 5)
-    insert(draft, end, -EXPRESSION_EDGE, start, `))${stop}`)
-    part(draft, facts.awaits[i])
+    const { 0: begin, 1: stop } = claimingAfter(emitter, facts)
+    insert(emitter, start, EXPRESSION_EDGE, end, `${begin}(yield ${helper('y')}(`, start + 5)
+    insert(emitter, end, -EXPRESSION_EDGE, start, `))${stop}`)
+    part(emitter, facts.awaits[i])
   }
-  if (facts.isAsync && facts.isGenerator) planProduced(draft, facts, body)
+  if (facts.isAsync && facts.isGenerator) planProduced(emitter, facts, body)
   for (let i = 0; i < facts.loops.length; i++) {
-    if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node, facts)
+    if (facts.loops[i].start > body.start) planLoop(emitter, facts.loops[i], node, facts)
   }
-  const resumed = statementOf(claimingAfter(draft, facts)[1])
+  const resumed = statementOf(claimingAfter(emitter, facts)[1])
   if (resumed) {
-    pick(handlersAround(facts, body), ({ start }) => insert(draft, start + 1, -BODY_EDGE, start, resumed))
+    forEach(handlersAround(facts, body), ({ start }) =>
+      insert(emitter, start + 1, -BODY_EDGE, start, resumed))
   }
-  if (facts.isGenerator && (draft.claims.length || draft.identity)) {
-    pick(facts.yields, ({ start, end }) => {
-      const { 0: begin, 1: stop } = claimingAfter(draft, facts)
-      if (start > body.start) enclose(draft, start, end, EXPRESSION_EDGE, `${begin}(`, `)${stop}`)
+  if (facts.isGenerator && (emitter.claims.length || emitter.identity)) {
+    forEach(facts.yields, ({ start, end }) => {
+      const { 0: begin, 1: stop } = claimingAfter(emitter, facts)
+      if (start > body.start) enclose(emitter, start, end, EXPRESSION_EDGE, `${begin}(`, `)${stop}`)
     })
   }
-  if (draft.isOfModule) {
-    planTarget(draft, facts)
+  if (emitter.isOfModule) {
+    planTarget(emitter, facts)
     for (let i = 0; i < facts.yields.length; i++) {
       const { start, end, delegate } = facts.yields[i]
-      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end,
+      if (delegate) enclose(emitter, pastSpace(source, seek(source, '*', start + 5) + 1), end,
         STATEMENT_EDGE, `${steps}.d(`, ')')
     }
-    planCollected(draft, facts.spreads, body)
-    planCollected(draft, facts.calls, body)
+    planCollected(emitter, facts.spreads, body)
+    planCollected(emitter, facts.calls, body)
   }
-  planArguments(draft, facts)
-  planBeginning(draft, node, facts)
+  planArguments(emitter, facts)
+  planBeginning(emitter, node, facts)
 }
 
 /**
  * Declares another variable in place of `var arguments`, which normally declares no new variable. In
  * generator functions, WebKit declares a new variable that does not have the arguments object.
  *
- * @param {Draft} draft @param {Facts} facts
+ * @param {Emitter} emitter @param {Facts} facts
  */
-function planArguments(draft, { scopes }) {
-  pick(scopes, ({ variables: { arguments: variable } }) => {
+function planArguments(emitter, { scopes }) {
+  forEach(scopes, ({ variables: { arguments: variable } }) => {
     if (variable?.kind !== 'var') return
-    pick(variable.declarations, ({ start, end, parent }) => {
+    forEach(variable.declarations, ({ start, end, parent }) => {
       if (parent.type !== 'VariableDeclarator' || matches(/^For(?:In|Of)/, parent.parent.parent.type)) return
-      if (parent.init) insert(draft, start, EXPRESSION_EDGE, end, `${draft.our}V=`)
-      else replace(draft, start, end, `${draft.our}V`)
+      if (parent.init) insert(emitter, start, EXPRESSION_EDGE, end, `${emitter.our}V=`)
+      else replace(emitter, start, end, `${emitter.our}V`)
     })
   })
 }
@@ -91,19 +94,19 @@ function planArguments(draft, { scopes }) {
  * Plans the `yield` and `return` statements of an async generator. The generator awaits the value that it
  * returns.
  *
- * @param {Draft} draft @param {Facts} facts @param {Node} body
+ * @param {Emitter} emitter @param {Facts} facts @param {Node} body
  */
-function planProduced(draft, { yields, returns }, body) {
-  const { source, helper } = draft
-  pick(yields, ({ start, end, argument }) => {
+function planProduced(emitter, { yields, returns }, body) {
+  const { source, helper } = emitter
+  forEach(yields, ({ start, end, argument }) => {
     if (start < body.start) return
-    if (argument) enclose(draft, pastSpace(source, start + 5), end, STATEMENT_EDGE, `${helper('Y')}(`, ')')
-    else insert(draft, end, -STATEMENT_EDGE, start, ` ${helper('Y')}()`)
+    if (argument) enclose(emitter, pastSpace(source, start + 5), end, STATEMENT_EDGE, `${helper('Y')}(`, ')')
+    else insert(emitter, end, -STATEMENT_EDGE, start, ` ${helper('Y')}()`)
   })
-  pick(returns, ({ start, argument }) => {
+  forEach(returns, ({ start, argument }) => {
     if (!argument) return
     const end = pastParentheses(source, argument.end)
-    enclose(draft, pastSpace(source, start + 6), end, STATEMENT_EDGE, `(yield ${helper('y')}((`, ')))')
+    enclose(emitter, pastSpace(source, start + 6), end, STATEMENT_EDGE, `(yield ${helper('y')}((`, ')))')
   })
 }
 
@@ -111,34 +114,36 @@ function planProduced(draft, { yields, returns }, body) {
  * Plans the start of a body, after its directives: the variables of the compiler, a preemption point and the
  * claims.
  *
- * @param {Draft} draft @param {Node} own @param {Facts} facts
+ * @param {Emitter} emitter @param {Node} own @param {Facts} facts
  */
-function planBeginning(draft, own, facts) {
-  const { variables, begin, callee, spell } = draft
+function planBeginning(emitter, own, facts) {
+  const { variables, begin, callee, spell } = emitter
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
   const called = callee ? `arguments.callee = ${callee}; ` : ''
   const names = listOf(variables)
-  if (begin) append(names, begin)
-  if (draft.lock) append(names, `${draft.lock}=${draft.helper('z')}()`)
-  if (hasStays(draft, facts)) append(names, `${draft.our}id=${draft.helper('F')}(${listed(draft.identity)})`)
+  if (begin) push(names, begin)
+  if (emitter.lock) push(names, `${emitter.lock}=${emitter.helper('z')}()`)
+  if (hasStays(emitter, facts)) {
+    push(names, `${emitter.our}id=${emitter.helper('F')}(${listed(emitter.identity)})`)
+  }
   const declared = names.length ? ` let ${join(names, ', ')};` : ''
-  insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
+  insert(emitter, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
     spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${called}` +
-      pointIn(draft, body, own) + claiming(draft, facts)) + (isBlock ? '' : `${spell(' ')}return `))
+      pointIn(emitter, body, own) + claiming(emitter, facts)) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
 /**
  * Returns the text for the claims of a function. The text waits for the claims, except in a generator of the
  * source, because the steps of such a generator cannot wait.
  *
- * @param {Draft} draft @param {Facts} facts
+ * @param {Emitter} emitter @param {Facts} facts
  */
-function claiming(draft, facts) {
-  const { claims, canWait, helper } = draft
-  let text = hasStays(draft, facts) && !canWait ? `${claimOfArguments(draft)};` : ''
-  pick(claims, ({ test, atOnce }) => {
+function claiming(emitter, facts) {
+  const { claims, canWait, helper } = emitter
+  let text = hasStays(emitter, facts) && !canWait ? `${claimOfArguments(emitter)};` : ''
+  forEach(claims, ({ test, atOnce }) => {
     text += canWait ? `if(${test})yield ${helper('Q')}();` : `${atOnce};`
   })
   return text
@@ -147,19 +152,21 @@ function claiming(draft, facts) {
 /**
  * Returns the text before and after an `await` or a `yield`, after which the function claims again.
  *
- * @param {Draft} draft @param {Facts} facts
+ * @param {Emitter} emitter @param {Facts} facts
  */
-function claimingAfter(draft, facts) {
-  const { claims, canWait, helper } = draft
-  const isLater = hasStays(draft, facts)
+function claimingAfter(emitter, facts) {
+  const { claims, canWait, helper } = emitter
+  const isLater = hasStays(emitter, facts)
   if (!claims.length && !isLater) return ['', '']
-  let text = isLater ? `,${claimOfArguments(draft)}` : ''
-  pick(claims, ({ test, atOnce }) => { text += canWait ? `,${test}?yield ${helper('Q')}():0` : `,${atOnce}` })
+  let text = isLater ? `,${claimOfArguments(emitter)}` : ''
+  forEach(claims, ({ test, atOnce }) => {
+    text += canWait ? `,${test}?yield ${helper('Q')}():0` : `,${atOnce}`
+  })
   return [`${helper('Z')}(`, `${text})`]
 }
 
 /** Returns the claims as a statement. @param {string} after the second text that `claimingAfter` returns */
-const statementOf = after => after && `${cut(after, 1, after.length - 1)};`
+const statementOf = after => after && `${slice(after, 1, after.length - 1)};`
 
 /**
  * Returns the `catch` and `finally` blocks around each `await` and `yield`, which run in a new stay after an
@@ -176,51 +183,51 @@ export function handlersAround({ awaits, yields, loops }, body) {
       if (inner !== at.finalizer && at.finalizer) blocks.add(at.finalizer)
     }
   }
-  pick(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
-  pick(loops, node => { if (node.await) around(node) })
+  forEach(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
+  forEach(loops, node => { if (node.await) around(node) })
   return listOf(blocks)
 }
 
 /**
  * Whether the body of a twin runs in several stays, which claim its arguments by their identities.
  *
- * @param {Draft} draft @param {Facts} facts
+ * @param {Emitter} emitter @param {Facts} facts
  */
 const hasStays = ({ identity }, { isAsync, isGenerator }) => identity !== '' && (isAsync || isGenerator)
 
-/** Returns the expression that claims the arguments. @param {Draft} draft */
+/** Returns the expression that claims the arguments. @param {Emitter} emitter */
 const claimOfArguments = ({ our, canWait }) => canWait ? `yield ${our}id.X()` : `${our}id.P()`
 
 /**
  * Plans the nodes that iterate a value to its end: see `isCollected`. The value may be a generator, whose
  * steps can be suspended.
  *
- * @param {Draft} draft @param {Node[]} nodes @param {Node} body
+ * @param {Emitter} emitter @param {Node[]} nodes @param {Node} body
  */
-function planCollected(draft, nodes, body) {
-  pick(nodes, node => {
+function planCollected(emitter, nodes, body) {
+  forEach(nodes, node => {
     if (node.start < body.start || !isCollected(node)) return
     const { start, end } = node.argument ?? node.arguments[0]
-    enclose(draft, start, end, STATEMENT_EDGE, `${opening(draft)}${way(draft, 'k')}((`,
-      `)${node.callee?.name === 'Map' ? ',!0' : ''})${closing(draft)}`)
+    enclose(emitter, start, end, STATEMENT_EDGE, `${opening(emitter)}${way(emitter, 'k')}((`,
+      `)${node.callee?.name === 'Map' ? ',!0' : ''})${closing(emitter)}`)
   })
 }
 
 /**
  * Plans a loop: a preemption point in each round, or rounds in chunks of one budget.
  *
- * @param {Draft} draft @param {Node} loop @param {Node} own @param {Facts} facts
+ * @param {Emitter} emitter @param {Node} loop @param {Node} own @param {Facts} facts
  */
-function planLoop(draft, loop, own, facts) {
-  if (optimisations.chunk && chunk(draft, loop, own)) return
+function planLoop(emitter, loop, own, facts) {
+  if (optimisations.chunk && chunk(emitter, loop, own)) return
   const { start, end } = loop.body
-  if (loop.await) planForAwait(draft, loop, facts)
-  else if (loop.type === 'ForOfStatement' && draft.isOfModule &&
-    !isOfEngine(loop.right)) planForOf(draft, loop)
-  const point = pointIn(draft, loop.body, own)
-  const { spell } = draft
-  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
-  else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
+  if (loop.await) planForAwait(emitter, loop, facts)
+  else if (loop.type === 'ForOfStatement' && emitter.isOfModule &&
+    !isOfEngine(loop.right)) planForOf(emitter, loop)
+  const point = pointIn(emitter, loop.body, own)
+  const { spell } = emitter
+  if (loop.body.type === 'BlockStatement') insert(emitter, start + 1, BODY_EDGE, end, spell(` ${point}`))
+  else enclose(emitter, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
 }
 
 /**
@@ -228,11 +235,11 @@ function planLoop(draft, loop, own, facts) {
  * while no round runs, so the iterator is closed only if the body throws or leaves the loop. The labels stay
  * in front of the loop.
  *
- * @param {Draft} draft @param {Node} loop @param {Facts} facts
+ * @param {Emitter} emitter @param {Node} loop @param {Facts} facts
  */
-function planForAwait(draft, loop, facts) {
-  const { 0: begin, 1: stop } = claimingAfter(draft, facts)
-  const { source, our, helper, spell } = draft
+function planForAwait(emitter, loop, facts) {
+  const { 0: begin, 1: stop } = claimingAfter(emitter, facts)
+  const { source, our, helper, spell } = emitter
   const { start, end, left, right, body } = loop
   const open = seek(source, '(', start)
   const of = seek(source, 'of', left.end)
@@ -240,17 +247,17 @@ function planForAwait(draft, loop, facts) {
   const iterator = `${our}iterator`
   const step = `${our}step`
   const error = `${our}error`
-  const iterated = [spell(`${helper('i')}(`), range(draft, pastSpace(source, of + 2), close), ')']
-  enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
-    [spell('{ '), initialized(draft, loop, iterator, iterated), spell(` let ${step}; try { `)],
+  const iterated = [spell(`${helper('i')}(`), range(emitter, pastSpace(source, of + 2), close), ')']
+  enclose(emitter, labelsOf(emitter, loop).start, end, STATEMENT_EDGE,
+    [spell('{ '), initialized(emitter, loop, iterator, iterated), spell(` let ${step}; try { `)],
     spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
       `finally { if (${step}) yield ${iterator}.return() } }`))
   const next = `${begin}(yield ${iterator}.next())${stop}`
-  replace(draft, start, close + 1, spell(`for (; ${step} = ${next}.value; ${step} = null)`))
+  replace(emitter, start, close + 1, spell(`for (; ${step} = ${next}.value; ${step} = null)`))
   // An object pattern at the beginning of a statement would be a block.
-  enclose(draft, body.start, body.end, BODY_EDGE,
+  enclose(emitter, body.start, body.end, BODY_EDGE,
     [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
-    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
+    range(emitter, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
 }
 
 /**
@@ -270,8 +277,8 @@ function namesInHead({ scope: { variables, hasEval }, right }) {
  * Declares a variable that holds the iterated value of a loop. Around the iterated expression, the names that
  * the loop declares are never initialized.
  *
- * @param {Draft} draft @param {Node} loop @param {string} name @param {Pieces} iterated the expression
- * @returns {Pieces}
+ * @param {Emitter} emitter @param {Node} loop @param {string} name @param {Fragments} iterated the expression
+ * @returns {Fragments}
  */
 function initialized({ our, spell }, loop, name, iterated) {
   const names = namesInHead(loop)
@@ -285,37 +292,37 @@ function initialized({ our, spell }, loop, name, iterated) {
  * Plans a `for`-`of` loop. If a step of the iterated generator is suspended, the value of the loop is
  * `budget`, and the twin yields the rest of the step.
  *
- * @param {Draft} draft @param {Node} loop
+ * @param {Emitter} emitter @param {Node} loop
  */
-function planForOf(draft, loop) {
-  const { source, our, budget } = draft
+function planForOf(emitter, loop) {
+  const { source, our, budget } = emitter
   const { start, end, left, right, body } = loop
   const open = seek(source, '(', start)
   const of = seek(source, 'of', left.end)
   const from = pastSpace(source, of + 2)
-  const said = sayingIterable(draft, right)
+  const said = sayingIterable(emitter, right)
   const close = pastParentheses(source, right.end) - 1
   if (namesInHead(loop).length) {
     const list = `${our}list`
-    const declared = initialized(draft, loop, list,
-      [`${way(draft, 'c')}(`, range(draft, from, close), `${said})`])
-    enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE, ['{', declared], '}')
-    replace(draft, open, close + 1, `(const ${our}x of ${list})`)
+    const declared = initialized(emitter, loop, list,
+      [`${way(emitter, 'c')}(`, range(emitter, from, close), `${said})`])
+    enclose(emitter, labelsOf(emitter, loop).start, end, STATEMENT_EDGE, ['{', declared], '}')
+    replace(emitter, open, close + 1, `(const ${our}x of ${list})`)
   } else {
-    enclose(draft, from, close, BODY_EDGE, `${way(draft, 'c')}(`, `${said})`)
-    replace(draft, open, of, `(const ${our}x `)
+    enclose(emitter, from, close, BODY_EDGE, `${way(emitter, 'c')}(`, `${said})`)
+    replace(emitter, open, of, `(const ${our}x `)
   }
-  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${
-    way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
-    range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
+  enclose(emitter, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${
+    way(emitter, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
+    range(emitter, pastSpace(source, open + 1), of), `=${our}x;`], '}')
 }
 
 /**
  * Returns the text of a twin in generator form.
  *
- * @param {Draft} draft
- * @param {{ node: Node, facts: Facts, twin: string, title: string, mark: Pieces, isHoisted: boolean,
- *   frame: Pieces | null }} plan
+ * @param {Emitter} emitter
+ * @param {{ node: Node, facts: Facts, twin: string, title: string, mark: Fragments, isHoisted: boolean,
+ *   frame: Fragments | null }} plan
  * @returns {any[]}
  */
 export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
@@ -326,10 +333,10 @@ export function textOfTwin({ edits, our, steps, spell, isOfModule }, plan) {
     : isConcise(plan) ? `*${title}` : `function*${isHoisted ? twin : ''}`
   const hidden = isOfModule && takesTarget(facts) ? `${our}G` : steps
   const begin = hidden ? `${head}(${hidden}${params.length ? ',' : ''}` : `${head}(`
-  const pieces = [mark, begin, list, spell(') ')]
+  const fragments = [mark, begin, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
-  if (!isBlock) append(pieces, '{')
-  append(pieces, { edits, from, to })
-  if (!isBlock) append(pieces, spell(' }'))
-  return pieces
+  if (!isBlock) push(fragments, '{')
+  push(fragments, { edits, from, to })
+  if (!isBlock) push(fragments, spell(' }'))
+  return fragments
 }

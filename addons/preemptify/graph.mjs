@@ -10,7 +10,7 @@ import { neededBy, nameIn } from './blobs.mjs'
 import { packageOf } from './claimed.mjs'
 import { findEffects, newPackage } from './effects.mjs'
 import { planModule } from './plan.mjs'
-import { append, emptyMap, emptySet, find, keysOf, listOf, matches, pick } from './primordials.mjs'
+import { emptyMap, emptySet, filter, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
 import { read } from './read.mjs'
 import { names } from './scopes.mjs'
 /** @import { Loaded, Target } from './blobs.mjs' */
@@ -22,14 +22,14 @@ import { names } from './scopes.mjs'
  */
 export function analyse(modules) {
   const { units, unitOf } = unitsOf(modules)
-  pick(modules, module => { module.tree.plans = /** @type {any} */ (unitOf.get(module)).plans })
+  forEach(modules, module => { module.tree.plans = /** @type {any} */ (unitOf.get(module)).plans })
   const program = newPackage().program
   /** The units of each package. A package that others import comes after them. @type {Map<string, any[]>} */
   const groups = emptyMap()
-  pick(units, unit => {
+  forEach(units, unit => {
     const directory = packageOf(unit.name)
     if (!groups.has(directory)) groups.set(directory, [])
-    append(groups.get(directory), unit)
+    push(groups.get(directory), unit)
   })
   const directories = listOf(groups)
   for (let i = directories.length; i-- > 0;) {
@@ -47,7 +47,7 @@ function unitsOf(modules) {
   const unitOf = emptyMap()
   /** @type {any[]} */
   const units = []
-  pick(modules, module => {
+  forEach(modules, module => {
     const { tree, text, base, imports } = module
     const importOf = (/** @type {any} */ variable) => {
       const entry = imports.get(variable)
@@ -58,7 +58,7 @@ function unitsOf(modules) {
     const exportNames = () => namesOf(module)
     const unit = { tree, plans: planModule(tree), name: base, text, importOf, exportOf, exportNames }
     unitOf.set(module, unit)
-    append(units, unit)
+    push(units, unit)
   })
   return { units, unitOf }
 }
@@ -99,11 +99,11 @@ function namesOf(module) {
   const names = emptySet()
   for (let i = 0; i < list.length; i++) {
     const { exports, stars } = list[i]
-    pick(listOf(exports), name => { if (i === 0 || name !== 'default') names.add(name) })
+    forEach(listOf(exports), name => { if (i === 0 || name !== 'default') names.add(name) })
     for (let k = 0; k < stars.length; k++) {
       const from = neededBy(stars[k])
       if (!from) return { names: listOf(names), isComplete: false }
-      if (!find(list, other => other === from)) append(list, from)
+      if (!find(list, other => other === from)) push(list, from)
     }
   }
   return { names: listOf(names), isComplete: true }
@@ -116,11 +116,11 @@ function namesOf(module) {
  * @param {Loaded} module
  */
 export function readExports({ url, tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
-  pick(needs, need => {
+  forEach(needs, need => {
     const { type, specifiers, exported } = need.node
     if (type === 'ExportAllDeclaration' && exported) exports.set(nameIn(exported), { need, name: '' })
-    else if (type === 'ExportAllDeclaration') append(stars, need)
-    else pick(specifiers, ({ type, local, imported, exported }) => {
+    else if (type === 'ExportAllDeclaration') push(stars, need)
+    else forEach(specifiers, ({ type, local, imported, exported }) => {
       const isTwice = local.variable?.declarations.length > 1
       if (isTwice) throw new SyntaxError(`${url}: '${local.name}' is declared twice`)
       if (exported) exports.set(nameIn(exported), { need, name: nameIn(local) })
@@ -136,15 +136,15 @@ export function readExports({ url, tree: { body, scope: { variables } }, needs, 
     if (!named.has(local)) named.set(local, name)
     exports.set(name, { name: named.get(local), local })
   }
-  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
+  forEach(body, ({ type, source, specifiers, declaration, start, end }) => {
     if (type === 'ExportDefaultDeclaration') {
       give('default', matches(/Declaration$/, declaration.type) && declaration.id?.name || 'default')
     } else if (type === 'ExportNamedDeclaration' && declaration) {
-      pick(keysOf(variables), name => {
+      forEach(keysOf(variables), name => {
         if (find(variables[name].declarations, id => id.start > start && id.end <= end)) give(name, name)
       })
     } else if (type === 'ExportNamedDeclaration' && !source) {
-      pick(specifiers, ({ local, exported }) => {
+      forEach(specifiers, ({ local, exported }) => {
         const imported = imports.get(local.variable)
         if (imported) exports.set(nameIn(exported), imported)
         else give(nameIn(exported), local.name)
@@ -171,9 +171,9 @@ export function resolveExport(module, name) {
     if (seen.has(key)) continue
     seen.add(key)
     const found = module.exports.get(name)
-    if (name === '' || (found?.local && found.name === name)) append(targets, list[i])
-    else if (found) append(list, { module: found.need ? neededBy(found.need) : module, name: found.name })
-    else if (name !== 'default') pick(module.stars, need => append(list, { module: neededBy(need), name }))
+    if (name === '' || (found?.local && found.name === name)) push(targets, list[i])
+    else if (found) push(list, { module: found.need ? neededBy(found.need) : module, name: found.name })
+    else if (name !== 'default') forEach(module.stars, need => push(list, { module: neededBy(need), name }))
   }
   return targets.length === 1 ? targets[0] : undefined
 }
@@ -228,18 +228,18 @@ function readGraph(text, url, get) {
       url, attributes: '', base: url, text, tree, needs: [], imports: emptyMap(), exports: emptyMap(),
       stars: [], loaded: /** @type {any} */ (null), blob: ''
     }
-    pick(tree.body, (/** @type {any} */ node) => {
+    forEach(tree.body, (/** @type {any} */ node) => {
       const specifier = node.source?.value
       if (specifier === undefined) return
       const attributes = node.attributes?.length ? ' ' : ''
-      append(module.needs, { node, url: specifier, attributes, table: readAhead })
+      push(module.needs, { node, url: specifier, attributes, table: readAhead })
     })
     readAhead.set(url, module)
-    append(added, module)
+    push(added, module)
   }
   add(url, text)
   for (let i = 0; i < added.length; i++) {
-    pick(added[i].needs, need => {
+    forEach(added[i].needs, need => {
       if (need.attributes) return
       try {
         const found = get(need.url, added[i].url)
@@ -249,7 +249,7 @@ function readGraph(text, url, get) {
       } catch {} // it stays unknown
     })
   }
-  const readable = pick(added, module => {
+  const readable = filter(added, module => {
     try {
       readExports(module)
       return true

@@ -6,7 +6,7 @@
  */
 
 import { SITES_PER_SCRIPT, STAND_IN_SITES } from './claims.mjs'
-import { cut, holds, split } from './primordials.mjs'
+import { holds, slice, split } from './primordials.mjs'
 
 /**
  * Functions of the run-time support by their letters in rewritten text, with the number of passed arguments.
@@ -74,7 +74,7 @@ export const isShortList = identity => !holds(identity, '...') &&
 /** Returns the text of `changes` and a list of arguments. @param {string} identity the property of a Plan */
 export function listed(identity) {
   const { 0: changes } = split(identity, ',')
-  return `${changes},[${cut(identity, changes.length + 1)}]`
+  return `${changes},[${slice(identity, changes.length + 1)}]`
 }
 
 /**

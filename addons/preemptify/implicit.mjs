@@ -11,7 +11,7 @@ import { isMember, isOfEngine, keyOf, kindOf, targetOf } from './calls.mjs'
 import { some } from './edits.mjs'
 import { steadyKey } from './plan.mjs'
 import {
-  NATIVE, append, cut, emptyMap, find, getOwnPropertyDescriptor, join, matches, pick, sort, sourceOf,
+  NATIVE, emptyMap, find, forEach, getOwnPropertyDescriptor, join, matches, push, slice, sort, sourceOf,
   split, startsWith
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
@@ -75,16 +75,16 @@ export function implicitCalls(tree, plans) {
   const hasLongSteps = hasIterators || find(plans, isLongStep) !== undefined
   /** @type {Findings} */
   const findings = { reasons: emptyMap(), names: emptyMap(), hasIterators, hasLongSteps }
-  pick(plans, plan => addMethod(findings, plan))
+  forEach(plans, plan => addMethod(findings, plan))
   /** @type {Node[]} */
   const nodes = []
   some(tree, node => {
-    append(nodes, node)
+    push(nodes, node)
     return false
   })
   /** @param {Node} a @param {Node} b */
-  const byPlace = (a, b) => a.start - b.start || a.end - b.end
-  pick(sort(nodes, byPlace), node => {
+  const byPosition = (a, b) => a.start - b.start || a.end - b.end
+  forEach(sort(nodes, byPosition), node => {
     const { type } = node
     if (type === 'CallExpression' || type === 'NewExpression') addBuiltIn(findings, node)
     else if (type === 'ArrayPattern') addArrayPattern(findings, node)
@@ -94,8 +94,8 @@ export function implicitCalls(tree, plans) {
   names.forEach((list, plan) => {
     /** @type {string[]} */
     const shown = []
-    for (let i = 0; i < list.length && i < MAX_NAMES; i++) append(shown, list[i])
-    if (list.length > MAX_NAMES) append(shown, `${list.length - MAX_NAMES} more`)
+    for (let i = 0; i < list.length && i < MAX_NAMES; i++) push(shown, list[i])
+    if (list.length > MAX_NAMES) push(shown, `${list.length - MAX_NAMES} more`)
     addReason(reasons, plan, `accessors or proxies from elsewhere: ${join(shown, ', ')}`, false)
   })
   return reasons
@@ -105,7 +105,7 @@ export function implicitCalls(tree, plans) {
 function addReason(reasons, plan, text, certain) {
   const reason = certain ? text : `possibly ${text}`
   const list = reasons.get(plan) ?? []
-  if (!find(list, other => other.reason === reason)) append(list, { reason, certain })
+  if (!find(list, other => other.reason === reason)) push(list, { reason, certain })
   reasons.set(plan, list)
 }
 
@@ -137,7 +137,7 @@ function addName({ names }, node, name) {
   const plan = planAround(node)
   if (plan.isOnce) return
   const list = names.get(plan) ?? []
-  if (!find(list, other => other === name)) append(list, name)
+  if (!find(list, other => other === name)) push(list, name)
   names.set(plan, list)
 }
 
@@ -146,7 +146,7 @@ function addMethod(findings, plan) {
   const key = keyOfFunction(plan.node)
   const isStep = findings.hasIterators && matches(ITERATOR, key)
   if (!isStep && !matches(PROTOCOL, key) && !makesIterator(plan)) return
-  const name = startsWith(key, '@') ? `Symbol.${cut(key, 1)}` : cut(key, 1)
+  const name = startsWith(key, '@') ? `Symbol.${slice(key, 1)}` : slice(key, 1)
   addFunction(findings, plan.node, `a call of the method ${name} by a built-in operation`, false)
 }
 
@@ -170,7 +170,7 @@ function addBuiltIn(findings, call) {
     if (!isKnown) addReason(reasons, planAround(call), 'a proxy with traps from elsewhere', false)
   } else if (matches(DEFINES, name)) {
     const reasonFor = (/** @type {string} */ key) => matches(/^[gs]et$/, key) ? 'an accessor' : ''
-    pick(given, argument => addMembers(findings, argument, reasonFor))
+    forEach(given, argument => addMembers(findings, argument, reasonFor))
   }
   if (matches(CALLS_BACK, name) && second) {
     const callback = originOf(second)
@@ -195,9 +195,9 @@ function addBuiltIn(findings, call) {
 function addMembers(findings, node, reasonFor) {
   const object = originOf(node)
   if (object.type !== 'ObjectExpression') return false
-  pick(object.properties, property => {
+  forEach(object.properties, property => {
     if (property.type !== 'Property') return
-    const reason = reasonFor(cut(steadyKey(property), 1))
+    const reason = reasonFor(slice(steadyKey(property), 1))
     const value = originOf(property.value)
     if (!isFunctionNode(value)) addMembers(findings, value, reasonFor)
     else if (reason) addFunction(findings, value, reason, true)
@@ -227,7 +227,7 @@ function addNames(findings, node) {
     if (isCallee || !isFromElsewhere(object)) return
     note(node.computed && isNameFromElsewhere(object) ? 'computed keys' : keyOf(node))
   } else if (type === 'ObjectPattern') {
-    if (isPatternFromElsewhere(node)) pick(properties, ({ key }) => key && note(key.name ?? key.value))
+    if (isPatternFromElsewhere(node)) forEach(properties, ({ key }) => key && note(key.name ?? key.value))
   } else if (isIteration(node)) {
     if (isFromElsewhere(node.right ?? node.argument)) note('Symbol.iterator')
   } else if (type === 'BinaryExpression' && matches(/^in(?:stanceof)?$/, operator)) {

@@ -16,8 +16,8 @@ import { cycle, explained, linkCycle } from './cycles.mjs'
 import { analyse, readExports } from './graph.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, cut, emptyMap, emptySet, exec, find, holds, listOf, indexOf, keysOf, matches,
-  min, pick, shielded, splice, startsWith, stringify
+  allOf, assign, emptyMap, emptySet, exec, filter, find, forEach, holds, indexOf, keysOf, listOf, matches,
+  min, promiseResolve, push, shielded, slice, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'
 import { isOwnModule } from './own.mjs'
@@ -129,7 +129,7 @@ function importer(base) {
 const MARK = '#preemptify:'
 
 /** @param {string} url */
-const unmarked = url => holds(url, MARK) ? cut(url, 0, indexOf(url, MARK)) : url
+const unmarked = url => holds(url, MARK) ? slice(url, 0, indexOf(url, MARK)) : url
 
 let isHooked = false
 
@@ -152,7 +152,7 @@ function hook({ node }) {
 export async function resolveMarked(specifier, context, next) {
   const { parentURL = '' } = context
   if (!holds(specifier, MARK) && !holds(parentURL, MARK)) return next(specifier, context)
-  const mark = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length)
+  const mark = holds(specifier, MARK) ? slice(specifier, indexOf(specifier, MARK) + MARK.length)
     : unmarked(parentURL)
   const { 1: rule, 2: base } = exec(/^(?:!(.*?)!)?(.*)$/, mark)
   const found = await next(unmarked(specifier), { ...context, parentURL: base })
@@ -212,7 +212,7 @@ const pageServices = {
   async resolve(specifiers, base) {
     /** @type {string[]} */
     const addresses = []
-    pick(specifiers, specifier => append(addresses, resolved(specifier, base)))
+    forEach(specifiers, specifier => push(addresses, resolved(specifier, base)))
     return addresses
   },
   namesOf: async url => keysOf(await moduleHost().bring(url))
@@ -234,16 +234,16 @@ export async function compileModule(url, attributes, exclusive) {
   if (exclusive !== undefined) override(exclusive, url)
   const module = moduleAt(url, attributes)
   const graph = await loadGraph(module)
-  shielded(analyse, [pick(graph, ({ blob, tree }) => !blob && tree !== null && tree.plans === undefined)])
+  shielded(analyse, [filter(graph, ({ blob, tree }) => !blob && tree !== null && tree.plans === undefined)])
   const { made, order } = linkGraph(module)
   /** @type {string[]} */
   const origins = []
-  pick(made, blob => append(origins, blobs.get(blob) ?? ''))
+  forEach(made, blob => push(origins, blobs.get(blob) ?? ''))
   return { blob: module.blob, made, origins, order, door: door() }
 }
 
 /** @type {Compiler} */
-const thisThread = { compile: compileModule, forget: blobs => { pick(blobs, moduleHost().forget) } }
+const thisThread = { compile: compileModule, forget: blobs => { forEach(blobs, moduleHost().forget) } }
 
 /** @type {Promise<Compiler> | undefined} */
 let compiler
@@ -314,7 +314,7 @@ async function importAt(url, attributes, exclusive) {
     for (let i = 0; i < order.length; i++) {
       /** @type {Promise<unknown>[]} */
       const begun = []
-      pick(order[i], blob => append(begun, bring(blob)))
+      forEach(order[i], blob => push(begun, bring(blob)))
       await allOf(begun)
     }
     const namespace = await bring(blob)
@@ -340,7 +340,7 @@ function moduleAt(url, attributes = '') {
   /** @type {Loaded} */
   const module = {
     url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(),
-    stars: [], loaded: adopt(), blob: ''
+    stars: [], loaded: promiseResolve(), blob: ''
   }
   modules.set(key, module)
   module.loaded = attributes ? loadOther(module) : isOwnModule(url) ? loadOwn(module) : load(module)
@@ -350,7 +350,7 @@ function moduleAt(url, attributes = '') {
 
 /** Loads a module of rt.mjs, which stays unmodified. @param {Loaded} module */
 async function loadOwn(module) {
-  pick(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
+  forEach(await services.namesOf(module.url), name => module.exports.set(name, { name, local: name }))
   module.blob = module.url
 }
 
@@ -376,17 +376,17 @@ async function load(module) {
   module.base = base
   module.text = text
   module.tree = readModule(text, url)
-  const imports = pick(module.tree.body, ({ source }) => source)
+  const imports = filter(module.tree.body, ({ source }) => source)
   /** @type {string[]} */
   const specifiers = []
-  pick(imports, ({ source }) => append(specifiers, source.value))
+  forEach(imports, ({ source }) => push(specifiers, source.value))
   const addresses = await services.resolve(specifiers, base)
   for (let i = 0; i < imports.length; i++) {
     const node = imports[i]
     const isTyped = find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
-    const attributes = isTyped ? cut(text, node.source.end, node.end) : ''
+    const attributes = isTyped ? slice(text, node.source.end, node.end) : ''
     moduleAt(addresses[i], attributes)
-    append(module.needs, { node, url: addresses[i], attributes })
+    push(module.needs, { node, url: addresses[i], attributes })
   }
   readExports(module)
 }
@@ -399,7 +399,7 @@ async function loadGraph(entry) {
     if (seen.has(list[i])) continue
     seen.add(list[i])
     await list[i].loaded
-    pick(list[i].needs, ({ url, attributes }) => append(list, moduleAt(url, attributes)))
+    forEach(list[i].needs, ({ url, attributes }) => push(list, moduleAt(url, attributes)))
   }
   return listOf(seen)
 }
@@ -420,28 +420,28 @@ function linkGraph(entry) {
   /** @type {Loaded[]} */
   const ended = []
   /** The index of each module in the order of the first visits. @type {Map<Loaded, number>} */
-  const places = emptyMap()
+  const indexes = emptyMap()
   let hasCycle = false
   const leave = (/** @type {Loaded[]} */ component) => {
     if (component.length > 1 || find(component[0].needs, need => neededBy(need) === component[0])) {
       hasCycle = true
-      append(order, linkCycle(component, made))
+      push(order, linkCycle(component, made))
     } else component[0].blob = blobOf(component[0], made)
-    pick(component, ({ blob }) => append(order, [blob]))
+    forEach(component, ({ blob }) => push(order, [blob]))
   }
   /** @param {Loaded} module @returns {number} the smallest index of an unfinished module that it reaches */
   const visit = module => {
     const { needs } = module
-    const place = places.size
+    const index = indexes.size
     const first = ended.length
-    let earliest = place
-    places.set(module, place)
+    let earliest = index
+    indexes.set(module, index)
     for (let i = 0; i < needs.length; i++) {
       const needed = neededBy(needs[i])
-      if (!needed.blob) earliest = min(earliest, places.get(needed) ?? visit(needed))
+      if (!needed.blob) earliest = min(earliest, indexes.get(needed) ?? visit(needed))
     }
-    append(ended, module)
-    if (earliest === place) leave(splice(ended, first))
+    push(ended, module)
+    if (earliest === index) leave(splice(ended, first))
     return earliest
   }
   if (!entry.blob) visit(entry)

@@ -7,11 +7,11 @@ import {
   BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, pastParentheses, replace, seek, some,
   variable
 } from './edits.mjs'
-import { cut, matches } from './primordials.mjs'
+import { matches, slice } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { LISTS, isDirectEval } from './scopes.mjs'
 /** @import { Node } from './scopes.mjs' */
-/** @import { Draft } from './calls.mjs' */
+/** @import { Emitter } from './calls.mjs' */
 
 /**
  * Whether a node of a function is in the body of a `with`.
@@ -28,35 +28,36 @@ function isInWith(node, own) {
 /**
  * Returns a statement that yields on a condition.
  *
- * @param {Draft} draft @param {string} condition @param {string} [budget] the expression for the budget
+ * @param {Emitter} emitter @param {string} condition @param {string} [budget] the expression for the budget
  */
-const pause = ({ steps, framed, budget: name }, condition, budget = name) => framed ? framed.pause(condition)
+const pause = ({ steps, layout, budget: name }, condition, budget = name) => layout ? layout.pause(condition)
   : steps ? `if (${condition} && ${steps}.p()) yield ${steps};` : `if (${condition}) yield ${budget}.p;`
 
 /**
  * Returns a preemption point. In the body of a `with`, a property can hide any name. There the budget is read
  * from `super`, which is not a name.
  *
- * @param {Draft} draft @param {Node} node @param {Node} own
+ * @param {Emitter} emitter @param {Node} node @param {Node} own
  */
-export function pointIn(draft, node, own) {
-  const budget = `${isInWith(node, own) ? 'super.' : ''}${draft.budget}`
-  return draft.isCounted ? draft.spell(pause(draft, `--${budget}.left <= 0`, budget)) : `yield ${budget}.p;`
+export function pointIn(emitter, node, own) {
+  const budget = `${isInWith(node, own) ? 'super.' : ''}${emitter.budget}`
+  return emitter.isCounted ? emitter.spell(pause(emitter, `--${budget}.left <= 0`, budget))
+    : `yield ${budget}.p;`
 }
 
 /**
  * Whether a loop with this node cannot run in chunks, because the node may yield or capture variables.
  *
- * @param {Draft} draft @param {Node} node
+ * @param {Emitter} emitter @param {Node} node
  */
 const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
   matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
 
-/** Returns the labels of a statement, and their start. @param {Draft} draft @param {Node} statement */
-export function labelsOf(draft, statement) {
+/** Returns the labels of a statement, and their start. @param {Emitter} emitter @param {Node} statement */
+export function labelsOf(emitter, statement) {
   let text = ''
   for (; statement.parent.type === 'LabeledStatement'; statement = statement.parent) {
-    text = `${labelOf(draft, statement.parent.label)}: ${text}`
+    text = `${labelOf(emitter, statement.parent.label)}: ${text}`
   }
   return { start: statement.start, text }
 }
@@ -64,10 +65,10 @@ export function labelsOf(draft, statement) {
 /**
  * Returns the text of a label. A label `yield` gets another name, because it is invalid in a generator.
  *
- * @param {Draft} draft @param {Node} label
+ * @param {Emitter} emitter @param {Node} label
  */
 export const labelOf = ({ our, source }, { name, start, end }) =>
-  name === 'yield' ? `${our}yield` : cut(source, start, end)
+  name === 'yield' ? `${our}yield` : slice(source, start, end)
 
 /**
  * Makes a loop run in chunks of one budget. A preemption point in a loop is slow, because engines optimise a
@@ -85,20 +86,20 @@ export const labelOf = ({ our, source }, { name, start, end }) =>
  * of the budget down before the test. The budget is -1 during a chunk. If an accessor can end the budget, the
  * loop also checks for this.
  *
- * @param {Draft} draft @param {Node} loop @param {Node} own the function of the loop
+ * @param {Emitter} emitter @param {Node} loop @param {Node} own the function of the loop
  * @returns {boolean} `true` if the loop runs in chunks
  */
-export function chunk(draft, loop, own) {
-  const { source, helper, spell } = draft
+export function chunk(emitter, loop, own) {
+  const { source, helper, spell } = emitter
   const { type, start, end, init, test, body } = loop
-  if (!draft.isCounted || loop.left || isInWith(loop, own)) return false
+  if (!emitter.isCounted || loop.left || isInWith(loop, own)) return false
   let hasCalls = false
   /** Whether the loop has members or iterates: both can run code that is not visible in the text. */
   let hasMembers = false
   /** Whether a `return`, a `throw` or a jump to a label can leave the loop. */
   let hasExits = false
   const stays = some(loop, node => {
-    if (node !== loop && staysInPlace(draft, node)) return true
+    if (node !== loop && staysInPlace(emitter, node)) return true
     const { type, object, computed } = node
     hasCalls ||= type === 'ImportExpression' ||
       (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
@@ -114,34 +115,34 @@ export function chunk(draft, loop, own) {
   const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
   const testTo = !test ? testFrom
     : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
-  const left = `${draft.budget}.left`
-  const count = variable(draft, 'l')
+  const left = `${emitter.budget}.left`
+  const count = variable(emitter, 'l')
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} ? ${count} - 1 : 0) > 0` : `--${count} > 0`
   const { 0: begin, 1: stop, 2: handOver } = hasCalls
-    ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
+    ? ['', '', `${count} = 1; ${pause(emitter, `${helper('v')}()`)} ${count} = 0;`]
     : [
         `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
-        hasExits ? ` } finally {${settle} }` : settle, pause(draft, `${helper('v')}()`)
+        hasExits ? ` } finally {${settle} }` : settle, pause(emitter, `${helper('v')}()`)
       ]
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
-  const labels = labelsOf(draft, loop)
+  const labels = labelsOf(emitter, loop)
   // A twin with a frame resumes after the chunk.
-  const place = draft.framed ? `${draft.our}K` : ''
-  const isAhead = draft.framed && `${place} < ${draft.framed.place}`
+  const resumePoint = emitter.layout ? `${emitter.our}K` : ''
+  const isAhead = emitter.layout && `${resumePoint} < ${emitter.layout.resumePoint}`
   const { 0: unless, 1: then, 2: anew } = isAhead
-    ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
+    ? [`if (${isAhead}) { `, ' }', ` ${resumePoint} = 0;`] : ['', '', '']
   if (isAhead && init) {
-    enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
+    enclose(emitter, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
   }
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(
+  insert(emitter, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(
     `${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
-  enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
-  replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start,
+  enclose(emitter, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
+  replace(emitter, labels.start, start, '')
+  insert(emitter, end, -STATEMENT_EDGE, start,
     spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
   return true
 }

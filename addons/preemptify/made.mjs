@@ -11,7 +11,7 @@ import { makers } from './construct.mjs'
 import {
   apply, bare, emptyMap, engine, getPrototypeOf, matches, realm, reflectConstruct, sourceOf, split
 } from './primordials.mjs'
-import { stamp } from './run.mjs'
+import { attachTwin } from './run.mjs'
 
 /** Maximum number of texts to keep. */
 const MAX_TEXTS = 1000
@@ -92,13 +92,13 @@ const evalEntry = own => (/** @type {any[]} */ ...args) => {
 }
 
 /** Gives the functions of this realm that make functions their twins. */
-export function stampMaking() {
+export function attachMakingTwins() {
   const kinds = [function () {}, async () => {}, function* () {}, async function* () {}]
   for (let i = 0; i < kinds.length; i++) {
     const Class = /** @type {any} */ (getPrototypeOf(kinds[i])).constructor
-    stamp(Class, null, (/** @type {any[]} */ ...args) => made(Class, args))
+    attachTwin(Class, null, (/** @type {any[]} */ ...args) => made(Class, args))
     makers.set(Class, (/** @type {any[]} */ args, /** @type {any} */ target) => made(Class, args, target))
   }
   const { eval: own } = realm
-  if (matches(/\[native code\]/, sourceOf(own))) stamp(own, null, evalEntry(own))
+  if (matches(/\[native code\]/, sourceOf(own))) attachTwin(own, null, evalEntry(own))
 }

@@ -2,7 +2,7 @@
  * addons/preemptify/maps.mjs: source maps of rewritten text.
  */
 
-import { append, emptyMap, min, stringify } from './primordials.mjs'
+import { emptyMap, min, push, stringify } from './primordials.mjs'
 import { lineAt, linesOf } from './read.mjs'
 
 /** @param {string} bytes a text with one character for each byte */
@@ -25,13 +25,13 @@ function vlq(value) {
 
 /**
  * Returns the mappings of a source map (ECMA-426). A segment starts at each line of the text, and at each
- * unchanged piece of the source. Inserted text belongs to the piece before it.
+ * unchanged range of the source. Inserted text belongs to the range before it.
  *
  * @param {string} source
  * @param {string} text
- * @param {number[]} kept the unchanged pieces in the order of the text, with three numbers each: the place in
- *   the text, the place in the source, and the length
- * @param {(number | string)[]} [named] indexes in `kept`, each with the name of the piece
+ * @param {number[]} kept the unchanged ranges in the order of the text, with three numbers each: the
+ *   position in the text, the position in the source, and the length
+ * @param {(number | string)[]} [named] indexes in `kept`, each with the name of the range
  * @param {string[]} [names] receives the names
  */
 function mapOf(source, text, kept, named = [], names = []) {
@@ -43,7 +43,7 @@ function mapOf(source, text, kept, named = [], names = []) {
   const starts = linesOf(text)
   let mappings = ''
   let row = 0
-  let written = -1 // the place of the last segment in this row, or -1
+  let written = -1 // the position of the last segment in this row, or -1
   let line = 0
   let column = 0
   for (let i = 0; i < kept.length; i += 3) {
@@ -56,15 +56,16 @@ function mapOf(source, text, kept, named = [], names = []) {
         mappings += ';'
         written = -1
       }
-      const place = original + min(here - at, length)
-      const originalLine = place < lines[line] || place >= lines[line + 1] ? lineAt(lines, place) : line
+      const position = original + min(here - at, length)
+      const originalLine = position < lines[line] || position >= lines[line + 1]
+        ? lineAt(lines, position) : line
       const begun = written < 0 ? vlq(here - starts[row]) : `,${vlq(here - written)}`
-      mappings += `${begun}A${vlq(originalLine - line)}${vlq(place - lines[originalLine] - column)}`
+      mappings += `${begun}A${vlq(originalLine - line)}${vlq(position - lines[originalLine] - column)}`
       if (named[next] === i) {
         const name = /** @type {string} */ (named[next + 1])
         if (!indexes.has(name)) {
           indexes.set(name, names.length)
-          append(names, name)
+          push(names, name)
         }
         mappings += vlq(indexes.get(name) - lastName)
         lastName = indexes.get(name)
@@ -72,7 +73,7 @@ function mapOf(source, text, kept, named = [], names = []) {
       }
       written = here
       line = originalLine
-      column = place - lines[originalLine]
+      column = position - lines[originalLine]
     }
   }
   return mappings
@@ -82,9 +83,9 @@ function mapOf(source, text, kept, named = [], names = []) {
  * Returns the comment with the source map of a rewritten text. The map is in Base64, because Node accepts no
  * other encoding.
  *
- * @param {string} source @param {string} text @param {number[]} kept the unchanged pieces: see mapOf
+ * @param {string} source @param {string} text @param {number[]} kept the unchanged ranges: see mapOf
  * @param {string} url the URL of the source
- * @param {(number | string)[]} [named] the names of pieces: see mapOf
+ * @param {(number | string)[]} [named] the names of ranges: see mapOf
  */
 export function mapLine(source, text, kept, url, named) {
   /** @type {string[]} */

@@ -4,7 +4,7 @@
  * These modules must not be rewritten or loaded twice, because a second copy of rt.mjs has its own scheduler.
  */
 
-import { cut, lastIndexOf, matches, startsWith } from './primordials.mjs'
+import { lastIndexOf, matches, slice, startsWith } from './primordials.mjs'
 
 /** The version of the package; a test compares it with package.json. */
 export const version = '1.0.0-rc.0'
@@ -25,5 +25,5 @@ const OWN = /* @__PURE__ */ new RegExp(
 export function isOwnModule(url) {
   const here = `${import.meta.url}` // undefined in a bundle that is a script
   const end = lastIndexOf(here, 'addons/preemptify/')
-  return end > 0 && startsWith(url, cut(here, 0, end)) && matches(OWN, cut(url, end))
+  return end > 0 && startsWith(url, slice(here, 0, end)) && matches(OWN, slice(url, end))
 }

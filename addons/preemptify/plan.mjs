@@ -10,7 +10,9 @@ import {
 } from './calls.mjs'
 import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
 import { eventUse, noteWindowEvent } from './event-use.mjs'
-import { append, emptySet, find, firstOf, matches, max, pick, takeLast, trimmed } from './primordials.mjs'
+import {
+  emptySet, filter, find, firstOf, forEach, matches, max, push, takeLast, trimmed
+} from './primordials.mjs'
 import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -36,32 +38,32 @@ export function planModule(tree) {
     const { functions } = plan.facts
     for (let k = 0; k < functions.length; k++) {
       const child = planOf(functions[k], plan)
-      append(plan.children, child)
-      append(plans, child)
+      push(plan.children, child)
+      push(plans, child)
     }
   }
-  pick(tree.special, refuseNames)
+  forEach(tree.special, refuseNames)
   // V8 keeps `caller` and `arguments` on the running function: in a job that is the twin, and after a
   // suspension the twin has other ones.
   if (find(tree.reads, readsRunning)) {
-    pick(plans, plan => {
+    forEach(plans, plan => {
       if (!plan.facts.isStrict) plan.reason ||= 'the caller or the arguments of a function'
     })
   }
-  pick(plans, plan => {
+  forEach(plans, plan => {
     plan.isOnce = isOnce(plan)
     if (plan.isOnce) plan.reason ||= 'code that is run once'
   })
-  pick(plans, findCalls)
+  forEach(plans, findCalls)
   findShort(plans)
-  pick(plans, plan => {
+  forEach(plans, plan => {
     const { node, facts, isLong } = plan
-    plan.calls = trimmed(pick(plan.calls, isPreempted))
+    plan.calls = trimmed(filter(plan.calls, isPreempted))
     plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync &&
       !facts.isGenerator && !facts.usesNewTarget
   })
-  pick(plans, plan => { if (plan.isLong) plan.eventUse = eventUse(plan) })
-  pick(tree.free.event ?? [], noteWindowEvent)
+  forEach(plans, plan => { if (plan.isLong) plan.eventUse = eventUse(plan) })
+  forEach(tree.free.event ?? [], noteWindowEvent)
   chooseForms(plans)
   return plans
 }
@@ -78,7 +80,7 @@ function planOf(facts, parent) {
     isHoisted: false, isDirect: false, isCalledDirectly: false, opening: [], closing: [],
     isFramed: false, frame: null, entry: '', bound: [], plain: [], inner: [], own: null, edits: [], text: '',
     helpers: '', copies: [0, 0],
-    draft: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
+    emitter: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
     identity: '',
     claimTexts: [], lock: '',
     changes: { this: false, parameters: [], others: false }, eventUse: NO_EVENT_USE
@@ -116,7 +118,7 @@ function refusalOf(plan) {
   const { id } = node
   if (node.type === 'FunctionDeclaration') {
     const isFunction = (/** @type {Node} */ { parent }) => parent.type === 'FunctionDeclaration'
-    const isTwice = id && pick(id.variable.declarations, isFunction).length > 1
+    const isTwice = id && filter(id.variable.declarations, isFunction).length > 1
     if (isTwice) return 'a name that is declared twice'
     if (!isList(parent)) return 'a declaration that is part of a statement'
   } else if (id) {
@@ -307,7 +309,7 @@ function findCalls(plan) {
     const kind = kindOf(call)
     const isCostly = facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops)
     if (kind === '' || isCostly || isThrown(call)) continue
-    append(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
+    push(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
   }
 }
 
@@ -332,36 +334,36 @@ function isThrown(call) {
 function findSuperCall(plan, call) {
   const { node } = plan
   const found = constructorFor(classOf(node).superClass)
-  if (found !== null) append(plan.calls, call.call = callSite(call, 'super', found.plan, node))
+  if (found !== null) push(plan.calls, call.call = callSite(call, 'super', found.plan, node))
 }
 
 /** Finds short functions: they have no loop and call only short functions. @param {Plan[]} plans */
 function findShort(plans) {
   /** @type {Plan[]} */
   const short = []
-  pick(plans, plan => {
+  forEach(plans, plan => {
     const { facts, calls } = plan
     plan.isLong = plan.reason === ''
     // Most constructors are short and called often. So their calls of unknown functions do not make them
     // long, unless they pass `this`. If such calls count, the Lisp program is 1.6 times slower as a job.
     const isThis = (/** @type {Node | undefined} */ node) => node?.type === 'ThisExpression'
-    const unknown = pick(calls, ({ target, kind, node: { callee, arguments: given } }) =>
+    const unknown = filter(calls, ({ target, kind, node: { callee, arguments: given } }) =>
       target === null && (!facts.isConstructor || kind === 'super' || isThis(callee?.object) ||
         (given && find(given, isThis))))
     const isOpen = plan.isLong && !facts.loops.length && !facts.awaits.length && !unknown.length &&
       !find(facts.yields, ({ delegate }) => delegate)
-    const targets = pick(calls, ({ target }) => target !== null)
-    if (isOpen) pick(targets, ({ target }) => append(/** @type {Plan} */ (target).callers, plan))
+    const targets = filter(calls, ({ target }) => target !== null)
+    if (isOpen) forEach(targets, ({ target }) => push(/** @type {Plan} */ (target).callers, plan))
     plan.shortCalls = calls.length - targets.length
-    if (!plan.isLong || (isOpen && !targets.length)) append(short, plan)
+    if (!plan.isLong || (isOpen && !targets.length)) push(short, plan)
   })
   while (short.length) {
     const plan = takeLast(short)
     plan.isLong = false
     if (plan.facts.isConstructor && plan.calls.length) plan.reason ||= 'a constructor'
-    pick(plan.callers, caller => {
+    forEach(plan.callers, caller => {
       caller.price += plan.price
-      if (++caller.shortCalls === caller.calls.length && caller.price <= DEAREST) append(short, caller)
+      if (++caller.shortCalls === caller.calls.length && caller.price <= DEAREST) push(short, caller)
     })
   }
 }

@@ -27,31 +27,31 @@ const methodOf = (Class, name) => Class.prototype[name]
  * @param {any} Class @param {string} name
  * @returns {any} the method as a function whose first argument is `this`
  */
-const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
+const uncurryThis = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
 export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
 /** Adds an own element to a list. @type {(list: any, index: any, value: any) => void} */
 export const add = /* @__PURE__ */ its(extend.code, 'addElement')
 export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
-export const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
-export const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
+export const sourceOf = /* @__PURE__ */ uncurryThis(Function, 'toString')
+export const isBefore = /* @__PURE__ */ uncurryThis(Object, 'isPrototypeOf')
 export const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
 export const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
 export const returnFromNext = /* @__PURE__ */ its(generatorPrototype, 'return')
-export const exec = /* @__PURE__ */ kept(RegExp, 'exec')
-const testOf = /* @__PURE__ */ kept(RegExp, 'test')
-export const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
-export const cut = /* @__PURE__ */ kept(String, 'slice')
-export const digitsOf = /* @__PURE__ */ kept(Number, 'toString')
-export const holds = /* @__PURE__ */ kept(String, 'includes')
-export const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
-export const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
-export const takeLast = /* @__PURE__ */ kept(Array, 'pop')
-export const join = /* @__PURE__ */ kept(Array, 'join')
-export const sort = /* @__PURE__ */ kept(Array, 'sort')
-export const split = /* @__PURE__ */ kept(String, 'split')
-export const lastIndexOf = /* @__PURE__ */ kept(String, 'lastIndexOf')
-export const indexOf = /* @__PURE__ */ kept(String, 'indexOf')
-export const splice = /* @__PURE__ */ kept(Array, 'splice')
+export const exec = /* @__PURE__ */ uncurryThis(RegExp, 'exec')
+const testOf = /* @__PURE__ */ uncurryThis(RegExp, 'test')
+export const codeAt = /* @__PURE__ */ uncurryThis(String, 'charCodeAt')
+export const slice = /* @__PURE__ */ uncurryThis(String, 'slice')
+export const digitsOf = /* @__PURE__ */ uncurryThis(Number, 'toString')
+export const holds = /* @__PURE__ */ uncurryThis(String, 'includes')
+export const startsWith = /* @__PURE__ */ uncurryThis(String, 'startsWith')
+export const endsWith = /* @__PURE__ */ uncurryThis(String, 'endsWith')
+export const takeLast = /* @__PURE__ */ uncurryThis(Array, 'pop')
+export const join = /* @__PURE__ */ uncurryThis(Array, 'join')
+export const sort = /* @__PURE__ */ uncurryThis(Array, 'sort')
+export const split = /* @__PURE__ */ uncurryThis(String, 'split')
+export const lastIndexOf = /* @__PURE__ */ uncurryThis(String, 'lastIndexOf')
+export const indexOf = /* @__PURE__ */ uncurryThis(String, 'indexOf')
+export const splice = /* @__PURE__ */ uncurryThis(Array, 'splice')
 export const apply = Reflect.apply
 export const reflectConstruct = Reflect.construct
 export const reflectDefine = Reflect.defineProperty
@@ -88,9 +88,9 @@ export const symbolReplace = Symbol.replace
 export const symbolToStringTag = Symbol.toStringTag
 /** The global object, even if a script declares a variable `globalThis`. @type {any} */
 export const realm = globalThis
-export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
+export const promiseResolve = /* @__PURE__ */ Promise.resolve.bind(Promise)
 /** Calls the built-in `then` of a promise. */
-export const thenOf = /* @__PURE__ */ kept(Promise, 'then')
+export const thenOf = /* @__PURE__ */ uncurryThis(Promise, 'then')
 /**
  * Like `Promise.all`, but without results, and without an iterator of the list.
  *
@@ -119,7 +119,7 @@ export const emptyWeakMap = /* @__PURE__ */ maker(WeakMap)
 export function listOf(marks) {
   /** @type {any[]} */
   const list = []
-  marks.forEach((/** @type {any} */ _, /** @type {any} */ key) => append(list, key))
+  marks.forEach((/** @type {any} */ _, /** @type {any} */ key) => push(list, key))
   return list
 }
 
@@ -141,16 +141,16 @@ const STANDARD = [
 export function shielded(fn, args) {
   const { prototype } = toObject
   const isAdded = (/** @type {PropertyKey} */ key) => find(STANDARD, name => name === key) === undefined
-  const added = pick(ownKeys(prototype), isAdded)
+  const added = filter(ownKeys(prototype), isAdded)
   if (added.length === 0 || !isExtensible(prototype)) return apply(fn, undefined, args)
   /** @type {any} */
   const descriptors = create(null)
-  pick(added, key => { descriptors[key] = assign(create(null), getOwnPropertyDescriptor(prototype, key)) })
-  const hidden = pick(added, key => descriptors[key].configurable && deleteProperty(prototype, key))
+  forEach(added, key => { descriptors[key] = assign(create(null), getOwnPropertyDescriptor(prototype, key)) })
+  const hidden = filter(added, key => descriptors[key].configurable && deleteProperty(prototype, key))
   try {
     return apply(fn, undefined, args)
   } finally {
-    pick(hidden, key => { defineProperty(prototype, key, descriptors[key]) })
+    forEach(hidden, key => { defineProperty(prototype, key, descriptors[key]) })
   }
 }
 
@@ -169,12 +169,17 @@ export function checkPatterns() {
 /** @param {RegExp} pattern @param {string} text @returns {boolean} */
 export const matches = (pattern, text) => quick ? testOf(pattern, text) : exec(pattern, text) !== null
 
+/** @template T @param {readonly T[]} list @param {(item: T) => any} visit */
+export function forEach(list, visit) {
+  for (let i = 0; i < list.length; i++) visit(list[i])
+}
+
 /** @template T @param {T[]} list @param {(item: T) => any} isWanted */
-export function pick(list, isWanted) {
+export function filter(list, isWanted) {
   /** @type {T[]} */
-  const picked = []
-  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) append(picked, list[i])
-  return picked
+  const wanted = []
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) push(wanted, list[i])
+  return wanted
 }
 
 /**
@@ -239,7 +244,7 @@ export function bare(args) {
 }
 
 /** @param {any} list @param {any} value @param {any[]} _more further values @returns {any} the list */
-export function append(list, value, ..._more) {
+export function push(list, value, ..._more) {
   add(list, list.length, value)
   for (let i = 2; i < arguments.length; i++) add(list, list.length, arguments[i])
   return list
@@ -247,7 +252,7 @@ export function append(list, value, ..._more) {
 
 /** @param {any[]} list @param {any[]} more */
 export function joined(list, more) {
-  for (let i = 0; i < more.length; i++) append(list, more[i])
+  for (let i = 0; i < more.length; i++) push(list, more[i])
   return list
 }
 
@@ -270,7 +275,7 @@ export const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
  * @param {any} from @param {any} to @returns {any}
  */
 export function withPropertiesOf(from, to) {
-  pick(ownKeys(from), key => {
+  forEach(ownKeys(from), key => {
     defineProperty(to, key, /** @type {any} */ (assign(create(null), getOwnPropertyDescriptor(from, key))))
   })
   return to
@@ -348,3 +353,8 @@ export function find(list, isWanted) {
 
 /** @param {any} fn */
 export const isAsync = fn => fn?.[symbolToStringTag] === 'AsyncFunction'
+
+// The former names of these functions.
+export const cut = slice
+export const append = push
+export const pick = filter

@@ -15,7 +15,7 @@ import {
   BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
   optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
-import { canLeaveFrame, frame, markPlaces, planFrame, textOfFrame } from './frames.mjs'
+import { canLeaveFrame, frame, markResumePoints, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
 import { codeOfUse, markLastUse } from './event-use.mjs'
@@ -26,17 +26,17 @@ import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  append, checkPatterns, create, cut, emptyMap, emptySet, exec, find, flat, holds, join, joined, listOf,
-  matches, max, pick, resume, shielded, sort, startsWith, stringify, takeLast, trimmed
+  checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, forEach, holds, join, joined, listOf,
+  matches, max, push, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
   addedByEdits, addedInTwin, chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss,
-  isPrintedTwice, isPrintedWhole, plainLength, possibleKeepers, predictedLength
+  isPrintedTwice, isPrintedWhole, plainLength, possibleInlineCaches, predictedLength
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
-/** @import { Draft, Keeper, Plan } from './calls.mjs' */
-/** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
+/** @import { Emitter, InlineCache, Plan } from './calls.mjs' */
+/** @import { EditHolder, Edit, Fragments } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
 const MAX_GROWTH = 3.99
@@ -128,11 +128,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   tree.plans = plans
   tree.isPrinted = true
   countCopies(plans)
-  pick(plans, plan => {
-    plan.bound = pick(plan.facts.calls, usesHelper)
+  forEach(plans, plan => {
+    plan.bound = filter(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
-    markPlaces(plan, true)
+    markResumePoints(plan, true)
   })
   const isScript = tree.sourceType === 'script'
   /** The prefix of the names that the compiler adds. No name in the source starts with it. */
@@ -144,12 +144,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const shared = holds(source, '$rt_') ? `${our}rt_` : '$rt_'
   /** The prefix of the names of helpers. */
   const global = isTopLevel ? shared : our
-  /** The prefix of the names of top-level twins and of keepers. */
+  /** The prefix of the names of top-level twins and of inline caches. */
   const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
   /** The keys of the helpers that the text uses. */
   const used = emptySet()
-  /** @type {Map<string, Keeper>} */
-  const keepers = emptyMap()
+  /** @type {Map<string, InlineCache>} */
+  const inlineCaches = emptyMap()
   /** The names of helpers by their keys. @type {Record<string, string>} */
   const helperNames = create(null)
   /** @param {string} key */
@@ -201,17 +201,17 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
   if (unitOf.claimsArguments && unitOf.exclusive !== false) {
-    pick(plans, plan => { plan.identity = identityOf(plan) })
+    forEach(plans, plan => { plan.identity = identityOf(plan) })
   }
-  const lengthOfKeeper = textOfKeeper(`${unit}99k`, '.member').length
-  const most = possibleKeepers(plans) * lengthOfKeeper
+  const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
+  const most = possibleInlineCaches(plans) * lengthOfInlineCache
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
   /** Functions whose twins can have either form. The first functions lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
-  pick(plans, plan => plan.isLong && planForm(plan))
-  pick(plans, plan => {
+  forEach(plans, plan => plan.isLong && planForm(plan))
+  forEach(plans, plan => {
     if (!plan.isLong) return
     editTwin(plan)
     plan.text = textOf(plan)
@@ -221,11 +221,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   let shortening = savings()
   let canGrow = !mustFit
   for (;;) {
-    const pieces = compose()
+    const fragments = compose()
     const length = composedLength()
     if (mustFit && length > room / AIM) return null
     if (!mustFit && isFitted(AIM * room - length)) continue
-    const result = print(source, pieces, kept, named)
+    const result = print(source, fragments, kept, named)
     const excess = result.length - room
     if (excess > 0 && mustFit) return null
     if (!isShortened(excess)) return result
@@ -245,12 +245,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return mayGrow && isLengthened(left)
   }
 
-  /** @param {Plan} plan @returns {Draft} an empty draft of the twin */
-  function draftOf(plan) {
+  /** @param {Plan} plan @returns {Emitter} the emitter of the twin, without edits */
+  function emitterFor(plan) {
     const { facts, edits } = plan
     plan.helpers = ''
     return {
-      source, our, unit, free: tree.free, edits, variables: emptySet(), written, keepers, says, spell,
+      source, our, unit, free: tree.free, edits, variables: emptySet(), written, inlineCaches, says, spell,
       around: null, budget,
       helper(key) {
         if (!holds(plan.helpers, key)) plan.helpers += key
@@ -259,7 +259,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       begin: (isScript ? `${budget}=${global}p.budget` : '') +
         (facts.isDerived ? `${isScript ? ',' : ''}${our}G=this` : ''),
       steps: facts.isGenerator && !facts.isAsync ? `${our}s` : '', self: 'this',
-      isOfModule: true, isCounted: true, framed: null,
+      isOfModule: true, isCounted: true, layout: null,
       callee: needsCallee(plan) ? `${plan.twin}F` : '', claims: plan.claimTexts, canWait: !facts.isGenerator,
       lock: plan.lock, identity: plan.identity
     }
@@ -270,14 +270,14 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     plan.frame = null
     plan.isFramed = false
     plan.entry = ''
-    append(plan.opening, `${global}g(`)
-    append(plan.closing, ')')
+    push(plan.opening, `${global}g(`)
+    push(plan.closing, ')')
   }
 
   /** Plans a twin in its form. @param {Plan} plan */
   function planForm(plan) {
-    plan.draft = draftOf(plan)
-    plan.frame = plan.isFramed ? frame(plan.draft, plan) : null
+    plan.emitter = emitterFor(plan)
+    plan.frame = plan.isFramed ? frame(plan.emitter, plan) : null
     if (plan.frame) plan.entry = isTwinMember(plan) ? nameAsMember(plan) : plan.twin
     else setGenerator(plan)
   }
@@ -289,14 +289,14 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function changeForm(plan) {
     const before = addedLength(plan)
-    const { size } = keepers
+    const { size } = inlineCaches
     plan.isFramed = !plan.isFramed
     plan.opening.length = plan.closing.length = 0
     plan.edits = []
     planForm(plan)
     editTwin(plan)
     plan.text = textOf(plan)
-    return before - addedLength(plan) - (keepers.size - size) * lengthOfKeeper
+    return before - addedLength(plan) - (inlineCaches.size - size) * lengthOfInlineCache
   }
 
   /**
@@ -340,13 +340,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Collects the edits of a twin. @param {Plan} plan */
   function editTwin(plan) {
-    if (plan.frame) planFrame(plan.draft, plan.calls)
-    else planTwin(plan.draft, plan)
-    markLastUse(plan.draft, plan)
+    if (plan.frame) planFrame(plan.emitter, plan.calls)
+    else planTwin(plan.emitter, plan)
+    markLastUse(plan.emitter, plan)
     plan.own = null
   }
 
-  /** Composes the texts of all functions, inner functions first. @returns {Pieces[]} the whole text */
+  /** Composes the texts of all functions, inner functions first. @returns {Fragments[]} the whole text */
   function compose() {
     used.clear()
     for (let i = plans.length; i-- > 0;) {
@@ -362,7 +362,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     }
     const { plain } = plans[0]
     const at = placeOfHead()
-    const add = (/** @type {number} */ rank, /** @type {Pieces} */ text) =>
+    const add = (/** @type {number} */ rank, /** @type {Fragments} */ text) =>
       insert({ edits: plain }, at, rank, Infinity, text)
     if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
       add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
@@ -389,7 +389,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
   function declareHelpers(edits) {
-    pick(plans, ({ helpers, frame, isCalledDirectly }) => {
+    forEach(plans, ({ helpers, frame, isCalledDirectly }) => {
       for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
       if (isCalledDirectly && !frame) used.add('g')
     })
@@ -401,7 +401,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** @param {Plan} plan */
   function textOf(plan) {
-    return plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+    return plan.frame ? textOfFrame(plan.emitter, plan) : textOfTwin(plan.emitter, plan)
   }
 
   /**
@@ -440,27 +440,28 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Shortens the text in small steps. First, twins change from frame form to generator form. Then keepers are
-   * removed; keepers with the fewest calls are removed first.
+   * Shortens the text in small steps. First, twins change from frame form to generator form. Then inline
+   * caches are removed, those with the fewest calls first.
    *
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
   function* savings() {
     for (let i = 0; i < spare.length; i++) if (spare[i].isFramed) yield changeForm(spare[i])
-    const rare = listOf(keepers)
-    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) => keeperOf(a).uses - keeperOf(b).uses)
+    const rare = listOf(inlineCaches)
+    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) =>
+      inlineCacheOf(a).uses - inlineCacheOf(b).uses)
     for (let i = 0; i < rare.length; i++) {
-      const { name, opening, member, whole, uses } = keeperOf(rare[i])
-      const { length } = textOfKeeper(name, rare[i])
+      const { name, opening, member, whole, uses } = inlineCacheOf(rare[i])
+      const { length } = textOfInlineCache(name, rare[i])
       opening[0] = `${wayOf(rare[i])}(`
       if (says) setSaid(rare[i], member, whole)
-      keeperOf(rare[i]).isRemoved = true
+      inlineCacheOf(rare[i]).isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
   }
 
   /**
-   * Lets a call pass the text of its callee for messages, because the removed keeper knew this text.
+   * Lets a call pass the text of its callee for messages, because the removed inline cache knew this text.
    *
    * @param {string} key @param {[string]} member @param {[string]} whole
    */
@@ -470,24 +471,24 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     whole[0] = `,${stringify(isMethod ? `this${key}` : key)}`
   }
 
-  /** @param {string} key @returns {Keeper} */
-  function keeperOf(key) {
-    return /** @type {Keeper} */ (keepers.get(key))
+  /** @param {string} key @returns {InlineCache} */
+  function inlineCacheOf(key) {
+    return /** @type {InlineCache} */ (inlineCaches.get(key))
   }
 
-  /** Returns the function of the run-time support that a keeper calls. @param {string} key */
+  /** Returns the function of the run-time support that an inline cache calls. @param {string} key */
   function wayOf(key) {
     return global + (startsWith(key, '.') ? 'E' : 'e')
   }
 
   /** @param {string} name @param {string} key */
-  function textOfKeeper(name, key) {
+  function textOfInlineCache(name, key) {
     const way = wayOf(key)
     // A stand-in for the run-time support knows no twins, so its results must not be cached.
     const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
     // The result for undefined is not cached, because the message of the error names the expression.
     const said = !startsWith(key, '.') ? `g??"${key}"`
-      : `${says ? 'g' : '"(intermediate value)"'},"${cut(key, 1)}"`
+      : `${says ? 'g' : '"(intermediate value)"'},"${slice(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
@@ -509,10 +510,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         continue
       }
       const { name, arity } = HELPERS[key]
-      const list = cut('f,g,e,s,m', 0, max(0, 2 * arity - 1))
+      const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
-    keepers.forEach(({ name, isRemoved }, key) => { if (!isRemoved) result += textOfKeeper(name, key) })
+    inlineCaches.forEach(({ name, isRemoved }, key) => {
+      if (!isRemoved) result += textOfInlineCache(name, key)
+    })
     result += claimed.prologue(`${global}p.runtime`)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
@@ -525,7 +528,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (!says) return '' // the text is too long already
     const names = emptySet()
     let room = source.length < SHORT ? 60 : source.length / 50
-    pick(plans, ({ node, isLong }) => {
+    forEach(plans, ({ node, isLong }) => {
       const name = isLong ? nameFor(node) : ''
       if (name.length < 3 || name.length > room || names.has(name)) return
       names.add(name)
@@ -540,19 +543,19 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @param {boolean} isInner whether the text is a twin, or inside a twin
    */
   function childEdits(plan, isInner) {
-    const draft = { edits: joined([], plan.facts.edits) }
-    pick(plan.facts.classes, node => inheritConstructor(draft, node))
-    pick(plan.children, child => printChild(draft, child, isInner))
-    return draft.edits
+    const emitter = { edits: joined([], plan.facts.edits) }
+    forEach(plan.facts.classes, node => inheritConstructor(emitter, node))
+    forEach(plan.children, child => printChild(emitter, child, isInner))
+    return emitter.edits
   }
 
-  /** Registers a class without an own constructor. @param {Draftlike} draft @param {Node} node a class */
-  function inheritConstructor(draft, node) {
+  /** Registers a class without an own constructor. @param {EditHolder} emitter @param {Node} node a class */
+  function inheritConstructor(emitter, node) {
     const { superClass, body } = node
     const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
     if (found === null || (found.plan && !found.plan.isLong)) return
     const flags = hasFields(node) ? 3 : 2
-    insert(draft, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
+    insert(emitter, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
   }
 
   /**
@@ -561,7 +564,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @param {Edit[]} edits
    */
   function bound(plan, edits) {
-    pick(plan.bound, call => {
+    forEach(plan.bound, call => {
       const { callee, type } = call
       const { start, end } = callee.object ?? callee
       if (isGlobal(callee.object ?? callee, FUNCTION)) {
@@ -575,7 +578,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return edits
   }
 
-  /** @param {Draftlike} around @param {Plan} plan @param {boolean} isInner */
+  /** @param {EditHolder} around @param {Plan} plan @param {boolean} isInner */
   function printChild(around, plan, isInner) {
     const { node, facts, isLong, frame, text } = plan
     const { parent } = node
@@ -603,11 +606,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const changes = isLong ? changesOf(plan) | codeOfUse(plan) << EVENT_USE : 0
     const self = changes ? `${frame ? '' : how || ',null'},${ownThis || 'null'},${changes}`
       : ownThis ? `${how || ',null'},${ownThis}` : how
-    const { isShared = true, isTail = true } = plan.draft?.framed ?? {}
-    const callee = plan.draft?.callee ?? ''
+    const { isShared = true, isTail = true } = plan.emitter?.layout ?? {}
+    const callee = plan.emitter?.callee ?? ''
     const goesOn = isTail ? plan.claimTexts.length > 0 : !isShared
     const isNamedInside = !isDual || callee !== '' || goesOn
-    /** @param {Pieces} fn @param {Pieces} twin @param {string} [by] */
+    /** @param {Fragments} fn @param {Fragments} twin @param {string} [by] */
     const registered = (fn, twin, by = register) =>
       isKept ? [`${helper('O')}(`, fn, `${claimerOf(plan)})`]
         : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
@@ -667,12 +670,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor &&
         isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
-      const begin = (/** @type {Pieces} */ body) =>
+      const begin = (/** @type {Fragments} */ body) =>
         insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
       if (isKept) return begin(registered(holder + access(key()), ''))
       const flags = (isFielded ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
       const target = takesTarget(facts) ? ',!0)' : ')'
-      const member = (/** @type {Pieces} */ made) =>
+      const member = (/** @type {Fragments} */ made) =>
         facts.isDerived ? [`${helper('R')}(this,`, made, `,${flags})`]
           : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
           : registered(holder + access(key()), made)
@@ -684,7 +687,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       addTwin()
       const own = `${holder}.${nameAsMember(plan)}`
       const { title } = plan
-      const name = title[0] === '[' ? cut(title, 1, title.length - 1) : stringify(title)
+      const name = title[0] === '[' ? slice(title, 1, title.length - 1) : stringify(title)
       begin([member(`${helper('m')}(${own},${name})`), parent.static ? '' : `;delete ${own}`])
     }
 
@@ -720,7 +723,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
         : ['(()=>{', made, `const ${callee}=`, fn, ';return ', registered(callee, twin), '})()']
     }
 
-    /** Gives the text of the twin the name of the function. @param {Pieces} fn */
+    /** Gives the text of the twin the name of the function. @param {Fragments} fn */
     function titled(fn) {
       return withTitle(plan.title, fn, isConcise(plan))
     }
@@ -728,7 +731,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     /** Returns the key of the member as in the source. */
     function key() {
       const { key: { start, end }, computed } = parent
-      return computed ? `[${cut(source, start, end)}]` : cut(source, start, end)
+      return computed ? `[${slice(source, start, end)}]` : slice(source, start, end)
     }
 
     /** @param {string} key */
@@ -736,7 +739,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       return key[0] === '[' ? key : matches(/^["'\d.]/, key) ? `[${key}]` : `.${key}`
     }
 
-    /** Gives the text of the function the name that the function has in the source. @param {Pieces} fn */
+    /** Gives the text of the function the name that the function has in the source. @param {Fragments} fn */
     function named(fn) {
       if (isObjectMethod) return ['{', fn, '}', access(key())]
       const isKey = parent.value === node && parent.computed
@@ -759,7 +762,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isLater = facts.isAsync || facts.isGenerator
     let declared = lock ? `var ${lock};` : ''
     let claims = ''
-    pick(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
+    forEach(claimTexts, ({ atOnce }) => { claims += `${claims && ','}${atOnce}` })
     let first = claims
     if (identity) {
       const given = `${our}id`
@@ -776,7 +779,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${first},`, ')')
     }
     if (claims && isLater) {
-      pick(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
+      forEach(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
         if (start < body.start) return
         enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('Z')}((`, `),${claims})`)
       })
@@ -794,8 +797,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function claimAfterSteps(facts, body, edits, claims) {
     const begin = (/** @type {Node} */ { start }) =>
       insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
-    pick(handlersAround(facts, body), begin)
-    pick(facts.loops, loop => {
+    forEach(handlersAround(facts, body), begin)
+    forEach(facts.loops, loop => {
       if (!loop.await) return
       const { start, end, type } = loop.body
       if (type === 'BlockStatement') begin(loop.body)
@@ -818,7 +821,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const names = []
     const isSimple = !usesArguments && !find(params, ({ type }) => type !== 'Identifier')
     for (let i = 0; i < params.length && !matches(/^(?:Assignment|Rest)/, params[i].type); i++) {
-      append(names, isSimple ? params[i].name : `${our}a${i}`)
+      push(names, isSimple ? params[i].name : `${our}a${i}`)
     }
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
@@ -863,7 +866,7 @@ const MAX_PARAMETERS = EVENT_USE - 1
 function claimerOf(plan) {
   const { claimTexts } = plan
   let tests = ''
-  pick(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
+  forEach(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
   const bits = changesOf(plan)
   return tests || bits ? `,${tests ? `()=>${tests}` : 0}${bits ? `,${bits}` : ''}` : ''
 }
@@ -907,11 +910,11 @@ function identityOf(plan) {
   const { node: { params = [], type }, facts, isExposed } = plan
   if (!isExposed || type === 'StaticBlock' || type === 'PropertyDefinition') return ''
   const list = [facts.usesThis && !facts.isArrow && !facts.isConstructor ? 'this' : '0']
-  pick(params, (/** @type {Node} */ param) => {
+  forEach(params, (/** @type {Node} */ param) => {
     const { type, left, argument } = param
     const id = type === 'AssignmentPattern' ? left : argument ?? param
     const isName = id.type === 'Identifier' && find(id.variable.references, isUsedAsObject) !== undefined
-    append(list, isName ? `${argument ? '...' : ''}${id.name}` : '0')
+    push(list, isName ? `${argument ? '...' : ''}${id.name}` : '0')
   })
   while (list.length > 0 && list[list.length - 1] === '0') takeLast(list)
   return list.length ? `${changesOf(plan)},${join(list, ',')}` : ''
@@ -942,7 +945,7 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
  * @param {Node} tree
  */
 function realmOf({ scope: { variables, isStrict } }) {
-  const names = pick(['globalThis', 'self', 'global', 'window'], name => variables[name] === undefined)
+  const names = filter(['globalThis', 'self', 'global', 'window'], name => variables[name] === undefined)
   let named = 'this'
   for (let i = names.length; i-- > 0;) {
     named = names[i] === 'globalThis' ? names[i] : `typeof ${names[i]}==="object"?${names[i]}:${named}`
@@ -998,7 +1001,7 @@ function titleOf({ node, facts }, source) {
   let name = id?.name
   if (facts.isConstructor) name = parent.parent.parent.id?.name ?? inferredName(parent.parent.parent)
   else if (node.type === 'FunctionDeclaration') name ??= 'default'
-  else if (!id && parent.value === node && computed) name = `[${cut(source, key.start, key.end)}]`
+  else if (!id && parent.value === node && computed) name = `[${slice(source, key.start, key.end)}]`
   else if (facts.isMethod) name = isPrivate({ node, facts }) ? `#${key.name}` : key.name ?? `${key.value}`
   else if (!id) name = inferredName(node)
   return name ?? ''

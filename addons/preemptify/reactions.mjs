@@ -12,10 +12,10 @@ import { give } from './builtins.mjs'
 import { makers } from './construct.mjs'
 import { familyOf } from './family.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, bare, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn,
-  isObject, realm, reflectConstruct, symbolSpecies
+  NO_ARGUMENTS, apply, bare, engine, getOwnPropertyDescriptor, getPrototypeOf, hasOwn, isObject,
+  promiseResolve, push, realm, reflectConstruct, symbolSpecies
 } from './primordials.mjs'
-import { begun, callerJob, entryOf, pending, recordOf, stamp, suspended } from './run.mjs'
+import { attachTwin, begun, callerJob, entryPointOf, pending, recordOf, suspended } from './run.mjs'
 
 /** Any source text: a page may replace these functions, because they only get another callback. */
 const ANY = /^/
@@ -59,7 +59,7 @@ const thenEntry = own => /** @this {any} @param {any} onDone @param {any} onFail
 /** @param {any} own the built-in `catch` */
 const catchEntry = own => /** @this {any} @param {any} onFailed */ function (onFailed) {
   const then = callerJob() === null || !isPlainPromise(this) ? undefined : this.then
-  return typeof then === 'function' ? apply(entryOf(then), this, [undefined, onFailed])
+  return typeof then === 'function' ? apply(entryPointOf(then), this, [undefined, onFailed])
     : apply(own, this, [onFailed])
 }
 
@@ -67,10 +67,10 @@ const catchEntry = own => /** @this {any} @param {any} onFailed */ function (onF
 const finallyEntry = own => /** @this {any} @param {any} onEnded */ function (onEnded) {
   const then = callerJob() === null || !isPlainPromise(this) ? undefined : this.then
   if (typeof then !== 'function') return apply(own, this, [onEnded])
-  if (typeof onEnded !== 'function') return apply(entryOf(then), this, [onEnded, onEnded])
+  if (typeof onEnded !== 'function') return apply(entryPointOf(then), this, [onEnded, onEnded])
   const pass = (/** @type {any} */ value) => value
   const fail = (/** @type {any} */ error) => { throw error }
-  return apply(entryOf(then), this, [ending(onEnded, pass), ending(onEnded, fail)])
+  return apply(entryPointOf(then), this, [ending(onEnded, pass), ending(onEnded, fail)])
 }
 
 /**
@@ -81,11 +81,11 @@ const finallyEntry = own => /** @this {any} @param {any} onEnded */ function (on
 function ending(onEnded, settle) {
   // The program can replace `then` of the promise, as built-in code allows.
   const settled = (/** @type {any} */ result, /** @type {any} */ outcome) =>
-    /** @type {any} */ (adopt(result)).then(() => settle(outcome))
+    /** @type {any} */ (promiseResolve(result)).then(() => settle(outcome))
   const fn = unnamed(outcome => settled(onEnded(), outcome))
   if (recordOf(onEnded) !== undefined) {
-    stamp(fn, /** @param {any} outcome @returns {Generator<any, any, any>} */ function* (outcome) {
-      const result = entryOf(onEnded)()
+    attachTwin(fn, /** @param {any} outcome @returns {Generator<any, any, any>} */ function* (outcome) {
+      const result = entryPointOf(onEnded)()
       return settled(result === budget ? yield suspended() : result, outcome)
     }, null)
   }
@@ -106,12 +106,12 @@ function promiseOf(args, target) {
   const capture = (/** @type {any} */ resolve, /** @type {any} */ reject) => { settle = [resolve, reject] }
   const promise = reflectConstruct(engine.Promise, [capture], target)
   try {
-    if (apply(entryOf(executor), undefined, settle) !== budget) return promise
+    if (apply(entryPointOf(executor), undefined, settle) !== budget) return promise
   } catch (error) {
     settle[1](error)
     return promise
   }
-  append(pending, begun(executing(promise, suspended(), settle[1])))
+  push(pending, begun(executing(promise, suspended(), settle[1])))
   return budget
 }
 
@@ -146,12 +146,12 @@ const laterEntry = own => /** @this {any} @param {any} callback @param {any[]} a
 }
 
 /** Gives the built-in functions of this realm that call back later their twins. */
-export function stampReactions() {
+export function attachReactionTwins() {
   const { Promise } = engine
   give(Promise.prototype, 'then', thenEntry)
   give(Promise.prototype, 'catch', catchEntry)
   give(Promise.prototype, 'finally', finallyEntry)
-  stamp(Promise, null, Promise)
+  attachTwin(Promise, null, Promise)
   makers.set(Promise, promiseOf)
   give(realm, 'queueMicrotask', laterEntry, ANY)
   if (isObject(realm.process)) give(realm.process, 'nextTick', laterEntry, ANY)

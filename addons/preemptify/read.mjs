@@ -6,8 +6,8 @@
  */
 
 import {
-  List, append, checkPatterns, codeAt, cut, emptyMap, exec, firstOf, fromCodePoint, holds, matches, pick,
-  resume, split, startsWith, takeLast
+  List, checkPatterns, codeAt, emptyMap, exec, firstOf, forEach, fromCodePoint, holds, matches, push, resume,
+  slice, split, startsWith, takeLast
 } from './primordials.mjs'
 
 /** An operator or any other character. `?.` before a digit is not an operator: `a?.5:b` is a conditional. */
@@ -98,7 +98,7 @@ const SINGLES = /* @__PURE__ */ singlesOf('()[]{},;:~`')
 function singlesOf(characters) {
   /** @type {(Token | undefined)[]} */
   const singles = []
-  for (let code = 0; code < 127; code++) append(singles, undefined)
+  for (let code = 0; code < 127; code++) push(singles, undefined)
   for (let i = 0; i < characters.length; i++) singles[codeAt(characters, i)] = SIGNS.get(characters[i])
   return singles
 }
@@ -107,7 +107,7 @@ function singlesOf(characters) {
 function tokensOf(rows) {
   const tokens = emptyMap()
   for (let level = rows.length; level--;) {
-    pick(split(rows[level], ' '), (/** @type {string} */ text) => {
+    forEach(split(rows[level], ' '), (/** @type {string} */ text) => {
       tokens.set(text, { text, level, isName: false, name: text })
     })
   }
@@ -132,11 +132,11 @@ export function withoutEscapes(text) {
   for (let match; (match = exec(ESCAPES, text)); from = ESCAPES.lastIndex) {
     const { 1: point, 2: unit, 3: byte, 4: octal, 5: other } = match
     const hex = point ?? unit ?? byte
-    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`)
+    result += slice(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`)
       : octal ? fromCodePoint(+`0o${octal}`)
         : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
   }
-  return result + cut(text, from)
+  return result + slice(text, from)
 }
 
 /**
@@ -169,7 +169,7 @@ export function pastSpace(source, from, type) {
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
   let at = past(space, source, from)
   while (space === SPACE && startsWith(source, '-->', at) &&
-    (from === 0 || matches(LINE_END, cut(source, from, at)))) {
+    (from === 0 || matches(LINE_END, slice(source, from, at)))) {
     at = past(SPACE, source, past(/.*/y, source, at))
   }
   return at
@@ -199,7 +199,7 @@ function patternOf(target) {
     if (!node || node.type === 'Identifier') continue
     node.type = PATTERNS[node.type] ?? node.type
     const inner = node.elements ?? node.properties ?? [node.value ?? node.argument]
-    for (let i = 0; i < inner.length; i++) append(left, inner[i])
+    for (let i = 0; i < inner.length; i++) push(left, inner[i])
   }
   return target
 }
@@ -262,7 +262,7 @@ function reader() {
       end = start + 1
     } else {
       end = past(ATOM, source, start)
-      value = cut(source, start, end)
+      value = slice(source, start, end)
       token = tokens.get(value)
     }
     if (token !== undefined) {
@@ -277,7 +277,7 @@ function reader() {
     if (isName) tokens.set(value, { text: value, level, isName, name })
   }
 
-  const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
+  const isOnNewLine = () => matches(LINE_END, slice(source, before, start))
 
   /** Calls `look` with the next token as the current one. @template T @param {() => T} look @returns {T} */
   function peek(look) {
@@ -325,13 +325,13 @@ function reader() {
     if (key !== '') return identifier(first, key)
     if (code === 35/*#*/) {
       return {
-        type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1))
+        type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(slice(text, 1))
       }
     }
     const isString = code === 34/*"*/ || code === 39/*'*/
     return {
       type: 'Literal', start: first, end: before, parent,
-      value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined
+      value: isString ? withoutEscapes(slice(text, 1, -1)) : undefined
     }
   }
 
@@ -602,7 +602,7 @@ function reader() {
         node.property = whole()
         break
       case 'TemplateLiteral':
-        append(node.expressions, whole())
+        push(node.expressions, whole())
         break
       case 'ConditionalExpression':
         node.consequent = operand
@@ -872,7 +872,7 @@ function reader() {
     for (let i = 0; i < body.length && matches(/["']/, source[body[i].start]); i++) {
       const { expression } = body[i]
       if (expression.type !== 'Literal') return
-      body[i].directive = cut(source, expression.start + 1, expression.end - 1)
+      body[i].directive = slice(source, expression.start + 1, expression.end - 1)
     }
   }
 
@@ -1205,7 +1205,7 @@ export const read = /* @__PURE__ */ reader()
 export function linesOf(text) {
   const starts = [0]
   const end = /\r\n?|[\n\u2028\u2029]/g
-  while (matches(end, text)) append(starts, end.lastIndex)
+  while (matches(end, text)) push(starts, end.lastIndex)
   return starts
 }
 
@@ -1213,6 +1213,6 @@ export function linesOf(text) {
  * Returns the index of the line of an offset.
  *
  * @param {number[]} starts the offsets of the lines
- * @param {number} place
+ * @param {number} position
  */
-export const lineAt = (starts, place) => firstOf(starts, start => start > place) - 1
+export const lineAt = (starts, position) => firstOf(starts, start => start > position) - 1

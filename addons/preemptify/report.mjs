@@ -10,7 +10,7 @@ import { findEffects, newPackage } from './effects.mjs'
 import { treeAt } from './graph.mjs'
 import { implicitCalls } from './implicit.mjs'
 import { isHuge, isInnermost, planModule } from './plan.mjs'
-import { NO_SOURCE, append, find, join, matches, pick, sort, sourceOf } from './primordials.mjs'
+import { NO_SOURCE, filter, find, forEach, join, matches, push, sort, sourceOf } from './primordials.mjs'
 import { kind } from './source.mjs'
 import { lineAt, linesOf, read } from './read.mjs'
 import { names } from './scopes.mjs'
@@ -98,23 +98,23 @@ export function report(source, options = {}) {
   /** @type {Part[]} */
   const list = []
   const others = implicitCalls(tree, plans)
-  pick(plans, plan => {
+  forEach(plans, plan => {
     const { node } = plan
     const { start } = node.parent?.value === node ? node.parent : node
     const own = reasonOf(plan)
     const line = lineAt(starts, start)
-    pick(own ? [{ reason: own, certain: true }] : others.get(plan) ?? [], ({ reason, certain }) => {
-      append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason, certain })
+    forEach(own ? [{ reason: own, certain: true }] : others.get(plan) ?? [], ({ reason, certain }) => {
+      push(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason, certain })
     })
     const claims = claimsIn(plan, starts, url)
     if (claims.length === 0) return
     /** @type {string[]} */
     const named = []
-    pick(claims, ({ location, line, exclusive }) => {
-      append(named, `${location}${line ? ` (line ${line})` : ''}${exclusive ? '' : ', shared'}`)
+    forEach(claims, ({ location, line, exclusive }) => {
+      push(named, `${location}${line ? ` (line ${line})` : ''}${exclusive ? '' : ', shared'}`)
     })
     const reason = `claims ${join(named, '; ')}`
-    append(list, {
+    push(list, {
       name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason, certain: true, claims
     })
   })
@@ -130,10 +130,10 @@ export function report(source, options = {}) {
 function claimsIn({ claims, parent }, starts, url) {
   /** @type {ReportedClaim[]} */
   const list = []
-  if (parent !== null) pick(claims, ({ location: { name, node, unit }, isExclusive }) => {
+  if (parent !== null) forEach(claims, ({ location: { name, node, unit }, isExclusive }) => {
     const isHere = node && (unit === url || unit === '')
     const line = isHere ? lineAt(starts, node.start) + 1 : 0
-    append(list, { location: name, file: unit || url, line, exclusive: isExclusive })
+    push(list, { location: name, file: unit || url, line, exclusive: isExclusive })
   })
   return list
 }
@@ -152,7 +152,7 @@ function reasonOf({ node, facts, reason }) {
     const target = targetOf(call)
     return target === null || target.isLong || target.reason !== ''
   }
-  const calls = pick(facts.calls, isLong)
+  const calls = filter(facts.calls, isLong)
   if (reason === '') {
     return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters'
       : facts.isConstructor && isHuge(node) && find(calls, call => isInnermost(call, facts.loops))

@@ -15,8 +15,8 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, adopt, append, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next,
-  pop, symbolIterator, takeLast, throwInNext
+  NO_ARGUMENTS, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
+  promiseResolve, push, symbolIterator, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
 
@@ -46,7 +46,7 @@ export function run(generator) {
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
-  append(pending, generator)
+  push(pending, generator)
   return budget
 }
 
@@ -109,7 +109,7 @@ export function takeExpected() {
  * @param {any} entry @param {any} self @param {any} args @returns {any} `budget`
  */
 export function later(entry, self, args) {
-  append(pending, callAfter(takeExpected(), entry, self, args))
+  push(pending, callAfter(takeExpected(), entry, self, args))
   return budget
 }
 
@@ -168,7 +168,7 @@ export function takeClaimAtEntry(entry, isClaim) {
 export function suspend(entry, values, self) {
   const isAway = counts.away
   counts.away = false
-  append(pending, new Frame(entry, values, self, isAway))
+  push(pending, new Frame(entry, values, self, isAway))
   return budget
 }
 
@@ -207,11 +207,11 @@ export class Failure {
 /**
  * Keeps the loops and `try` statements around a resume point open while the twin is suspended.
  *
- * @param {number} place the number of the resume point @returns {number} this number
+ * @param {number} resumePoint the number of the resume point @returns {number} this number
  */
-export function away(place) {
+export function away(resumePoint) {
   counts.away = true
-  return place
+  return resumePoint
 }
 
 /** Throws the error of a failed wait. @param {any} result the result of the wait */
@@ -279,7 +279,7 @@ export const access = (get, set) => ({
 })
 
 /** Returns the waitable that an `await` in a twin yields. @param {any} value the awaited value */
-export const wait = value => awaiting(adopt(value))
+export const wait = value => awaiting(promiseResolve(value))
 
 /**
  * Returns the property descriptors of the built-in methods of generators. An object with these properties
@@ -337,8 +337,8 @@ export const steps = /* @__PURE__ */ stepsOf(function* () {})
  *
  * @returns {{ get(fn: any): any, set(fn: any, what: any): void }}
  */
-export function stamping() {
-  class Stamp extends /** @type {any} */ (function (/** @type {any} */ fn) { return fn }) {
+export function newTwinStore() {
+  class TwinHolder extends /** @type {any} */ (function (/** @type {any} */ fn) { return fn }) {
     /** @type {Twin} */
     #twin
     /** @param {Function} fn @param {Twin} twin */
@@ -352,7 +352,7 @@ export function stamping() {
         ? fn.#twin : undefined
     }
   }
-  return { get: Stamp.get, set: (fn, twin) => { new Stamp(fn, twin) } }
+  return { get: TwinHolder.get, set: (fn, twin) => { new TwinHolder(fn, twin) } }
 }
 
 /**
@@ -360,7 +360,7 @@ export function stamping() {
  *
  * @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }}
  */
-let stamps = /* @__PURE__ */ stamping()
+let twins = /* @__PURE__ */ newTwinStore()
 
 /**
  * The function without a twin that was called last. A call site without an inline cache looks here first,
@@ -371,7 +371,7 @@ let stamps = /* @__PURE__ */ stamping()
 let latestPlain = NO_ARGUMENTS
 
 /** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
-export const recordOf = fn => stamps.get(fn)
+export const recordOf = fn => twins.get(fn)
 
 /** Whether a function is the latest function without a twin that was looked up. @param {any} fn */
 export const isLatestPlain = fn => fn === latestPlain
@@ -407,9 +407,9 @@ export const claimerOf = fn => wholes.get(fn)
 /** Whether a function has been registered without a twin. @param {any} fn */
 export const isWhole = fn => wholes.has(fn)
 
-/** Takes over the twins of scripts that were evaluated before this module. @param {typeof stamps} store */
-export function adoptStamps(store) {
-  stamps = store
+/** Takes over the twins of scripts that were evaluated before this module. @param {typeof twins} store */
+export function adoptTwins(store) {
+  twins = store
   latestPlain = NO_ARGUMENTS
 }
 
@@ -424,11 +424,11 @@ export const TAKES_TARGET = 3
  * @param {any} fn @param {any} generator @param {any} entry @param {Twin['self']} self
  * @param {Twin['target']} target @param {any} [body] @param {number} [changes]
  */
-export function stamp(fn, generator, entry, self = null, target = null, body, changes = 0) {
+export function attachTwin(fn, generator, entry, self = null, target = null, body, changes = 0) {
   latestPlain = NO_ARGUMENTS
   if (entry === TAKES_TARGET) self = true
   const awaited = entry === false ? false : null
-  stamps.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes, outer: null })
+  twins.set(fn, { generator, entry, awaited, self, target, Blank: null, body, changes, outer: null })
 }
 
 /** The lowest bit of `changes` that encodes how a listener uses its event. */
@@ -542,9 +542,9 @@ export function notConstructor(text, thrower) {
  * @param {any} fn @param {string} [text] the text of the callee, for the error if this is not a function
  * @returns {any}
  */
-export function entryOf(fn, text) {
+export function entryPointOf(fn, text) {
   if (fn === latestPlain) return fn
-  const twin = stamps.get(fn)
+  const twin = twins.get(fn)
   if (twin === undefined) {
     return typeof fn !== 'function' && text !== undefined ? failing(text) : latestPlain = fn
   }
@@ -555,11 +555,11 @@ export function entryOf(fn, text) {
  * Returns the function that a job calls in place of a value if the call is awaited. An async function then
  * runs as part of its caller.
  *
- * @param {any} fn @param {string} [text] as of entryOf @returns {any}
+ * @param {any} fn @param {string} [text] as of entryPointOf @returns {any}
  */
-export function awaitedEntryOf(fn, text) {
-  const twin = stamps.get(fn)
-  if (twin === undefined || !isAsyncTwin(twin)) return entryOf(fn, text)
+export function awaitedEntryPointOf(fn, text) {
+  const twin = twins.get(fn)
+  if (twin === undefined || !isAsyncTwin(twin)) return entryPointOf(fn, text)
   return twin.awaited ||= wayInto(generatorOf(twin, fn))
 }
 
@@ -637,12 +637,12 @@ function driveOn(leaf, value, free) {
         budget.left = MANY_POINTS
       }
       while (value instanceof Suspended) {
-        append(callers, leaf)
+        push(callers, leaf)
         leaf = value.generator
         value = value.take()
       }
       counts.isPoint = false
-      if (value !== undefined) append(callers, leaf)
+      if (value !== undefined) push(callers, leaf)
       leaf = value ?? leaf
       value = undefined
       if (callers.length > DEEPEST) {

@@ -8,23 +8,23 @@
  */
 
 import { budget, extend } from '../../rt.mjs'
-import { iterate, produced, stampAsyncIteration } from './async-generators.mjs'
-import { binding, isShort, stampEngine } from './builtins.mjs'
+import { attachAsyncTwins, iterate, produced } from './async-generators.mjs'
+import { attachBuiltinTwins, binding, isShort } from './builtins.mjs'
 import { adviceFor, noteNames } from './advice.mjs'
 import {
   addSites, adoptSites, adoptLock, argumentsOf, claimArguments, claimingTwin, lockOf, ownLock, startingAfter,
   startingWith
 } from './claims.mjs'
-import { stampEvents } from './events.mjs'
+import { attachEventTwins } from './events.mjs'
 import { finish, isBusy, isInStay, startAtEntry } from './finish.mjs'
-import { making, stampMaking } from './made.mjs'
-import { stampReactions } from './reactions.mjs'
-import { apply, define, pick, realm, reflectDefine } from './primordials.mjs'
+import { attachMakingTwins, making } from './made.mjs'
+import { attachReactionTwins } from './reactions.mjs'
+import { apply, define, forEach, realm, reflectDefine } from './primordials.mjs'
 import { construct, make, nothing, superCall } from './construct.mjs'
 import {
-  CHANGES, EVENT_USE, adoptStamps, again, asMethod, awaitedEntryOf, away, claimerOf, driveToEnd, entryOf,
-  forwarded, frameOf, generatorOf, later, over, recordOf, rethrow, run, stamp, suspend, suspended,
-  takeExpected, wait, whole
+  CHANGES, EVENT_USE, adoptTwins, again, asMethod, attachTwin, awaitedEntryPointOf, away, claimerOf,
+  driveToEnd, entryPointOf, forwarded, frameOf, generatorOf, later, over, recordOf, rethrow, run, suspend,
+  suspended, takeExpected, wait, whole
 } from './run.mjs'
 import { collect, each, walk } from './steps.mjs'
 /** @import { Twin } from './run.mjs' */
@@ -37,7 +37,7 @@ import { collect, each, walk } from './steps.mjs'
  */
 function body(F, body, takesTarget) {
   if (!isLinked) link()
-  stamp(F, null, F, takesTarget || null, null, body)
+  attachTwin(F, null, F, takesTarget || null, null, body)
 }
 
 /**
@@ -64,7 +64,7 @@ const derived = (F, code, flags) => body(F, { isDerived: true, body: code || nul
  */
 function twin(fn, generator, entry, self, changes) {
   if (!isLinked) link()
-  stamp(fn, generator || undefined, entry ?? null, self, null, undefined, changes)
+  attachTwin(fn, generator || undefined, entry ?? null, self, null, undefined, changes)
   return fn
 }
 
@@ -104,20 +104,20 @@ function link() {
       __proto__: null, value: support, writable: true, enumerable: true, configurable: true
     }))
   } else if (found.runtime.isStandIn) {
-    adoptStamps(found.runtime)
-    pick(found.runtime.wholes, ({ 0: fn, 1: claim, 2: changes }) => whole(fn, claim, changes))
-    pick(found.runtime.locks, adoptLock)
+    adoptTwins(found.runtime)
+    forEach(found.runtime.wholes, ({ 0: fn, 1: claim, 2: changes }) => whole(fn, claim, changes))
+    forEach(found.runtime.locks, adoptLock)
     adoptSites(found.runtime.said)
     found.budget = budget
     found.runtime = runtime
   } else {
     otherRuntime = found.runtime
   }
-  stampEngine()
-  stampReactions()
-  stampAsyncIteration()
-  stampEvents()
-  stampMaking()
+  attachBuiltinTwins()
+  attachReactionTwins()
+  attachAsyncTwins()
+  attachEventTwins()
+  attachMakingTwins()
 }
 
 /**
@@ -139,11 +139,11 @@ export const runtime = {
   budget,
   twin,
   titledTwin,
-  enter: entryOf,
-  awaited: awaitedEntryOf,
+  enter: entryPointOf,
+  awaited: awaitedEntryPointOf,
   asMethod,
   /** @param {any} fn @param {string} text @param {string} name as of asMethod */
-  enterMethod: (fn, text, name) => asMethod(entryOf(fn), text, name),
+  enterMethod: (fn, text, name) => asMethod(entryPointOf(fn), text, name),
   apply,
   construct,
   make,

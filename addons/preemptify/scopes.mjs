@@ -7,7 +7,7 @@
  */
 
 import {
-  NO_ARGUMENTS, append, create, endsWith, freeze, isArray, keysOf, matches, pick, trimmed
+  NO_ARGUMENTS, create, endsWith, forEach, freeze, isArray, keysOf, matches, push, trimmed
 } from './primordials.mjs'
 /** @import { Edit } from './edits.mjs' */
 
@@ -121,14 +121,14 @@ export const fieldsOf = node => FIELDS[node.type] ??= fieldsIn(node)
 function fieldsIn(node) {
   /** @type {Field[]} */
   const fields = []
-  pick(keysOf(node), key => {
+  forEach(keysOf(node), key => {
     if (typeof node[key] !== 'object' || key === 'parent') return
     // The other fields of a program are lists of nodes that stand elsewhere in the tree, such as `reads`.
     if (node.type === 'Program' && key !== 'body') return
-    const place = `${node.type}.${key}`
-    append(fields, {
-      key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined,
-      isLabel: matches(LABELS, place)
+    const path = `${node.type}.${key}`
+    push(fields, {
+      key, role: matches(INNER, path) ? 'inner' : matches(READ, key) ? '' : undefined,
+      isLabel: matches(LABELS, path)
     })
   })
   return fields
@@ -192,7 +192,7 @@ function addVariable(scope, variable) {
     scope.variables = create(null)
     scope.declared = [variable]
   } else {
-    append(scope.declared, variable)
+    push(scope.declared, variable)
   }
   return scope.variables[variable.name] = variable
 }
@@ -207,7 +207,7 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
   const { name } = id
   const known = target.variables[name]
   const variable = known ?? addVariable(target, variableOf(name, kind, target))
-  if (known) append(known.declarations, id)
+  if (known) push(known.declarations, id)
   else variable.declarations = [id]
   id.scope ??= scope
   id.variable ??= variable // the name of a class is declared twice: outside and inside the class
@@ -232,7 +232,7 @@ function namer() {
   let size = 0
 
   /** @param {Node} part @param {Node} parent @param {string} role */
-  function push(part, parent, role) {
+  function pushPart(part, parent, role) {
     part.parent = parent
     if (part.type === 'Literal') return
     stack[size++] = role
@@ -241,7 +241,7 @@ function namer() {
 
   /** Notes an identifier or label that is named `arguments` or `yield`. @param {Node} id */
   function note(id) {
-    if (id.name === 'arguments' || id.name === 'yield') append(tree.special, id)
+    if (id.name === 'arguments' || id.name === 'yield') push(tree.special, id)
   }
 
   /**
@@ -251,7 +251,7 @@ function namer() {
    */
   function noteRead(node, key, computed) {
     const name = computed || key.type === 'Literal' ? key.value : key.name
-    if (name === 'caller' || name === 'arguments') append(tree.reads, node)
+    if (name === 'caller' || name === 'arguments') push(tree.reads, node)
   }
 
   /** Pushes the parts of a node. @param {Node} node @param {string} role the role of fields without one */
@@ -265,9 +265,9 @@ function namer() {
         part.parent = node
         if (key === 'label') note(part)
       } else if (isArray(part)) {
-        for (let i = part.length; i-- > 0;) if (part[i]) push(part[i], node, own)
+        for (let i = part.length; i-- > 0;) if (part[i]) pushPart(part[i], node, own)
       } else if (part.type) {
-        push(part, node, own)
+        pushPart(part, node, own)
       }
     }
   }
@@ -287,8 +287,8 @@ function namer() {
       declared: NO_ARGUMENTS,
       barrier: null
     }
-    append(facts.scopes, scope)
-    append(order, scope)
+    push(facts.scopes, scope)
+    push(order, scope)
   }
 
   /** Opens the scope of a function, and makes its Facts. @param {Node} node */
@@ -331,7 +331,7 @@ function namer() {
       scopes: [],
       scope: /** @type {any} */ (null)
     }
-    if (scope) append(scope.facts.functions, facts)
+    if (scope) push(scope.facts.functions, facts)
     open(node, facts, isStrict)
     facts.scope = scope
   }
@@ -405,17 +405,17 @@ function namer() {
       if (role === '' || role === 'write' || role === 'var') {
         node.scope = scope
         node.isWritten = role !== ''
-        append(order, node)
+        push(order, node)
       }
     },
     ThisExpression: () => use('usesThis'),
     Super: () => use('usesSuper'),
     MetaProperty(node) {
       if (node.meta.name === 'new') use('usesNewTarget')
-      else append(tree.imports, { node, facts: scope.facts })
+      else push(tree.imports, { node, facts: scope.facts })
     },
     ImportExpression(node) {
-      append(tree.imports, { node, facts: scope.facts })
+      push(tree.imports, { node, facts: scope.facts })
     },
     ImportDeclaration: () => 'import',
     ExportNamedDeclaration: ({ source }) => source ? 'foreign' : '',
@@ -475,7 +475,7 @@ function namer() {
       declare(id, isDeclaration ? 'function' : 'name', scope)
       if (isDeclaration && scope !== scope.facts.scope && !scope.isStrict && !node.async && !node.generator) {
         hoists = true // Annex B.3.3
-        append(order, id)
+        push(order, id)
       }
     }
     openFunction(node, scope.isStrict || isStrictBody(body.body))
@@ -491,7 +491,7 @@ function namer() {
       if (scope.node !== parent) openInner(parent)
     }
     const list = LISTS[type]
-    if (list) append(/** @type {any} */ (scope.facts)[list], node)
+    if (list) push(/** @type {any} */ (scope.facts)[list], node)
     pushParts(node, /** @type {string} */ (visits[type]?.(node, role) ?? role))
   }
 
@@ -588,7 +588,7 @@ function resolve(order, isHoisting) {
       item.variable = variable
     } else {
       item.variable = variable ?? null
-      append(variable ? variable.references : free[name] ??= [], item)
+      push(variable ? variable.references : free[name] ??= [], item)
     }
   }
   return free
@@ -617,7 +617,7 @@ function hoist(id) {
  * @param {Scope} scope the scope of the script
  */
 function openVariables({ declared }) {
-  pick(declared, variable => { variable.isOpen = variable.kind !== 'const' })
+  forEach(declared, variable => { variable.isOpen = variable.kind !== 'const' })
 }
 
 /** Whether `arguments` can change a variable, which is a parameter. @param {Variable} variable */

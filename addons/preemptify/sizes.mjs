@@ -5,10 +5,10 @@
  * the compiler predicts the length of each twin and chooses its form before it makes the twin.
  */
 
-import { calledIn, directOf, keptName } from './calls.mjs'
+import { cachedName, calledIn, directOf } from './calls.mjs'
 import { canClaimInTail, isTailOnly } from './frames.mjs'
-import { emptyMap, emptySet, isArray, max, pick, sort } from './primordials.mjs'
-/** @import { Edit, Pieces } from './edits.mjs' */
+import { emptyMap, emptySet, filter, forEach, isArray, max, sort } from './primordials.mjs'
+/** @import { Edit, Fragments } from './edits.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
 // Mean numbers of characters that rewriting adds, fitted to 20 packages, most of them minified. The predicted
@@ -48,12 +48,12 @@ function addedBy(plan, says, isFramed) {
 /**
  * Predicts the length of a rewritten text from the tree.
  *
- * @param {Plan[]} plans the plans of all functions, after `countCopies` and `markPlaces`
+ * @param {Plan[]} plans the plans of all functions, after `countCopies` and `markResumePoints`
  * @param {boolean} says whether calls pass on the text of the callee for error messages
- * @param {number} keepers the length of the texts of keepers
+ * @param {number} inlineCaches the length of the texts of inline caches
  */
-export function predictedLength(plans, says, keepers) {
-  let length = keepers
+export function predictedLength(plans, says, inlineCaches) {
+  let length = inlineCaches
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
     const { node, isLong, title, twin, copies: { 0: outside, 1: inside } } = plan
@@ -70,11 +70,11 @@ export function predictedLength(plans, says, keepers) {
   return length
 }
 
-/** Returns the number of keepers that calls may use. @param {Plan[]} plans */
-export function possibleKeepers(plans) {
+/** Returns the number of inline caches that calls may use. @param {Plan[]} plans */
+export function possibleInlineCaches(plans) {
   const names = emptySet()
-  pick(plans, ({ calls }) => pick(calls, ({ kind, target, node }) => {
-    if (kind !== 'new' && !target?.isDirect) names.add(keptName(calledIn(node)))
+  forEach(plans, ({ calls }) => forEach(calls, ({ kind, target, node }) => {
+    if (kind !== 'new' && !target?.isDirect) names.add(cachedName(calledIn(node)))
   }))
   return names.size
 }
@@ -131,7 +131,7 @@ export function countCopies(plans) {
     const { isLong, copies: { 0: outside, 1: inside } } = plans[i]
     const plain = isPrintedWhole(plans[i], false) ? outside : 0
     const inner = (isLong ? outside + inside : 0) + (isPrintedWhole(plans[i], true) ? inside : 0)
-    pick(plans[i].children, child => { child.copies = [plain, inner] })
+    forEach(plans[i].children, child => { child.copies = [plain, inner] })
   }
 }
 
@@ -142,8 +142,9 @@ export function countCopies(plans) {
  */
 export function directCalls(plans) {
   const counts = emptyMap()
-  pick(plans, ({ isLong, draft, calls, copies }) => isLong && pick(calls, call => {
-    if (directOf(draft, call)) counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
+  forEach(plans, ({ isLong, emitter, calls, copies }) => isLong && forEach(calls, call => {
+    if (!directOf(emitter, call)) return
+    counts.set(call.target, (counts.get(call.target) ?? 0) + copies[0] + copies[1])
   }))
   return counts
 }
@@ -154,14 +155,14 @@ const spanOf = ({ node: { start, end } }) => end - start
 /** Returns the length of a function in the source without the functions in it. @param {Plan} plan */
 function ownSpan(plan) {
   let span = spanOf(plan)
-  pick(plan.children, child => { span -= spanOf(child) })
+  forEach(plan.children, child => { span -= spanOf(child) })
   return span
 }
 
 /** @param {Plan} a @param {Plan} b */
 const byLength = (a, b) => spanOf(b) - spanOf(a)
 
-/** Returns the length of a text if its ranges are not edited. @param {Pieces} text @returns {number} */
+/** Returns the length of a text if its ranges are not edited. @param {Fragments} text @returns {number} */
 export function plainLength(text) {
   if (typeof text === 'string') return text.length
   if (!isArray(text)) return text.name === undefined ? text.to - text.from : 0
@@ -180,7 +181,7 @@ export function addedByEdits(edits) {
 /** Returns the number of characters that the edits of a twin add. @param {Plan} plan @param {Edit[]} edits */
 export function addedInTwin({ frame, children }, edits) {
   let length = addedByEdits(edits)
-  if (frame) pick(children, ({ registered }) => { length -= plainLength(registered ?? '') })
+  if (frame) forEach(children, ({ registered }) => { length -= plainLength(registered ?? '') })
   return length
 }
 
@@ -192,7 +193,7 @@ export function addedInTwin({ frame, children }, edits) {
  * @param {Plan[]} plans
  */
 export function inOrderOfLoss(plans) {
-  const spare = pick(plans, plan => plan.isFramed && !(isTailOnly(plan) && canClaimInTail(plan)))
+  const spare = filter(plans, plan => plan.isFramed && !(isTailOnly(plan) && canClaimInTail(plan)))
   /** The number of levels of functions inside of each function. @type {Map<Plan, number>} */
   const heights = emptyMap()
   const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0

@@ -20,7 +20,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  append, apply, defineProperties, find, floor, joined, min, pick, resume, takeLast
+  apply, defineProperties, find, floor, forEach, joined, min, push, resume, takeLast
 } from './primordials.mjs'
 import { MANY_POINTS, steps, suspended } from './run.mjs'
 
@@ -217,7 +217,7 @@ const timSort = isPowersort => function* (list, call) {
       while (runs.length > 1 && runs[runs.length - 2].power > power) yield* mergeRuns(sort, runs.length - 2)
       runs[runs.length - 1].power = power
     }
-    append(runs, { base: low, length: high - low, power: 0 })
+    push(runs, { base: low, length: high - low, power: 0 })
     if (!isPowersort) for (let at; (at = unbalanced(runs)) >= 0;) yield* mergeRuns(sort, at)
   }
   while (runs.length > 1) {
@@ -547,7 +547,7 @@ const powerSort = (gallops, reverses) => function* (list, call) {
       yield* mergeNeighbours(merge, left.from, from, end, gallops)
       from = left.from
     }
-    append(stack, { from, end, power })
+    push(stack, { from, end, power })
     from = end
     end = next
   }
@@ -696,7 +696,9 @@ const probeElement = i => i % 100 < 40 ? i : i % 100 < 70 ? -i : i * 73 % 251
  * @returns {Sort}
  */
 export function algorithmOf(sort, make) {
-  pick(joined(joined([], DELEGATES), ALGORITHMS), ({ prototype }) => { defineProperties(prototype, steps) })
+  forEach(joined(joined([], DELEGATES), ALGORITHMS), ({ prototype }) => {
+    defineProperties(prototype, steps)
+  })
   /** @type {any[]} */
   const lists = []
   /** The elements that the built-in sort compares, in pairs. @type {any[][]} */
@@ -704,14 +706,14 @@ export function algorithmOf(sort, make) {
   for (let k = 0; k < PROBE_LENGTHS.length; k++) {
     const list = make(PROBE_LENGTHS[k])
     for (let i = 0; i < PROBE_LENGTHS[k]; i++) list[i] = probeElement(i)
-    append(lists, copied(list))
+    push(lists, copied(list))
     /** @type {any[]} */
     const pairs = []
     apply(sort, list, [(/** @type {number} */ a, /** @type {number} */ b) => {
-      append(append(pairs, a), b)
+      push(push(pairs, a), b)
       return a - b
     }])
-    append(expected, pairs)
+    push(expected, pairs)
   }
   const { left } = budget
   const found = find(ALGORITHMS, algorithm => {
@@ -736,6 +738,6 @@ export function algorithmOf(sort, make) {
 function copied(list) {
   /** @type {any[]} */
   const copy = []
-  for (let i = 0; i < list.length; i++) append(copy, list[i])
+  for (let i = 0; i < list.length; i++) push(copy, list[i])
   return copy
 }

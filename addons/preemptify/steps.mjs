@@ -11,12 +11,11 @@ import { budget, extend } from '../../rt.mjs'
 import { construct, make } from './construct.mjs'
 import { turn } from './family.mjs'
 import {
-  NO_ARGUMENTS, append, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject,
-  joined, next, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
+  NO_ARGUMENTS, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject, joined, next,
+  push, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
-  Failure, beginners, begun, entryOf, pending, rethrow, run, stamping, suspended,
-  typeErrorBelow
+  Failure, beginners, begun, entryPointOf, newTwinStore, pending, rethrow, run, suspended, typeErrorBelow
 } from './run.mjs'
 /** @import { Twin } from './run.mjs' */
 
@@ -27,7 +26,7 @@ const { counts } = extend.code
  *
  * @type {{ get(generator: any): Steps | undefined, set(generator: any, steps: Steps): void }}
  */
-export const stepsOfGenerators = /* @__PURE__ */ stamping()
+export const stepsOfGenerators = /* @__PURE__ */ newTwinStore()
 
 /** The steps of one generator. The text of the generator calls the methods with short names. */
 class Steps {
@@ -58,9 +57,13 @@ class Steps {
     return this.root.isOn
   }
 
-  /** Enter: returns the function to call. @param {any} fn @param {string} text see entryOf @returns {any} */
+  /**
+   * Enter: returns the function to call.
+   *
+   * @param {any} fn @param {string} text see entryPointOf @returns {any}
+   */
   e(fn, text) {
-    return this.on || typeof fn !== 'function' ? entryOf(fn, text) : fn
+    return this.on || typeof fn !== 'function' ? entryPointOf(fn, text) : fn
   }
 
   /**
@@ -169,7 +172,7 @@ function stepOf(steps, method, value) {
   const { leaf } = steps
   if (leaf === null) return step
   steps.leaf = null
-  append(pending, begun(rest(steps, leaf)))
+  push(pending, begun(rest(steps, leaf)))
   return budget
 }
 
@@ -309,7 +312,7 @@ class StepsWalk extends Walk {
     const step = stepOf(this.steps, next, undefined)
     if (step !== budget) return step
     this.rest = this // until the step is settled
-    append(pending, begun(this.settle(suspended())))
+    push(pending, begun(this.settle(suspended())))
     return { value: budget, done: false }
   }
 
@@ -349,7 +352,7 @@ export function each(iterable, text = '', loopOwner = twinItself, outer = null) 
  * @param {Steps | null} [outer] @returns {any}
  */
 export function iterated(iterable, method, loopOwner = twinItself, outer = null) {
-  const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
+  const iterator = apply(isGeneratorFunction(method) ? entryPointOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
   const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext &&
     iterator.throw === throwInNext
@@ -406,7 +409,7 @@ function* collecting(steps, isMap) {
       continue
     }
     if (--budget.left <= 0) yield counts.p
-    append(list, value)
+    push(list, value)
     if (isMap && !isObject(value)) {
       steps.return()
       break

@@ -7,12 +7,12 @@
 
 import { moduleHost } from './blobs.mjs'
 import { compileModule, serveBy } from './load.mjs'
-import { pick } from './primordials.mjs'
+import { forEach } from './primordials.mjs'
 import { connect } from './remote.mjs'
 
 const call = connect(globalThis, {
   compile: compileModule,
-  forget: blobs => { pick(blobs, moduleHost().forget) }
+  forget: blobs => { forEach(blobs, moduleHost().forget) }
 })
 serveBy({
   get: url => call('get', url),

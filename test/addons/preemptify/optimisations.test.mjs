@@ -33,7 +33,7 @@ async function outcome(run, args, effects = []) {
 
 const corpora = suite('without an optimisation')
 
-corpora('the optimisations are chunk, frame, keeper and handed', () => assert.equal(all, ['chunk', 'frame', 'keeper', 'handed']))
+corpora('the optimisations are chunk, frame, inlineCache and handed', () => assert.equal(all, ['chunk', 'frame', 'inlineCache', 'handed']))
 
 for (const [name, names] of Object.entries(left)) {
   const { preemptify, budget } = without(names)
