@@ -1670,7 +1670,9 @@ export class AsyncEvent {
     const scheduler = this.#scheduler
     const source = new JobSource('task', task, checked(options, RELEASE))
     const own = source.parameter('scheduler')
-    if (own !== undefined && own !== scheduler) throw new TypeError('scheduler must be that of the event')
+    if (own !== undefined && own !== scheduler) {
+      throw new TypeError('scheduler must be the scheduler of the event')
+    }
     source.scheduler = scheduler
     const isDirect = source.parameter('reservation') !== undefined || source.line !== null
     const handler = { source, isDirect, isCancelled: false, keys: keysOf(source) }

@@ -2011,7 +2011,7 @@ class Counts {
   s = null
   /** The number of stays that hold claims of objects by identity. */
   held = 0
-  /** The value of `held` outside rewritten code, otherwise 0: see noteHeld. */
+  /** Whether plain calls claim their arguments, as a number: see noteHeld. */
   i = 0
   /** Whether the next `yield` is a preemption point that rewriting has inserted. */
   isPoint = false
@@ -2602,10 +2602,14 @@ function setDispatching(core, job) {
   counts.s = job === null ? null : counts.stay ?? NO_STAY
   noteHeld()
 }
-/** Sets `counts.i`. Plain calls claim their arguments if no rewritten code of the job has called them. */
+/**
+ * Sets `counts.i`. Plain calls claim their arguments if no rewritten code of the job has called them. The stay
+ * of a job keeps these claims; code outside jobs only finishes other holders.
+ */
 function noteHeld() {
   const { job, held } = counts
-  counts.i = held > 0 && (job === null || job.extras.entered === 0) ? held : 0
+  if (job === null) counts.i = held
+  else counts.i = job.extras.entered === 0 ? 1 : 0
 }
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0

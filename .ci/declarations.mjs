@@ -1,7 +1,7 @@
 // Generates the .d.mts files of the package: `npm pack` runs this script before it packs.
 //
-// tsc declares everything that JSDoc mentions, and exports each typedef. This script keeps the exports of the public modules
-// and all that these mention, in whatever file, and removes what is marked @internal. Files without a public declaration go.
+// tsc declares every type that JSDoc mentions, and exports each typedef. This script keeps the exports of the public modules
+// and all types that these exports mention. It removes declarations with @internal, and files without public declarations.
 // The declarations of the examples, whose JSDoc is not checked strictly, stay unchanged.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'

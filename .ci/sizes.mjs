@@ -7,7 +7,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 
 const CORE = '{ rt, Scheduler, Task, Job, edf, fp, rm, budget }'
-/** What pages import. */
+/** The imports of typical pages. */
 const IMPORTS = [
   ['rt.mjs', CORE],
   ['alarms.mjs', '{ after, every, sleep }'], ['alarms.mjs', '{ on }'],

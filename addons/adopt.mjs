@@ -3,16 +3,16 @@
  *
  * A page registers callbacks by functions and properties, for example by setTimeout. `adopt` replaces these
  * with proxies. A proxy hands the platform an entry in place of the callback. The platform still decides
- * whether a listener exists. Order, `this`, `once` and duplicates stay the platform's, too. When the platform
- * calls the entry, `Calls.enter` makes a job of the call:
+ * whether a listener exists. The platform also keeps order, `this`, `once` and duplicates. `Calls.enter`
+ * makes a job when the platform calls the entry.
  *
  *   the page registers a callback -> proxy -> entry -> the platform calls the entry -> Calls.enter
- *     -> the job starts inside the call, and continues after its first budget if its function has a twin
- *     -> or the job waits for its turn, if calls of at least its rank have not ended
+ *     -> the job starts inside the call, and continues after its first budget if its function has a twin.
+ *     -> or the job waits for its turn, if calls of at least its rank have not ended.
  *
  * Files:
  * - calls.mjs: the calls as jobs.
- * - timers, observers, listeners and handlers.mjs: the callbacks of one kind each.
+ * - timers.mjs, observers.mjs, listeners.mjs and handlers.mjs: one kind of callbacks each.
  * - edits.mjs: listeners that finish before edits of the user.
  * - realms.mjs: replaced properties, and the listeners of the page.
  * - rules.mjs: the check and the choice of rules.
@@ -101,13 +101,11 @@ const { options: checked, wrongType } = check
  * elements. A property of an element is adopted when the first event passes the document on its way to the
  * element. Platforms do not list listeners, so earlier listeners stay native.
  *
- * These callbacks stay native, too:
- * - `on...` properties of devices, payments, speech recognition and other rare objects. Their listeners
- *   become jobs.
- * - Attributes of less common events, like `ontransitionend="..."`.
- * - Reactions of custom elements and of promises, `queueMicrotask`, and strings given to setTimeout.
- * - Callbacks of other realms: call `adopt` for the window of an iframe. In Firefox the iframe then has no
- *   `window.event`.
+ * Reactions of custom elements and of promises, `queueMicrotask`, and strings given to setTimeout stay
+ * native. So do attributes of less common events, like `ontransitionend="..."`. The `on...` properties of
+ * devices, payments, speech recognition and other rare objects stay native, but their listeners become jobs.
+ * For the callbacks of another realm, call `adopt` for the window of its iframe. In Firefox the iframe then
+ * has no `window.event`.
  *
  * A callback with a twin (see `preemptify.source`) starts inside its event. The callback continues as a job
  * after its first budget, or after a slice if the budget is automatic. A callback without a twin runs to

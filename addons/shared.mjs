@@ -599,7 +599,8 @@ class Memory {
     this.stride = strideOf(size)
     if (kind !== layout || (HEADER + number * this.stride) * 4 !== this.buffer.byteLength) {
       const { byteLength } = this.buffer
-      throw new TypeError(`buffer must be that of a ${NAMES[layout]}, got one of ${byteLength} bytes`)
+      throw new TypeError(
+        `buffer must be the buffer of a ${NAMES[layout]}, got a buffer of ${byteLength} bytes`)
     }
   }
 }

@@ -4,10 +4,26 @@
 
 import { apply } from '../../alarms.mjs'
 import { OwnWeakMap, holderOf } from './books.mjs'
-import { isOthers } from './realms.mjs'
+import { isPageFunction } from './realms.mjs'
 /** @import { Realm } from './realms.mjs' */
 
 const isOn = (/** @type {string} */ name) => name.startsWith('on')
+
+/**
+ * Puts a handler of the page back into its property. The handler moves after the earlier listeners that have
+ * been added again.
+ *
+ * @param {any} object @param {any} set the native setter
+ * @param {Map<any, any>} listeners the listeners of the type, in order; null is the key of the handler
+ * @param {any} handler
+ */
+function restoreHandler(object, set, listeners, handler) {
+  /** @type {any[]} */
+  const keys = []
+  listeners.forEach((_, key) => keys.push(key))
+  if (keys[0] !== null) apply(set, object, [null])
+  apply(set, object, [handler])
+}
 
 /**
  * Replaces the `on...` properties, and adopts the handlers that these properties contain already.
@@ -37,23 +53,17 @@ export function adoptHandlers(realm) {
         },
         set(native, self, args) {
           const handler = args[0]
-          const at = self ?? target
+          const object = self ?? target
           const type = name.slice(2)
-          const listeners = realm.listenersOf(at, type)
-          if (!isOthers(handler)) {
+          const listeners = realm.listenersOf(object, type)
+          if (!isPageFunction(handler)) {
             realm.forget(listeners, null)
             return apply(native, self, args)
           }
           const entry = realm.entryFor(listeners, null, handler, type, where)
           handlers.set(entry, handler)
           entry.restore = () => {
-            if (apply(get, at, []) !== entry) return
-            /** @type {any[]} */
-            const keys = []
-            listeners.forEach((_, key) => keys.push(key))
-            // The handler moves after the earlier listeners that have been added again.
-            if (keys[0] !== null) apply(set, at, [null])
-            apply(set, at, [handler])
+            if (apply(get, object, []) === entry) restoreHandler(object, set, listeners, handler)
           }
           apply(native, self, [entry])
           // Waiting calls of the old handler call the new handler.
@@ -67,7 +77,7 @@ export function adoptHandlers(realm) {
   const adoptPresent = (object, name) => {
     try {
       const handler = object[name]
-      if (!isOthers(handler)) return
+      if (!isPageFunction(handler)) return
       const listeners = realm.listenersOf(object, name.slice(2))
       if (handlers.get(listeners.get(null)) === handler) return
       /** @type {[any, any][]} */

@@ -5,12 +5,12 @@
 import { apply } from '../../alarms.mjs'
 import { extend } from '../../rt.mjs'
 import { holderOf } from './books.mjs'
-import { isOthers } from './realms.mjs'
+import { isPageFunction } from './realms.mjs'
 /** @import { Realm } from './realms.mjs' */
 
 const asObject = (/** @type {any} */ options) => Object(options) === options ? options : { capture: options }
 const isListener = (/** @type {any} */ listener) =>
-  isOthers(listener) || typeof listener === 'object' && listener !== null
+  isPageFunction(listener) || typeof listener === 'object' && listener !== null
 
 /** Replaces `addEventListener` and `removeEventListener`. @param {Realm} realm */
 export function adoptListeners(realm) {

@@ -4,7 +4,7 @@
 
 import { apply } from '../../alarms.mjs'
 import { handlerOf, holderOf } from './books.mjs'
-import { isOthers } from './realms.mjs'
+import { isPageFunction } from './realms.mjs'
 /** @import { Realm } from './realms.mjs' */
 
 /** Replaces the constructors of observers and their `disconnect`. @param {Realm} realm */
@@ -26,7 +26,7 @@ export function adoptObservers(realm) {
     const value = new Proxy(native, handlerOf({
       construct(_, args, made) {
         const fn = args[0]
-        if (isOthers(fn)) {
+        if (isPageFunction(fn)) {
           const row = calls.row('observer', fn)
           args[0] = realm.own(/** @this {any} @param {any[]} given */ function (...given) {
             return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)

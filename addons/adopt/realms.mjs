@@ -178,8 +178,8 @@ export class Realm {
 /** @type {WeakSet<object>} */
 export const realms = new WeakSet()
 
-/** @param {any} fn */
-export const isOthers = fn => typeof fn === 'function' && !extend.page.isInternal(fn)
+/** Whether a value is a function of the page, and not of the scheduler. @param {any} fn */
+export const isPageFunction = fn => typeof fn === 'function' && !extend.page.isInternal(fn)
 
 /** Events whose listeners run to completion: they must act inside the event, or the page may end after it. */
 const WHOLE = [

@@ -4,7 +4,7 @@
 
 import { apply } from '../../alarms.mjs'
 import { holderOf } from './books.mjs'
-import { isOthers } from './realms.mjs'
+import { isPageFunction } from './realms.mjs'
 import { SOON } from './rules.mjs'
 /** @import { Realm } from './realms.mjs' */
 
@@ -15,7 +15,7 @@ export function adoptTimers(realm) {
     const isDelayed = set === 'setTimeout' || set === 'setInterval'
     realm.replace(holderOf(target, set), set, (native, self, args) => {
       const fn = args[0]
-      if (!isOthers(fn)) return apply(native, self, args)
+      if (!isPageFunction(fn)) return apply(native, self, args)
       const row = calls.row(kind, fn)
       if (isDelayed) args[1] = +args[1] || 0
       // Browsers truncate a delay to 32 bits.

@@ -119,13 +119,13 @@ export const isInList = ({ parent: { type } }) => type === 'BlockStatement' || t
  *
  * @param {Emitter} emitter @param {Node} node the expression whose text starts with the parenthesis
  */
-export function part(emitter, node) {
+export function separateStatement(emitter, node) {
   let top = node
   while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
   const statement = top.parent
   if (statement.type !== 'ExpressionStatement' || statement.start !== node.start ||
-    statement.partedIn === emitter) return
-  statement.partedIn = emitter
+    statement.separatedIn === emitter) return
+  statement.separatedIn = emitter
   if (isInList(statement)) insert(emitter, statement.start, STATEMENT_EDGE, Infinity, ';')
 }
 
@@ -265,7 +265,7 @@ export function planCall(emitter, call) {
   const chain = lastAfter(node).parent
   const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
   if (!isChain && isAsItIs(emitter, call)) return
-  if (!emitter.layout) part(emitter, node)
+  if (!emitter.layout) separateStatement(emitter, node)
   if (!isChain) planLink(emitter, call, -1)
   else if (chain.plannedIn !== emitter) planChain(emitter, chain)
 }
@@ -598,6 +598,9 @@ function planChain(emitter, chain) {
  * @property {string} identity the arguments of the helpers that claim arguments by identity; empty if the
  *   function does not claim its arguments
  * @property {ClaimText[]} claimTexts
+ * @property {Set<string> | null} joins of a module: the directories of the packages whose objects its package
+ *   keeps
+ * @property {Variable[]} unknownImports of a module: imported names, and specifiers, of unknown texts
  * @property {string} lock the name of the lock of an activation; empty if activations have no lock
  */
 
@@ -672,22 +675,29 @@ export const nameAsMember = plan => isPrivate(plan) || plan.node.parent.static ?
 /** Returns the kind of a call in a twin; empty if the call stays unchanged. @param {Node} call */
 export function kindOf(call) {
   const { type, callee, tag } = call
-  if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' &&
-    !isGlobal(tag, QUICK) ? 'tag' : ''
-  if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'MetaProperty' ||
-    isAssignedTo(call)) return ''
-  if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
+  const called = callee ?? tag
+  const isName = called.type === 'Identifier'
+  if (isName && isGlobal(called, QUICK)) return ''
+  if (tag) return isName ? 'tag' : ''
+  if (matches(/^(?:Super|ChainExpression|MetaProperty)$/, callee.type) || isAssignedTo(call)) return ''
   if (type === 'NewExpression') {
-    return isClass(callee.variable) && constructorFor(callee) === null ? '' : 'new'
+    const isBuiltIn = isClass(callee.variable) && constructorFor(callee) === null
+    return isBuiltIn ? '' : 'new'
   }
   const { parent } = lastAfter(call)
-  if (parent.type === 'ChainExpression' && parent.parent.operator === 'delete') return ''
+  const isDeleted = parent.type === 'ChainExpression' && parent.parent.operator === 'delete'
+  if (isDeleted) return ''
   if (!isMember(callee)) return 'call'
-  const { object } = callee
-  if (matches(QUICK_METHOD, keyOf(callee)) ||
-    (object.type === 'Identifier' && keyOf(callee) && isGlobal(object, QUICK_OBJECT))) return ''
-  if (isOfEngine(object) && keyOf(callee) && !matches(CALLS_BACK, keyOf(callee))) return ''
-  return 'member'
+  return isQuickMember(callee) ? '' : 'member'
+}
+
+/** Whether a member is a built-in method that a twin calls directly: see QUICK. @param {Node} member */
+function isQuickMember(member) {
+  const { object } = member
+  const key = keyOf(member)
+  if (matches(QUICK_METHOD, key)) return true
+  if (key && object.type === 'Identifier' && isGlobal(object, QUICK_OBJECT)) return true
+  return isOfEngine(object) && !!key && !matches(CALLS_BACK, key)
 }
 
 /**

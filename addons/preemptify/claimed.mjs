@@ -113,6 +113,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   const isShared = isOwn && isScript
   const ownHome = directory && nameOfPackage(directory)
   const ownLock = directory && nameOfPackageLock(ownHome)
+  /** The names of the locks that this text joins with the lock of its package. */
+  const joinedLocks = pick(locksOfJoins(plans[0], name), lock => lock !== ownLock)
   /** The numbers of the groups. @type {Map<any, number>} */
   const groups = emptyMap()
   /** The names of functions and locations, alternating. @type {string[]} */
@@ -135,6 +137,21 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     const key = letter + numberOf(location)
     used.add(key)
     return `${unit}${key}(${site})`
+  }
+  /**
+   * Returns the text before a claim that is necessary only if a variable holds an object.
+   *
+   * @param {Map<string, boolean> | undefined} names the variables, and whether a function counts as an object
+   */
+  function guardText(names) {
+    if (names === undefined) return ''
+    let text = ''
+    names.forEach((isForFunctions, name) => {
+      const key = isForFunctions ? 'Of' : 'Oo'
+      used.add(key)
+      text += `${text && '||'}${unit}${key}(${name})`
+    })
+    return names.size > 1 ? `(${text})&&` : `${text}&&`
   }
   /** Returns the directory of the package that contains a location. @param {Location} location */
   const directoryOf = ({ unit }) => unit === '' || unit === name ? directory : packageOf(unit)
@@ -160,7 +177,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
    */
   function namesOfLock(/** @type {any} */ group) {
     if (typeof group === 'string') return group
-    if (group === plans) return ownLock || name
+    if (group === plans) return join(joined([ownLock || name], joinedLocks), '\n')
     const names = emptySet()
     pick(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
       if (isOpen && (isShared || variable === null && kind === 'variable')) {
@@ -175,6 +192,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       if (location.aliases[0].name === UNKNOWN) names.add(UNKNOWN)
       if (isOwn && homeOfImport(location) === '') names.add(IMPORTS)
     })
+    if (names.has(UNKNOWN)) pick(joinedLocks, lock => names.add(lock))
     return join(listOf(names), '\n')
   }
   /** Whether other texts can import an object of a group. */
@@ -216,7 +234,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     /** @type {Claim[]} */
     const all = []
     pick(plans, ({ claims }) => pick(claims, ({ location }) =>
-      activationOf(location) === null && append(all, { location, isExclusive: true })))
+      activationOf(location) === null && append(all, claimOf(location))))
     return all
   }
 
@@ -224,10 +242,12 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     const { parent, isOnce } = plan
     if (parent === null || exclusive === false) return
     const whole = isOnce || !exclusive && !plan.claimsAll ? []
-      : isOwn ? everything() : [{ location: WHOLE, isExclusive: true }]
+      : isOwn ? everything() : [claimOf(WHOLE)]
     const all = exclusive ? whole : joined(allClaims(plan), whole)
     /** The claims by their locks. One claim per lock is enough. @type {Map<any, Claim>} */
     const claims = emptyMap()
+    /** The guards by the locks whose claims all have guards. @type {Map<any, Map<string, boolean>>} */
+    const guards = emptyMap()
     pick(all, claim => {
       const owner = activationOf(claim.location)
       // A call of the owner makes a new activation, so its callers need no claim.
@@ -235,13 +255,22 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       const lock = owner ?? numberOf(claim.location)
       const known = claims.get(lock)
       if (known === undefined || claim.isExclusive && !known.isExclusive) claims.set(lock, claim)
+      addGuard(known === undefined ? emptyMap() : guards.get(lock), lock, claim)
     })
-    claims.forEach(({ location, isExclusive }) => {
+    function addGuard(/** @type {Map<string, boolean> | undefined} */ names, /** @type {any} */ lock,
+      /** @type {Claim} */ { guard, isForFunctions }) {
+      if (names === undefined) return
+      if (!guard) return guards.delete(lock)
+      names.set(guard, isForFunctions || names.get(guard) === true)
+      guards.set(lock, names)
+    }
+    claims.forEach(({ location, isExclusive }, lock) => {
       const site = `${names.length / 2}`
       append(names, nameOfFunction(plan), location.name)
+      const guard = guardText(guards.get(lock))
       append(plan.claimTexts, {
-        test: textOf(location, isExclusive ? 'X' : 'S', site),
-        atOnce: textOf(location, isExclusive ? 'P' : 'Q', site)
+        test: guard + textOf(location, isExclusive ? 'X' : 'S', site),
+        atOnce: guard + textOf(location, isExclusive ? 'P' : 'Q', site)
       })
     })
   })
@@ -256,6 +285,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       groups.forEach((_, group) => append(list, group))
       pick(listOf(used), (/** @type {string} */ key) => {
         const letter = key[0]
+        if (letter === 'O') {
+          text += `function ${unit}${key}(v){return typeof v=='object'&&v!==null` +
+            `${key === 'Of' ? "||typeof v=='function'" : ''}}`
+          return
+        }
         const field = letter === 'X' || letter === 'P' ? 'h' : 'r'
         const number = cut(key, 1)
         const lock = `${unit}L${number}`
@@ -292,6 +326,29 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   }
 }
 
+/**
+ * Returns the names of the locks that a text joins with the lock of its package: the locks of packages whose
+ * objects its package keeps, and of unknown texts. An unknown text may keep any object that reaches the text,
+ * and its objects may reach this text.
+ *
+ * @param {Plan} plan the plan of the text @param {string} unit the name of the text
+ */
+function locksOfJoins({ joins, unknownImports }, unit) {
+  const locks = emptySet()
+  const add = (/** @type {string} */ home) => {
+    locks.add(home === '' ? UNKNOWN : nameOfPackageLock(home))
+  }
+  joins?.forEach((/** @type {string} */ directory) => add(directory && nameOfPackage(directory)))
+  pick(unknownImports, variable => {
+    const home = homeOfImport(/** @type {any} */ ({ variable, site: null, unit }))
+    if (home !== null) add(home)
+  })
+  return listOf(locks)
+}
+
+/** Returns an exclusive claim. @param {Location} location @returns {Claim} */
+const claimOf = location => ({ location, isExclusive: true, guard: '', isForFunctions: false })
+
 /** Returns the name of the lock of a package. @param {string} home the name of the package */
 const nameOfPackageLock = home => `package ${home}`
 /** Returns the name of the lock of exported objects that their own package does not contest. */
@@ -307,7 +364,9 @@ const importClaim = ({ location: { name, variable }, isExclusive }, lockName, is
     name, variable, owner: null, unit: '', aliases: [{ name: '' }], site: null, isOpen: false, isContested,
     lockName
   }),
-  isExclusive
+  isExclusive,
+  guard: '',
+  isForFunctions: false
 })
 
 /**

@@ -5,8 +5,8 @@
 import { isMember, targetOf } from './calls.mjs'
 import {
   BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, calleeOf, domNode, each,
-  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newSite, pathOf, put, release,
-  selectorOf, store, touch, use
+  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newPlace, newSite, outerFlow, pathOf,
+  put, release, selectorOf, store, touch, use
 } from './effects-flow.mjs'
 import {
   calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace,
@@ -125,6 +125,7 @@ export function callMember(member, args, rest, node) {
   if (found) return callValue(exportFlow(found), null, args, rest, node)
   const selector = selectorOf(object.flow)
   if (selector !== null && matches(FINDS_NODE, name)) return domNode(selectorIn(node, name))
+  if (matches(/^(?:then|catch|finally)$/, name)) for (let i = 0; i < args.length; i++) react(object, args[i])
   callMethod(object.flow, name, args, rest, now.f, to, node)
   return to
 }
@@ -133,6 +134,29 @@ export function callMember(member, args, rest, node) {
 function selectorIn({ arguments: { 0: argument } }, name) {
   if (argument?.type !== 'Literal' || typeof argument.value !== 'string') return ''
   return name === 'getElementById' ? `#${argument.value}` : argument.value
+}
+
+/**
+ * Gives the value of a promise to its reactions. A reaction starts a stay of its own, so the value is an unknown
+ * object of the module: no caller has claimed it.
+ *
+ * @param {Node} promise @param {Flow | null} reactions
+ */
+function react(promise, reactions) {
+  const specifier = promise.type === 'ImportExpression' ? specifierOfLoad(promise) : null
+  const values = specifier === null ? promise.flow : moduleFlow(specifier, promise)
+  if (reactions) each(reactions, ({ kind, of }) => {
+    const f = (kind === SITE || kind === SHARED) && of.kind === 'function' ? of.effects?.effects : null
+    if (!f || f.first === null) return
+    const { params: { 0: node } } = f.plan.node
+    const { name = 'the value of a promise', variable = null } = node
+    const place = newPlace(null, name, variable, node)
+    if (values) edge(outerFlow(values, place), f.first)
+    if (f.isReaction) return
+    f.isReaction = true
+    edge(outerFlow(unknownFlow(), place), f.first)
+    release(of)
+  })
 }
 
 /**

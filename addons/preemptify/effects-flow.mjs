@@ -48,7 +48,7 @@ export const MATCH = 8
 /** A regular expression is used by a method of a string, which leaves `lastIndex` as it was or at 0. */
 export const RESET = 16
 /** Code that is not followed stores an object in the object. */
-const PUT = 32
+export const PUT = 32
 /** The function writes an object inside the parameter. */
 const DEEP = 128
 /**
@@ -56,10 +56,12 @@ const DEEP = 128
  * the object is a parameter too.
  */
 const OPEN = 256
+/** The function reads a property of the object. */
+export const DETAIL = 1024
 /** A variable or an object keeps the object. Functions that reach it there have effects of their own. */
-const KEPT = 64
+export const KEPT = 64
 /** An object inside the parameter leaves, but not the parameter itself: an array of numbers stays. */
-const PART_LEAVES = 512
+export const PART_LEAVES = 512
 const ALL = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | KEPT
 /** The effects on a parameter by which a call changes the argument. */
 export const CHANGE = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT
@@ -222,6 +224,8 @@ const STATE = 17
  * @property {number} resumesAt the position in the text from which the code may run in a later stay
  * @property {any} self the holder of `this`
  * @property {Flow} returned
+ * @property {Flow | null} first the first argument, without its default value
+ * @property {boolean} isReaction whether the function is a reaction of a promise
  * @property {boolean} isChanged
  * @property {Effects[]} includes code that runs as a part of the function
  * @property {boolean} claimsAll
@@ -350,16 +354,20 @@ let crowd = /** @type {Crowd} */ (/** @type {any} */ (null))
 /** The holder of all objects that flows of the analysed program have forgotten. */
 let various = /** @type {Place} */ (/** @type {any} */ (null))
 
+/** The functions that the analysed program stores under computed names. */
+let unnamed = /** @type {Callee} */ (/** @type {any} */ (null))
+
 /** @returns {Place} the holder of the objects that flows of a new program forget */
 export const newVarious = () => newPlace(null, 'objects', null, /** @type {any} */ (null))
 
 /**
  * Sets what all flows of a program share. Kept from one program to the next, it would keep all programs.
  *
- * @param {{ crowd: Crowd, various: Place }} program
+ * @param {{ crowd: Crowd, various: Place, unnamedFunctions: Callee }} program
  */
 export function setShared(program) {
   crowd = program.crowd
+  unnamed = program.unnamedFunctions
   various = program.various
 }
 
@@ -499,7 +507,7 @@ export function spreadInto(site, flow, f) {
 }
 
 /** Stores an object under an unknown name. @param {Site} site @param {Root} root */
-function addInside(site, root) {
+export function addInside(site, root) {
   add(site.inside, root)
   if (site.properties !== null) add(othersOf(site), root)
 }
@@ -1046,10 +1054,15 @@ function findUnresolved() {
   return isFound
 }
 
-/** @param {Callee} callee @returns {boolean} */
+/**
+ * Whether the program has a function with the name of a call. Functions under computed names do not count,
+ * because the receiver may be an object from outside of the program.
+ *
+ * @param {Callee} callee @returns {boolean}
+ */
 function hasTargets({ targets }) {
   for (let i = 0; i < targets.length; i++) {
-    if (targets[i].effects !== null || targets[i].targets.length) return true
+    if (targets[i] !== unnamed && (targets[i].effects !== null || targets[i].targets.length)) return true
   }
   return false
 }
@@ -1091,18 +1104,31 @@ function mapResult(root, target, callee) {
 function moveOut(root, to, place) {
   const { kind, of } = root
   if (kind === SITE) return add(to, sharedOf(of, place))
-  // An object of the module belongs to the module even if a variable of a function holds it.
+  // A variable of an inner function can hold an object of the module, or of an outer activation.
   if (kind === SHARED) {
-    const owner = /** @type {Place} */ (root.place).owner
-    return add(to, owner === null || owner === place.owner ? root : sharedOf(of, place))
+    const { owner } = /** @type {Place} */ (root.place)
+    return add(to, isAround(owner, place.owner) ? root : sharedOf(of, place))
   }
-  if (kind === HELD && (of.owner === null || of.owner === place.owner)) return add(to, root)
+  if (kind === HELD && isAround(of.owner, place.owner)) return add(to, root)
   if (kind !== GIVEN && kind !== HELD && kind !== PARAMETER && kind !== INNER) return add(to, root)
   const held = heldIn(place)
   add(to, held)
   add(held.origin ??= newFlow(), root)
   if (kind === PARAMETER) add(held.origin, innerOf(root))
   if (kind !== GIVEN) linkTo(root.base ?? root, held)
+}
+
+/**
+ * Whether an activation contains the activation of another function, or is the same one.
+ *
+ * @param {Effects | null} outer null: the module @param {Effects | null} inner
+ */
+function isAround(outer, inner) {
+  if (outer === null) return true
+  for (let plan = inner === null ? null : inner.plan; plan; plan = plan.parent) {
+    if (plan === outer.plan) return true
+  }
+  return false
 }
 
 /** @param {Root} root @param {Effects} f @param {Flow} to @param {string} name */
@@ -1126,7 +1152,7 @@ function loadFrom(root, f, to, name) {
   } else if (kind === BUILT_IN) add(to, given)
   else if (kind === PARAMETER) add(to, innerOf(root))
   else {
-    if (kind === HELD) note(f, of, READ)
+    if (kind === HELD) note(f, of, READ | DETAIL)
     else if (kind === DOM) note(f, root, READ)
     add(to, root)
   }
@@ -1222,7 +1248,7 @@ function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
   const owner = kind === HELD ? of.owner : kind === SHARED ? root.place?.owner : undefined
   if (isUnknown) {
-    if (kind === SITE || owner) touchRoot(root, f, READ | LEAVE)
+    if (kind === SITE || owner !== undefined) touchRoot(root, f, READ | LEAVE)
   } else if (owner === null) {
     touchRoot(root, f, READ | LEAVE)
     add(f.result, root)

@@ -7,9 +7,10 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addTarget, builtIn, calleeOf, domNode, each,
-  edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd, newFlow,
-  newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release, setShared, touch, use
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, builtIn, calleeOf, domNode,
+  each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd,
+  newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release, setShared,
+  touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
@@ -102,7 +103,7 @@ export function beginWalk(next) {
 
 /** Frees the program of the last text. */
 export function endWalk() {
-  setShared(/** @type {any} */ ({ crowd: null, various: null }))
+  setShared(/** @type {any} */ ({ crowd: null, various: null, unnamedFunctions: null }))
   now.program = now.unit = now.f = /** @type {any} */ (null)
 }
 
@@ -456,9 +457,15 @@ function importedFlow(variable, id) {
     return exportFlow(found)
   }
   const holder = holderOf(variable)
-  if (!holder.inner.roots.length) add(holder.inner, foreign)
+  if (!holder.inner.roots.length) fillUnknown(holder)
   noteUse(holder, READ)
   return holder.outer ??= outerFlow(holder.inner, holder.place)
+}
+
+/** Gives an import the objects of an unknown text. @param {Holder} holder */
+function fillUnknown({ inner, place: { variable } }) {
+  add(inner, foreign)
+  append(now.unit.tree.plan.unknownImports, variable)
 }
 
 /**
@@ -478,7 +485,7 @@ export function moduleFlow(specifier, node) {
     })
     holder = variable.holder = newHolder(unit.tree.plan.effects, specifier, variable, node)
     modules.set(specifier, holder)
-    add(holder.inner, foreign)
+    fillUnknown(holder)
   }
   return holder.outer ??= outerFlow(holder.inner, holder.place)
 }
@@ -528,9 +535,8 @@ function holderOfExport({ unit, variable, isNamespace }) {
  *
  * @param {Node} node @returns {string | null}
  */
-export function specifierOfLoad({ type, callee, source, parent, arguments: list }) {
-  const isLoad = type === 'ImportExpression' ? parent.type === 'AwaitExpression'
-    : callee.name === 'require' && !now.f.plan.isOnce
+export function specifierOfLoad({ type, callee, source, arguments: list }) {
+  const isLoad = type === 'ImportExpression' || callee.name === 'require' && !now.f.plan.isOnce
   const given = isLoad ? source ?? list[0] : null
   return typeof given?.value === 'string' ? given.value : null
 }
@@ -598,7 +604,7 @@ export function exportAll(body) {
     const { type, declaration } = body[i]
     if (type !== 'ExportDefaultDeclaration' || !declaration.flow) continue
     edge(declaration.flow, defaultOf(now.unit).inner)
-    openFlow(declaration.flow)
+    openFlow(declaration.flow, true)
   }
 }
 
@@ -608,17 +614,23 @@ function exportVariable(variable) {
   const holder = initialized(variable)
   holder.isExported = true
   if (variable.isOpen) add(holder.inner, given)
-  openFlow(holder.inner)
+  openFlow(holder.inner, now.unit.tree.sourceType === 'module')
 }
 
-/** Lets other texts name the objects of a flow and call its functions. @param {Flow} flow */
-function openFlow(flow) {
+/**
+ * Lets other texts name the objects of a flow and call its functions.
+ *
+ * @param {Flow} flow
+ * @param {boolean} isModule whether other texts import the objects, and may store theirs in them
+ */
+function openFlow(flow, isModule) {
   each(flow, ({ kind, of }) => {
     if (kind !== SITE && kind !== SHARED) return
     if (of.kind === 'function') release(of)
     if (of.isOpen) return
     of.isOpen = true
-    openFlow(of.inside)
+    if (isModule && of.kind !== 'function') addInside(of, given)
+    openFlow(of.inside, isModule)
   })
 }
 

@@ -1,17 +1,23 @@
 /**
- * addons/preemptify/effects-origins.mjs: the objects that an unknown object of an activation may be.
+ * addons/preemptify/effects-origins.mjs: the objects that an unknown object may be.
  *
- * A closure that lets an unknown object leave excludes other closures of its activation. This is enough if no
- * other function of the program reaches the object, because code outside of the program claims its own
- * objects.
+ * An unknown object of an activation needs only the lock of the activation if no other function reaches the
+ * object. An object from outside of the program does not belong to one activation: the caller can pass it to
+ * several activations. Two packages share a lock if one of them may keep an object of the other.
  *
- * Three walks over one graph answer the questions about all places, so the time is linear. The nodes are
+ * A few walks over one graph answer the questions about all places, so the time is linear. The nodes are
  * roots, and flows with several roots. An edge leads from an object to an object that it may be.
  */
 
-import { HELD, INNER, PARAMETER, SHARED, SITE, given } from './effects-flow.mjs'
+import {
+  HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
+} from './effects-flow.mjs'
 import { append, emptyMap, emptySet, find, pick } from './primordials.mjs'
-/** @import { Flow, Place, Root } from './effects-flow.mjs' */
+/** @import { Effects, Flow, Place, Root } from './effects-flow.mjs' */
+/** @import { Node } from './scopes.mjs' */
+
+/** The effects on a parameter by which a function may keep the argument, or an object inside it. */
+const MAY_KEEP = KEPT | LEAVE | PART_LEAVES | PUT
 
 /** Roots whose objects may belong to other functions. @type {Set<any>} */
 let shared = /* @__PURE__ */ emptySet()
@@ -31,12 +37,12 @@ export function forgetOrigins() {
  * @param {Place[]} written the places whose objects a closure writes
  */
 export function findOrigins(places, written) {
-  pick(reachable(written, null), ({ kind, of }) => {
+  pick(reachable(heldIn(written), null), ({ kind, of }) => {
     if (kind === SITE || kind === SHARED) of.isChanged = true
   })
   /** The sources of the edges to each node. @type {Map<any, any[]>} */
   const sources = emptyMap()
-  const nodes = reachable(places, (from, to) => {
+  const nodes = reachable(heldIn(places), (from, to) => {
     const list = sources.get(to)
     if (list) append(list, from)
     else sources.set(to, [from])
@@ -48,12 +54,42 @@ export function findOrigins(places, written) {
 }
 
 /**
- * Lists the nodes that some places lead to.
+ * Lists the objects of the program that some functions keep, or let leave: the objects in their places, and
+ * the arguments that they store or pass on.
  *
- * @param {Place[]} places @param {((from: any, to: any) => void) | null} onEdge
+ * @param {Effects[]} functions @param {Place[]} places
+ * @returns {Node[]} the expressions that make the objects, and the variables that hold unknown objects
+ */
+export function findKept(functions, places) {
+  const roots = heldIn(places)
+  pick(functions, ({ parameters }) => {
+    pick(parameters, root => { if (root && root.bits & MAY_KEEP) append(roots, root) })
+  })
+  /** @type {Node[]} */
+  const found = []
+  pick(reachable(roots, null), ({ kind, of }) => {
+    if (kind === HELD && of.node) append(found, of.node)
+    if ((kind !== SITE && kind !== SHARED) || isOther(of.kind) || of.isFrozen) return
+    if (kind === SHARED || of.isKept) append(found, of.node)
+  })
+  return found
+}
+
+/** @param {Place[]} places @returns {Root[]} the roots of the unknown objects in the places */
+function heldIn(places) {
+  /** @type {Root[]} */
+  const roots = []
+  pick(places, ({ held }) => held && append(roots, held))
+  return roots
+}
+
+/**
+ * Lists the nodes that some roots lead to.
+ *
+ * @param {Root[]} roots @param {((from: any, to: any) => void) | null} onEdge
  * @returns {any[]}
  */
-function reachable(places, onEdge) {
+function reachable(roots, onEdge) {
   const seen = emptySet()
   /** @type {any[]} */
   const list = []
@@ -63,7 +99,7 @@ function reachable(places, onEdge) {
     seen.add(to)
     append(list, to)
   }
-  for (let i = 0; i < places.length; i++) push(null, places[i].held)
+  for (let i = 0; i < roots.length; i++) push(null, roots[i])
   for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => push(list[i], to))
   return list
 }
@@ -85,7 +121,7 @@ function leadingTo(list, sources) {
 
 /**
  * Calls `to` for each origin of a node. A parameter of a function that unknown code calls may also be any
- * object of that code, which has no root.
+ * object of that code, which has no root: see isState.
  *
  * @param {any} node @param {(origin: any) => void} to
  */
@@ -113,7 +149,7 @@ const isOther = kind => kind === 'function' || kind === 'namespace'
 
 /**
  * Whether an unknown object in a variable of an activation may be an object that other functions of the
- * program reach as their own: an object of the module or of another activation.
+ * program reach as their own: an object of the module, of another activation, or from outside of the program.
  *
  * @param {Place} place @returns {boolean}
  */
@@ -129,7 +165,8 @@ export const mayBeChanged = place => changed.has(place.held)
 /** @param {Root} root @returns {boolean} */
 function isState(root) {
   const { kind, of } = root
-  if (root === given) return true
+  if (root === given || root === foreign) return true
+  if (kind === PARAMETER) return of.effects?.site.hasLeft === true
   if (kind === HELD) return of.owner === null
   if ((kind !== SITE && kind !== SHARED) || isOther(of.kind)) return false
   return of.isReached || find(of.shared, ({ place }) => place?.owner === null) !== undefined

@@ -50,6 +50,8 @@ function newEffects(plan) {
   effects.resumesAt = resumesAt(facts)
   effects.includes = []
   effects.returned = newFlow()
+  effects.first = /** @type {Flow | null} */ (null)
+  effects.isReaction = false
   effects.isChanged = false
   connectResult(effects)
   if (effects.isDeferred) add(effects.result, given)
@@ -243,7 +245,9 @@ const visits = {
   },
   ImportExpression(node) {
     const specifier = specifierOfLoad(node)
-    return specifier === null ? unknownFlow() : moduleFlow(specifier, node)
+    if (specifier === null) return unknownFlow()
+    const flow = moduleFlow(specifier, node)
+    return node.parent.type === 'AwaitExpression' ? flow : unknownFlow()
   },
   MetaProperty: unknownFlow,
   VariableDeclarator({ id, init }) {
@@ -375,6 +379,7 @@ function functionFlow(node) {
     const root = parameterOf(effects, params[i].type === 'RestElement' ? MORE : i)
     const flow = newFlow()
     add(flow, root)
+    if (i === 0) effects.first = flow
     bind(params[i], flow, true)
   }
   if (body.type !== 'BlockStatement') giveBack(body.flow, effects)

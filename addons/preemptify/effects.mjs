@@ -20,14 +20,14 @@
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
 import {
-  CHANGE, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler, settle,
-  takeChanged
+  CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler,
+  settle, takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
-import { findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
+import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
-import { append, emptyMap, emptySet, matches, pick, takeLast } from './primordials.mjs'
+import { append, emptyMap, emptySet, find, matches, pick, takeLast } from './primordials.mjs'
 import { isFunctionNode } from './scopes.mjs'
 /** @import { Effects, Place, Root } from './effects-flow.mjs' */
 /** @import { Program, Unit } from './effects-names.mjs' */
@@ -50,6 +50,7 @@ import { isFunctionNode } from './scopes.mjs'
  * @property {boolean} isExempt a cache, a lazy variable or a counter, which no function needs to claim
  * @property {Location[]} aliases locations that can be the same object; all of them are contested together
  * @property {any} site the expression that makes the object, if that is known
+ * @property {boolean} isOfParameter whether all objects of the location are values of a parameter
  * @property {Location | null} group a representative of the locations that functions use together: see
  *   groupOf
  */
@@ -57,6 +58,9 @@ import { isFunctionNode } from './scopes.mjs'
  * @typedef {object} Claim
  * @property {Location} location
  * @property {boolean} isExclusive
+ * @property {string} guard the name of a parameter; a primitive value of the parameter needs no claim. Empty:
+ *   none
+ * @property {boolean} isForFunctions whether the claim is necessary if the guard is a function
  */
 /**
  * The part of an analysis that later texts of the package need.
@@ -70,7 +74,10 @@ import { isFunctionNode } from './scopes.mjs'
  *   objects
  * @property {Location[]} locations
  * @property {Effects[]} functions
+ * @property {number} located the number of functions whose locations are known
  * @property {boolean} isOwn whether the package is own code, with a lock for each group of locations
+ * @property {string} directory the directory of the package; empty: own code
+ * @property {Set<string>} joins the directories of the packages whose objects this package keeps
  */
 
 /**
@@ -82,7 +89,7 @@ import { isFunctionNode } from './scopes.mjs'
  *   package alone
  * @returns {PackageState}
  */
-export function newPackage(isOwn = false, program = newProgram()) {
+export function newPackage(isOwn = false, program = newProgram(), directory = '') {
   return {
     isOwn,
     program,
@@ -91,7 +98,10 @@ export function newPackage(isOwn = false, program = newProgram()) {
     dom: newLocation('dom', 'document', null, /** @type {any} */ (null), ''),
     named: emptyMap(),
     locations: [],
-    functions: []
+    functions: [],
+    located: 0,
+    directory,
+    joins: emptySet()
   }
 }
 
@@ -103,7 +113,7 @@ function newLocation(kind, name, variable, node, unit) {
   /** @type {Location} */
   const location = {
     kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExported: false,
-    isExempt: false,      aliases: [], site: null, group: null
+    isExempt: false, aliases: [], site: null, group: null, isOfParameter: false
   }
   append(location.aliases, location)
   return location
@@ -126,6 +136,17 @@ function newLocation(kind, name, variable, node, unit) {
  * @param {{ package?: PackageState }} [options] `package`: the state of earlier texts of the package
  */
 export function findEffects(units, { package: state = newPackage() } = {}) {
+  addTexts(units, state)
+  findClaims([state])
+  return state
+}
+
+/**
+ * Adds texts to a package. `findClaims` then finds the claims of their functions.
+ *
+ * @param {Unit[]} units texts of one package @param {PackageState} state
+ */
+export function addTexts(units, state) {
   setBuiltInHandler(callBuiltIn)
   beginWalk(state.program)
   for (let i = 0; i < units.length; i++) prepare(units[i])
@@ -133,28 +154,44 @@ export function findEffects(units, { package: state = newPackage() } = {}) {
   settle()
   finishWalk()
   settle()
-  const { functions } = state
-  let first = functions.length
+  // An earlier function has new effects if a new text adds a method or assigns a variable that it uses.
   const changed = takeChanged()
-  for (let i = 0; i < changed.length; i++) if (/** @type {any} */ (changed[i]).state === state) first = 0
+  for (let i = 0; i < changed.length; i++) {
+    const earlier = /** @type {PackageState | undefined} */ (/** @type {any} */ (changed[i]).state)
+    if (earlier) earlier.located = 0
+  }
   for (let i = 0; i < units.length; i++) {
     const { plans, name } = units[i]
     for (let k = 0; k < plans.length; k++) {
       const { effects } = /** @type {any} */ (plans[k])
       effects.unit = name
       effects.state = state
-      append(functions, effects)
+      append(state.functions, effects)
     }
+    plans[0].joins = state.joins
   }
-  // An earlier function has new effects if a new text adds a method or assigns a variable that it uses.
-  const found = after(functions, first)
-  findLoading(found)
-  locate(found, state)
-  contest(found, state)
-  claim(found, state)
+}
+
+/**
+ * Finds the claims of functions with new effects.
+ *
+ * @param {PackageState[]} states all packages of a program
+ */
+export function findClaims(states) {
+  /** @type {Effects[][]} */
+  const found = []
+  for (let i = 0; i < states.length; i++) {
+    const state = states[i]
+    const functions = after(state.functions, state.located)
+    state.located = state.functions.length
+    append(found, functions)
+    findLoading(functions)
+  }
+  for (let i = 0; i < states.length; i++) locate(found[i], states[i], states)
   forgetOrigins()
+  for (let i = 0; i < states.length; i++) contest(found[i], states[i])
+  for (let i = 0; i < states.length; i++) claim(found[i], states[i])
   endWalk()
-  return state
 }
 
 /** @param {Effects[]} list @param {number} first @returns {Effects[]} */
@@ -229,24 +266,29 @@ function isCalledInPlace(node) {
 /**
  * Finds the locations that each function uses, with effects as bits.
  *
- * @param {Effects[]} functions @param {PackageState} state
+ * @param {Effects[]} functions @param {PackageState} state @param {PackageState[]} states all packages
  */
-function locate(functions, state) {
+function locate(functions, state, states) {
   /** @type {Place[]} */
   const places = []
   /** @type {Place[]} */
   const written = []
+  /** The places of all unknown objects that the functions use. @type {Place[]} */
+  const kept = []
   for (let i = 0; i < functions.length; i++) {
     const { uses } = functions[i]
     if (uses !== null) uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
       const { kind, of, place, owner, writes } = key
       if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
-      if (kind !== undefined || writes || !owner) return
+      if (kind !== undefined || writes) return
+      append(kept, key)
+      if (!owner) return
       append(places, key)
       if (bits & WRITE) append(written, key)
     })
   }
   findOrigins(places, written)
+  joinPackages(functions, kept, state, states)
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
     f.known = f.parts = null
@@ -269,11 +311,33 @@ function locate(functions, state) {
         if (bits & (MATCH | RESET)) note(state.patterns, bits & MATCH ? WRITE : READ)
         return noteUnknown(key, f, bits, state, note)
       }
-      noteObject(key, f, bits, state, note)
+      if (key.kind === SHARED && key.of.kind === 'function' && !hasState(key.of)) return
+      note(locationOfRoot(key, f, state), bits)
     })
     f.located = found
   }
 }
+
+/**
+ * Joins the locks of packages if one package may keep an object of the other, because each of them may write
+ * the object. All unknown objects of the two packages are one location from then on.
+ *
+ * @param {Effects[]} functions the functions of one package @param {Place[]} kept places of unknown objects
+ * @param {PackageState} state @param {PackageState[]} states all packages
+ */
+function joinPackages(functions, kept, state, states) {
+  if (states.length < 2) return
+  pick(findKept(functions, kept), node => {
+    const { directory } = stateOfNode(node)
+    if (directory === state.directory || state.joins.has(directory)) return
+    state.joins.add(directory)
+    const other = /** @type {PackageState} */ (find(states, one => one.directory === directory))
+    unite(state.unknown, other.unknown)
+  })
+}
+
+/** @param {Node} node @returns {PackageState} the package of the text that contains a node */
+const stateOfNode = node => topOf(node).plan.effects.state
 
 /** @param {Place} place @returns {Plan | null} */
 const ownerOf = ({ owner }) => owner === null || /** @type {any} */ (owner).isLoading ? null : owner.plan
@@ -299,10 +363,9 @@ function locationOfVariable(holder, state) {
 }
 
 /**
- * Notes the use of an unknown object that a variable holds. A closure that lets an unknown object of its
- * activation leave excludes other closures of the activation: code outside of the package that writes the
- * object has its own claims. The package itself may use the same object elsewhere, so its own writes, and
- * the objects that its module keeps, are locations of all unknown objects.
+ * Notes the use of an unknown object that a variable holds. If only closures of one activation can reach the
+ * object, the object belongs to the activation. Otherwise another activation, a module or another package may
+ * keep the same object, so all unknown objects are one location.
  *
  * @param {any} place @param {any} f @param {number} bits @param {PackageState} state
  * @param {(location: Location, bits: number) => void} note
@@ -310,9 +373,11 @@ function locationOfVariable(holder, state) {
 function noteUnknown(place, f, bits, state, note) {
   const owner = ownerOf(place)
   if (owner === null || mayBeShared(place)) {
-    return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE))
+    return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE | DETAIL))
   }
-  if (bits & WRITE || mayBeChanged(place)) note(locationOfPlace(place, f, state), READ | bits & WRITE)
+  if (bits & WRITE || mayBeChanged(place)) {
+    note(locationOfPlace(place, f, state), READ | bits & (WRITE | DETAIL))
+  }
   if (!place.own) {
     const { name, variable, node } = place
     const made = place.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
@@ -322,39 +387,8 @@ function noteUnknown(place, f, bits, state, note) {
   note(place.own, bits & (READ | WRITE | LEAVE))
 }
 
-/**
- * Notes the use of a known object. An object of an activation that left it has two locations as well.
- *
- * @param {any} root @param {any} f @param {number} bits @param {PackageState} state
- * @param {(location: Location, bits: number) => void} note
- */
-function noteObject(root, f, bits, state, note) {
-  if (root.kind === SHARED && root.of.kind === 'function' && !hasState(root.of)) return
-  const location = locationOfRoot(root, f, state)
-  const { kind, of } = root
-  const isUnknown = kind === SHARED && of.kind !== 'regexp' && of.hasLeft && !of.hasEscaped
-  const owner = isUnknown ? onlyOwnerOf(of) : null
-  if (owner === null) return note(location, bits)
-  note(location, READ | bits & WRITE)
-  if (!of.own) {
-    const { name, variable, node, unit } = location
-    const made = of.own = newLocation('object', name, variable, node, unit)
-    made.owner = owner
-    made.site = of
-    append(state.locations, made)
-  }
-  note(of.own, bits)
-}
-
 /** @param {any} site of a function @returns {boolean} */
 const hasState = ({ hasState, mayHaveState, isRead }) => hasState || (mayHaveState && isRead)
-
-/** @param {any} site @returns {Plan | null} the one activation that shares an object */
-function onlyOwnerOf({ shared }) {
-  const owner = ownerOf(shared[0].place)
-  for (let i = 1; i < shared.length; i++) if (ownerOf(shared[i].place) !== owner) return null
-  return owner
-}
 
 /** @param {any} place of an unknown object @param {any} f @param {PackageState} state @returns {Location} */
 function locationOfPlace(place, f, state) {
@@ -363,6 +397,7 @@ function locationOfPlace(place, f, state) {
   const made = place.location = newLocation('object', `${name}.*`, variable, node, node ? nameOfUnit(node)
     : f.unit)
   made.isOpen = true
+  made.isOfParameter = variable?.holder?.place === place && isFixedParameter(variable)
   unite(state.unknown, made)
   append(state.locations, made)
   return made
@@ -407,10 +442,13 @@ function locationOfRoot(root, f, state) {
 }
 
 /** @param {Node} node @returns {string} */
-function nameOfUnit(node) {
+const nameOfUnit = node => topOf(node).plan.effects.unit
+
+/** @param {Node} node @returns {any} the module or script that contains a node */
+function topOf(node) {
   let top = node
   while (top.parent) top = top.parent
-  return /** @type {any} */ (top.plan.effects).unit
+  return top
 }
 
 /** Two locations can be the same object. @param {Location} one @param {Location} other */
@@ -511,8 +549,10 @@ function claim(functions, state) {
     claimed.forEach((/** @type {boolean} */ isWriter, /** @type {Location} */ location) => {
       if (location.isExempt) return
       const isExclusive = isWriter || (written !== undefined && written.has(groupOf(location)))
-      if (location.isContested) append(plan.claims, { location, isExclusive })
-      else if (location.isOpen) append(plan.openClaims, { location, isExclusive })
+      const guard = guardOf(location, plan)
+      const made = { location, isExclusive, guard, isForFunctions: f.detailed.has(location) }
+      if (location.isContested) append(plan.claims, made)
+      else if (location.isOpen) append(plan.openClaims, made)
     })
   }
 }
@@ -526,6 +566,7 @@ function claim(functions, state) {
 function claimedBy(f) {
   /** @type {Map<Location, boolean> | null} */
   let found = null
+  f.detailed = emptySet()
   const parts = partsOf(f)
   for (let k = 0; k < parts.length; k++) {
     const part = parts[k]
@@ -535,9 +576,35 @@ function claimedBy(f) {
       if (owner === f.plan ? !f.isDeferred : owner !== null && isInsider(part, owner)) return
       found ??= emptyMap()
       found?.set(location, found.get(location) || (bits & (WRITE | LEAVE)) !== 0)
+      if (bits & (WRITE | DETAIL)) f.detailed.add(location)
     })
   }
   return found ?? NO_LOCATIONS
+}
+
+/**
+ * Returns the name of the parameter of an outer function that holds the objects of a location. A primitive
+ * value of the parameter needs no claim, and neither does a function whose properties are not used.
+ *
+ * @param {Location} location @param {Plan} plan the function that claims
+ * @returns {string} empty: the objects have other origins, or the name means another variable
+ */
+function guardOf({ variable, isOfParameter }, { facts }) {
+  if (!isOfParameter) return ''
+  const { name, scope: home } = /** @type {Variable} */ (variable)
+  let { scope } = facts
+  while (scope && scope !== home) {
+    if (scope.variables[name]) return ''
+    scope = /** @type {any} */ (scope.parent)
+  }
+  return scope ? name : ''
+}
+
+/** Whether the value of a parameter never changes. @param {Variable | null} variable */
+function isFixedParameter(variable) {
+  if (variable?.kind !== 'parameter' || variable.isAssigned || variable.isDynamic) return false
+  const { isSplit, facts: { usesArguments, isStrict } } = variable.scope
+  return !isSplit && (!usesArguments || isStrict)
 }
 
 /** @param {any} f @returns {boolean} */

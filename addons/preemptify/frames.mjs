@@ -778,22 +778,25 @@ function called(layout, node, units) {
   const { source, helper } = emitter
   const { call, callee, end, arguments: given } = node
   const kind = call?.kind || 'member'
-  if (kind === 'tag' || node.optional || callee.object?.type === 'Super' ||
-    callee.property?.type === 'PrivateIdentifier') return refuse(layout)
+  const isUnsupported = kind === 'tag' || node.optional || callee.object?.type === 'Super' ||
+    callee.property?.type === 'PrivateIdentifier'
+  if (isUnsupported) return refuse(layout)
   if (call) call.isComposed = true
-  const open = pastOperand(source, callee.end)
+  // If an argument has a resume point, the callee must survive it.
   const isLate = find(given, isHeld) !== undefined
-  const of = isLate ? keptValue : value
+  const calleeValue = isLate ? keptValue : value
+  const open = pastOperand(source, callee.end)
+  const hasParentheses = open < end && source[open] === '(' // `new A` has none
   /** @param {string} before @param {string} after @returns {Fragments} */
-  const withArguments = (before, after) => open < end && source[open] === '('
+  const withArguments = (before, after) => hasParentheses
     ? [before, substituted(layout, open + 1, end - 1, given, units), after] : before + after
   if (call && directOf(emitter, call)) return [call.before, withArguments('(', ')'), call.after]
   const said = saying(emitter, callee)
   if (kind === 'new') {
-    return [`${helper('n')}((`, of(layout, callee, units), ')', withArguments(',[', `]${said})`)]
+    return [`${helper('n')}((`, calleeValue(layout, callee, units), ')', withArguments(',[', `]${said})`)]
   }
   if (kind === 'call') {
-    return [`${helper('e')}((`, of(layout, callee, units), `)${said})`, withArguments('(', ')')]
+    return [`${helper('e')}((`, calleeValue(layout, callee, units), `)${said})`, withArguments('(', ')')]
   }
   const { object, property, computed } = callee
   const receiver = keptValue(layout, object, units)
@@ -802,7 +805,7 @@ function called(layout, node, units) {
     return [`(${helper('h')}(`, receiver, opened, asItStands(layout, given[0]), closed]
   }
   /** @type {Fragments} */
-  let method = [receiver, computed ? ['[', of(layout, property, units), ']'] : `.${property.name}`]
+  let method = [receiver, computed ? ['[', calleeValue(layout, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(layout, method, units)
   const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(emitter, callee, false)
     : [`${emitter.helper('M')}(`, `${said}).call(`]

@@ -640,9 +640,10 @@ function wayOf({ fn, self, table, generators }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
   if (twinOf(callee)) return way === 'awaited' ? awaitedEntryPointOf(callee) : entryPointOf(callee)
-  if (generators !== null && !generators.has(callee)) {
-    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return callee
-  } else if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
+  if (typeof callee !== 'function' || isGeneratorFunction(callee)) {
+    const runsGenerator = generators === null || generators.has(callee)
+    return runsGenerator ? wayInto(callee) : callee
+  }
   let target = callee
   table.forEach(({ get }) => {
     const others = valueOf(get)?.[known]
@@ -776,7 +777,7 @@ function planFunction(emitter, plan) {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
     const point = pointIn(emitter, statement, node)
-    statement.partedIn = emitter
+    statement.separatedIn = emitter
     if (isInList(statement)) insert(emitter, start, STATEMENT_EDGE, end, `${point} `)
     else enclose(emitter, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
   })

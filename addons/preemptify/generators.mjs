@@ -6,8 +6,8 @@
  */
 
 import {
-  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, part, planCall, sayingIterable,
-  way
+  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, planCall, sayingIterable,
+  separateStatement, way
 } from './calls.mjs'
 import { planSuper, planTarget, takesTarget } from './constructors.mjs'
 import {
@@ -42,7 +42,7 @@ export function planTwin(emitter, { node, facts, calls }) {
     const { 0: begin, 1: stop } = claimingAfter(emitter, facts)
     insert(emitter, start, EXPRESSION_EDGE, end, `${begin}(yield ${helper('y')}(`, start + 5)
     insert(emitter, end, -EXPRESSION_EDGE, start, `))${stop}`)
-    part(emitter, facts.awaits[i])
+    separateStatement(emitter, facts.awaits[i])
   }
   if (facts.isAsync && facts.isGenerator) planProduced(emitter, facts, body)
   for (let i = 0; i < facts.loops.length; i++) {
@@ -129,9 +129,11 @@ function planBeginning(emitter, own, facts) {
     push(names, `${emitter.our}id=${emitter.helper('F')}(${listed(emitter.identity)})`)
   }
   const declared = names.length ? ` let ${join(names, ', ')};` : ''
+  const hasDirectives = isBlock && at > body.start + 1
+  const start = spell((hasDirectives ? ';' : '') + declared + ` ${called}` + pointIn(emitter, body, own) +
+    claiming(emitter, facts))
   insert(emitter, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared} ${called}` +
-      pointIn(emitter, body, own) + claiming(emitter, facts)) + (isBlock ? '' : `${spell(' ')}return `))
+    isBlock ? start : `${start}${spell(' ')}return `)
 }
 
 /**

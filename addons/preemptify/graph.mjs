@@ -2,17 +2,18 @@
  * addons/preemptify/graph.mjs: modules that are analysed together.
  *
  * A function claims less if the analysis knows the functions that it calls. So the analysis reads a module
- * and all modules that it imports, before the first of them is printed. The packages are analysed one after
- * the other, those that import others last.
+ * and all modules that it imports, before the first of them is printed. The texts of packages that import
+ * others come last.
  */
 
 import { neededBy, nameIn } from './blobs.mjs'
 import { packageOf } from './claimed.mjs'
-import { findEffects, newPackage } from './effects.mjs'
+import { addTexts, findClaims, newPackage } from './effects.mjs'
 import { planModule } from './plan.mjs'
 import { emptyMap, emptySet, filter, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
 import { read } from './read.mjs'
 import { names } from './scopes.mjs'
+/** @import { PackageState } from './effects.mjs' */
 /** @import { Loaded, Target } from './blobs.mjs' */
 
 /**
@@ -32,9 +33,15 @@ export function analyse(modules) {
     push(groups.get(directory), unit)
   })
   const directories = listOf(groups)
+  /** @type {PackageState[]} */
+  const states = []
   for (let i = directories.length; i-- > 0;) {
-    findEffects(groups.get(directories[i]) ?? [], { package: newPackage(directories[i] === '', program) })
+    const directory = directories[i]
+    const state = newPackage(directory === '', program, directory)
+    addTexts(groups.get(directory) ?? [], state)
+    push(states, state)
   }
+  findClaims(states)
 }
 
 /**
@@ -246,7 +253,7 @@ function readGraph(text, url, get) {
         if (found === undefined) return
         need.url = found.url
         if (!readAhead.has(found.url)) add(found.url, found.text)
-      } catch {} // it stays unknown
+      } catch {} // the import stays unknown
     })
   }
   const readable = filter(added, module => {

@@ -82,7 +82,7 @@ function planOf(facts, parent) {
     helpers: '', copies: [0, 0],
     emitter: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
     identity: '',
-    claimTexts: [], lock: '',
+    claimTexts: [], lock: '', joins: null, unknownImports: [],
     changes: { this: false, parameters: [], others: false }, eventUse: NO_EVENT_USE
   }
   plan.reason = refusalOf(plan)
@@ -245,9 +245,10 @@ function isArguments(node) {
 }
 
 /**
- * The name that a function without one gets from where it stands.
+ * Returns the name that an anonymous function gets from the code around it, for example from its assignment.
  *
- * @param {Node} node @returns {string | null} null if it is computed
+ * @param {Node} node
+ * @returns {string | null} the name; empty if the function gets no name; null if the name is computed
  */
 export function inferredName(node) {
   const { parent } = node

@@ -36,7 +36,7 @@ import {
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Emitter, InlineCache, Plan } from './calls.mjs' */
-/** @import { EditHolder, Edit, Fragments } from './edits.mjs' */
+/** @import { Edit, EditHolder, Fragments, Range } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
 const MAX_GROWTH = 3.99
@@ -53,6 +53,25 @@ const MARGIN = 1.15
 const AIM = 0.999
 /** The fraction of the allowed length that may stay unused. */
 const SLACK = 0.01
+
+/**
+ * A function that is printed with a registration: its twin, or the reason why it has none.
+ *
+ * @typedef {object} Child
+ * @property {EditHolder} around the edits of the code around the function
+ * @property {Plan} plan
+ * @property {Edit[]} edits the edits of the function
+ * @property {Range} whole the text of the function; of a method of an object, the text of the property
+ * @property {boolean} isKept whether the function has no twin: see isKeptWhole
+ * @property {boolean} isDual whether the function is printed as well as its twin; otherwise a stub calls the
+ *   twin
+ * @property {boolean} isObjectMethod whether it is a method or an accessor of an object literal
+ * @property {string} callee the same as in Emitter
+ * @property {string} twin the name of the twin
+ * @property {boolean} isNamedInside whether code uses the twin by its name
+ * @property {string} register the name of the helper that attaches the twin
+ * @property {string} flags the arguments that follow the twin: see flagsOf
+ */
 
 /**
  * Returns the rewritten text of a module or script.
@@ -361,7 +380,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       if (plan.isLong) plan.text = textOf(plan)
     }
     const { plain } = plans[0]
-    const at = placeOfHead()
+    const at = positionOfHead()
     const add = (/** @type {number} */ rank, /** @type {Fragments} */ text) =>
       insert({ edits: plain }, at, rank, Infinity, text)
     if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
@@ -395,7 +414,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     })
     const { body } = home.node
     const isFunction = home !== plans[0]
-    const at = isFunction ? pastDirectives(body.body, body.start + 1) : placeOfHead()
+    const at = isFunction ? pastDirectives(body.body, body.start + 1) : positionOfHead()
     insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, Infinity, prologue())
   }
 
@@ -493,7 +512,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
 
-  function placeOfHead() {
+  function positionOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
     return isScript ? pastDirectives(tree.body, hashbang) : hashbang
   }
@@ -580,173 +599,257 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** @param {EditHolder} around @param {Plan} plan @param {boolean} isInner */
   function printChild(around, plan, isInner) {
-    const { node, facts, isLong, frame, text } = plan
-    const { parent } = node
+    const { node, facts, isLong } = plan
+    const { type, parent } = node
     const edits = isInner ? plan.inner : plan.plain
-    const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
-    const isObjectMethod = facts.isMethod && !isInClass
     const isKept = isKeptWhole(plan)
     claimPlainly(plan, edits)
     if (!isLong && !isKept) {
       // The key of a field belongs to the code around the field.
-      const { start, end } = node.type === 'PropertyDefinition' ? node.value : node
+      const { start, end } = type === 'PropertyDefinition' ? node.value : node
       if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
       return
     }
-    const { start, end } = isObjectMethod ? parent : node
-    const asItIs = { edits, from: start, to: end }
-    const isDual = isKept || isPrintedTwice(plan, isInner)
-    const register = isKept ? '' : helper('t')
-    const twin = frame ? plan.entry : plan.twin
-    const { isAsync, isGenerator } = facts
-    const how = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
-      : takesTarget(facts) ? ',3' : ''
-    const ownThis = facts.isArrow && facts.usesThis && !frame ? '[this]' : ''
-    // The bits from EVENT_USE on specify how a listener uses its event.
-    const changes = isLong ? changesOf(plan) | codeOfUse(plan) << EVENT_USE : 0
-    const self = changes ? `${frame ? '' : how || ',null'},${ownThis || 'null'},${changes}`
-      : ownThis ? `${how || ',null'},${ownThis}` : how
-    const { isShared = true, isTail = true } = plan.emitter?.layout ?? {}
-    const callee = plan.emitter?.callee ?? ''
-    const goesOn = isTail ? plan.claimTexts.length > 0 : !isShared
-    const isNamedInside = !isDual || callee !== '' || goesOn
-    /** @param {Fragments} fn @param {Fragments} twin @param {string} [by] */
-    const registered = (fn, twin, by = register) =>
-      isKept ? [`${helper('O')}(`, fn, `${claimerOf(plan)})`]
-        : [`${by}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+    const child = childOf(around, plan, edits, isKept, isKept || isPrintedTwice(plan, isInner))
+    if (type === 'FunctionDeclaration') printDeclaration(child)
+    else if (facts.isMethod && parent.type === 'MethodDefinition') printMember(child)
+    else printExpression(child)
+  }
 
-    if (node.type === 'FunctionDeclaration') printDeclaration()
-    else if (isInClass) printMember()
-    else if (isObjectMethod) replace(around, start, end,
-      [key() === '__proto__' ? '["__proto__"]:' : `${key()}:`, expression()])
-    // The parentheses are for `new function () {}`.
-    else replace(around, start, end, parent.callee === node ? ['(', expression(), ')'] : expression())
+  /**
+   * @param {EditHolder} around @param {Plan} plan @param {Edit[]} edits @param {boolean} isKept
+   * @param {boolean} isDual @returns {Child}
+   */
+  function childOf(around, plan, edits, isKept, isDual) {
+    const { node, facts, frame, claimTexts, emitter } = plan
+    const isObjectMethod = facts.isMethod && node.parent.type !== 'MethodDefinition'
+    const { start, end } = isObjectMethod ? node.parent : node
+    const { isShared = true, isTail = true } = emitter?.layout ?? {}
+    const callee = emitter?.callee ?? ''
+    const resumesByName = isTail ? claimTexts.length > 0 : !isShared
+    return {
+      around, plan, edits, whole: { edits, from: start, to: end }, isKept, isDual, isObjectMethod, callee,
+      twin: frame ? plan.entry : plan.twin,
+      isNamedInside: !isDual || callee !== '' || resumesByName,
+      register: isKept ? '' : helper('t'),
+      flags: flagsOf(plan)
+    }
+  }
 
-    function printDeclaration() {
-      const name = node.id ? node.id.name : `${plan.twin}f`
-      if (!node.id) { // export default function () {}
-        insert({ edits }, seek(source, '(', start), REPLACES, start, ` ${name}`)
-        inOrder(edits)
-        replace(around, parent.start, start, `export{${name} as default};`)
-      }
-      const fn = isDual ? asItIs : stub(plan, `function ${name}`)
-      replace(around, start, end, [fn, plan.isHoisted ? text : ''])
-      const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
-      const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
-      const isOfScript = isScript && plan.parent?.parent === null
-      const declare = isOfScript ? 'var' : 'const'
-      const isNamed = frame || callee || plan.isCalledDirectly || !isDual
-      const declared = plan.isHoisted || isKept || !isNamed ? '' : [`${declare} ${twin}=`, titled(text), ';']
-      // A declaration does not change the completion value of a script, for example the result of `eval`.
-      const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
-      plan.registered = [node.id ? ';' : `;${helper('m')}(${name},"default");`, declared, result,
-        plan.isHoisted ? registered(name, twin, helper('D'))
-          : registered(name, isNamed ? twin : titled(text)),
-        ';']
+  /**
+   * Returns the text that registers a function with its twin, or without a twin if it is kept whole.
+   *
+   * @param {Child} child @param {Fragments} fn @param {Fragments} twin
+   * @param {string} [register] the name of the helper @returns {Fragments}
+   */
+  function registered({ plan, isKept, flags, register: usual }, fn, twin, register = usual) {
+    if (isKept) return [`${helper('O')}(`, fn, `${claimerOf(plan)})`]
+    return [`${register}(`, fn, plan.frame ? ',0,' : ',', twin, `${flags})`]
+  }
+
+  /** @param {Child} child */
+  function printDeclaration(child) {
+    const { around, plan, whole, isDual } = child
+    const { node, text, isHoisted } = plan
+    const { start, end, parent } = node
+    const name = node.id ? node.id.name : nameDefault(child)
+    const fn = isDual ? whole : stub(plan, `function ${name}`)
+    replace(around, start, end, [fn, isHoisted ? text : ''])
+    plan.registered = registration(child, name)
+    if (parent.type === 'BlockStatement' || parent.type === 'StaticBlock') {
+      const at = pastDirectives(parent.body, seek(source, '{', parent.start) + 1)
       // In a block, the text belongs to none of the ranges that start there.
-      insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered)
-    }
+      insert(around, at, -BODY_EDGE / 2, Infinity, plan.registered)
+    } else insert(around, positionOfHead(), BODY_EDGE, Infinity, plan.registered)
+  }
 
-    function printMember() {
-      const isFielded = facts.isDerived && hasFields(classOf(node))
-      if (facts.isConstructor && (!facts.isDerived || isFielded)) {
-        const { body: { start, body } } = node
-        const at = pastDirectives(body, start + 1)
-        const { 0: param } = node.params
-        const id = param?.left ?? param
-        // With a second declaration, the name may be a function in the body.
-        const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1
-        const first = isPlain ? id.name : 'arguments[0]'
-        const skip = isFielded ? '{super();return}' : 'return;'
-        insert({ edits }, at, -BODY_EDGE, Infinity,
-          `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
-        inOrder(edits)
-      }
-      if (edits.length) replace(around, start, end, [asItIs])
-      const twinElement = [parent.static ? 'static ' : '', text]
-      const addTwin = () => insert(around, parent.end, -BODY_EDGE, parent.start, twinElement)
-      if (isPrivate(plan)) return addTwin()
-      const elements = parent.parent.body
-      for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor &&
-        isSameMember(elements[i], parent)) return
-      const holder = `this${parent.static ? '' : '.prototype'}`
-      const begin = (/** @type {Fragments} */ body) =>
-        insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
-      if (isKept) return begin(registered(holder + access(key()), ''))
-      const flags = (isFielded ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
-      const target = takesTarget(facts) ? ',!0)' : ')'
-      const member = (/** @type {Fragments} */ made) =>
-        facts.isDerived ? [`${helper('R')}(this,`, made, `,${flags})`]
-          : facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], target]
-          : registered(holder + access(key()), made)
-      const made = titled(text)
-      if (!isTwinMember(plan)) return begin(isNamedInside ? [`const ${twin}=`, made, ';', member(twin)]
-        : member(made))
-      // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
-      // well, and deletes it before the program can see it.
-      addTwin()
-      const own = `${holder}.${nameAsMember(plan)}`
-      const { title } = plan
-      const name = title[0] === '[' ? slice(title, 1, title.length - 1) : stringify(title)
-      begin([member(`${helper('m')}(${own},${name})`), parent.static ? '' : `;delete ${own}`])
-    }
+  /**
+   * Names the function of `export default function () {}`.
+   *
+   * @param {Child} child @returns {string}
+   */
+  function nameDefault({ around, plan: { node, twin }, edits }) {
+    const { start, parent } = node
+    const name = `${twin}f`
+    insert({ edits }, seek(source, '(', start), REPLACES, start, ` ${name}`)
+    inOrder(edits)
+    replace(around, parent.start, start, `export{${name} as default};`)
+    return name
+  }
 
-    function expression() {
-      const { id } = node
-      const fn = isDual ? id ? asItIs : named(asItIs)
-        : id ? stub(plan, `function ${id.name}`)
-        : named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
-      if (isKept) {
-        // V8 names an anonymous function after its assignment target, unless a call is between them.
-        const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
-        if (!isAssigned) return id ? registered(asItIs, '') : registered(named(asItIs), '')
-        enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, `${claimerOf(plan)})`)
-        return [asItIs]
-      }
-      if (!isNamedInside) {
-        const inner = plan.title === '' ? text : titled(text)
-        return id ? [`(${id.name}=>`, registered(id.name, inner), ')(', fn, ')'] : registered(fn, inner)
-      }
-      if (!id && !callee && plan.title !== '') {
-        return [`(${twin}=>`, registered(fn, [`${twin}=`, titled(text)]), ')()']
-      }
-      // V8 names an anonymous function after the names before it in its statement. So the twin has a separate
-      // statement.
-      const made = [`const ${twin}=`, titled(text), ';']
-      if (id) {
-        const own = callee ? `const ${callee}=${id.name};` : ''
-        const end = [made, own, 'return ', registered(id.name, twin), '})(']
-        return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
-      }
-      if (!callee) return ['(()=>{', made, 'return ', registered(fn, twin), '})()']
-      return isDual ? [`(${callee}=>{`, made, 'return ', registered(callee, twin), '})(', fn, ')']
-        : ['(()=>{', made, `const ${callee}=`, fn, ';return ', registered(callee, twin), '})()']
-    }
+  /**
+   * Returns the statements that register a declared function.
+   *
+   * @param {Child} child @param {string} name @returns {Fragments}
+   */
+  function registration(child, name) {
+    const { plan, isDual, isKept, twin, callee } = child
+    const { node, frame, isHoisted, isCalledDirectly } = plan
+    const isOfScript = isScript && plan.parent?.parent === null
+    const declare = isOfScript ? 'var' : 'const'
+    const isNamed = frame || callee || isCalledDirectly || !isDual
+    const declaresTwin = isNamed && !isHoisted && !isKept
+    // A declaration does not change the completion value of a script, for example the result of `eval`.
+    const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
+    return [
+      node.id ? ';' : `;${helper('m')}(${name},"default");`,
+      declaresTwin ? [`${declare} ${twin}=`, titled(plan), ';'] : '',
+      result,
+      isHoisted ? registered(child, name, twin, helper('D'))
+        : registered(child, name, isNamed ? twin : titled(plan)),
+      ';'
+    ]
+  }
 
-    /** Gives the text of the twin the name of the function. @param {Fragments} fn */
-    function titled(fn) {
-      return withTitle(plan.title, fn, isConcise(plan))
+  /** Prints a method, an accessor or a constructor of a class. @param {Child} child */
+  function printMember(child) {
+    const { around, plan, edits, whole, isKept, isNamedInside, twin } = child
+    const { node: { start, end, parent }, facts } = plan
+    if (facts.isConstructor && (!facts.isDerived || isFielded(plan))) letSkipBody(plan, edits)
+    if (edits.length) replace(around, start, end, [whole])
+    if (isPrivate(plan)) return addTwinMember(child)
+    if (isReplaced(plan)) return
+    const begin = (/** @type {Fragments} */ body) =>
+      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
+    if (isKept) return begin(registered(child, memberIn(parent), ''))
+    if (!isTwinMember(plan)) {
+      const made = titled(plan)
+      return begin(isNamedInside ? [`const ${twin}=`, made, ';', attached(child, twin)]
+        : attached(child, made))
     }
+    // `super` starts at the prototype of the object that defines a method. So the class defines the twin as
+    // well, and deletes it before the program can see it.
+    addTwinMember(child)
+    const own = `${holderOf(parent)}.${nameAsMember(plan)}`
+    const { title } = plan
+    const name = title[0] === '[' ? slice(title, 1, title.length - 1) : stringify(title)
+    begin([attached(child, `${helper('m')}(${own},${name})`), parent.static ? '' : `;delete ${own}`])
+  }
 
-    /** Returns the key of the member as in the source. */
-    function key() {
-      const { key: { start, end }, computed } = parent
-      return computed ? `[${slice(source, start, end)}]` : slice(source, start, end)
-    }
+  /** Adds the twin of a member to its class. @param {Child} child */
+  function addTwinMember({ around, plan: { node: { parent }, text } }) {
+    insert(around, parent.end, -BODY_EDGE, parent.start, [parent.static ? 'static ' : '', text])
+  }
 
-    /** @param {string} key */
-    function access(key) {
-      return key[0] === '[' ? key : matches(/^["'\d.]/, key) ? `[${key}]` : `.${key}`
-    }
+  /**
+   * Lets a constructor skip its body if its first argument is `nothing`.
+   *
+   * @param {Plan} plan @param {Edit[]} edits
+   */
+  function letSkipBody(plan, edits) {
+    const { body: { start, body }, params: { 0: param } } = plan.node
+    const at = pastDirectives(body, start + 1)
+    const id = param?.left ?? param
+    // With a second declaration, the name may be a function in the body.
+    const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1
+    const first = isPlain ? id.name : 'arguments[0]'
+    const skip = isFielded(plan) ? '{super();return}' : 'return;'
+    insert({ edits }, at, -BODY_EDGE, Infinity,
+      `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
+    inOrder(edits)
+  }
 
-    /** Gives the text of the function the name that the function has in the source. @param {Fragments} fn */
-    function named(fn) {
-      if (isObjectMethod) return ['{', fn, '}', access(key())]
-      const isKey = parent.value === node && parent.computed
-      const name = isKey ? key() : /** @type {string} */ (inferredName(node))
-      if (name === '') return fn
-      return withTitle(isKey ? name : asKey(name), fn)
+  /**
+   * Returns the text that attaches a twin to a member of a class, which is `this`.
+   *
+   * @param {Child} child @param {Fragments} made the twin @returns {Fragments}
+   */
+  function attached(child, made) {
+    const { plan } = child
+    const { node, facts, frame } = plan
+    if (facts.isDerived) {
+      const flags = (isFielded(plan) ? 1 : 0) + (isShortBut(plan) ? 2 : 0)
+      return [`${helper('R')}(this,`, made, `,${flags})`]
     }
+    if (facts.isConstructor) {
+      return [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], takesTarget(facts) ? ',!0)' : ')']
+    }
+    return registered(child, memberIn(node.parent), made)
+  }
+
+  /** Prints a function expression, or a method of an object. @param {Child} child */
+  function printExpression(child) {
+    const { around, plan: { node }, whole: { from, to }, isObjectMethod } = child
+    const { parent } = node
+    const text = expression(child)
+    if (isObjectMethod) {
+      const key = keyIn(parent)
+      replace(around, from, to, [key === '__proto__' ? '["__proto__"]:' : `${key}:`, text])
+    // The parentheses are for `new function () {}`.
+    } else replace(around, from, to, parent.callee === node ? ['(', text, ')'] : text)
+  }
+
+  /** Returns the text of a registered function expression. @param {Child} child @returns {Fragments} */
+  function expression(child) {
+    const { plan, isDual, isKept, isNamedInside, twin, callee } = child
+    const { node: { id }, text, title } = plan
+    if (isKept) return keptExpression(child)
+    const fn = functionIn(child)
+    if (!isNamedInside) {
+      const made = title === '' ? text : titled(plan)
+      return id ? [`(${id.name}=>`, registered(child, id.name, made), ')(', fn, ')']
+        : registered(child, fn, made)
+    }
+    if (!id && !callee && title !== '') {
+      return [`(${twin}=>`, registered(child, fn, [`${twin}=`, titled(plan)]), ')()']
+    }
+    // V8 names an anonymous function after the names before it in its statement. So the twin has a separate
+    // statement.
+    const declared = [`const ${twin}=`, titled(plan), ';']
+    if (id) {
+      const own = callee ? `const ${callee}=${id.name};` : ''
+      const end = [declared, own, 'return ', registered(child, id.name, twin), '})(']
+      return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
+    }
+    if (!callee) return ['(()=>{', declared, 'return ', registered(child, fn, twin), '})()']
+    const end = ['return ', registered(child, callee, twin), '})(']
+    return isDual ? [`(${callee}=>{`, declared, end, fn, ')']
+      : ['(()=>{', declared, `const ${callee}=`, fn, ';', end, ')']
+  }
+
+  /** Returns the text of an expression that is registered without a twin. @param {Child} child */
+  function keptExpression(child) {
+    const { around, plan, whole } = child
+    const { node } = plan
+    const { id, parent } = node
+    // V8 names an anonymous function after its assignment target, unless a call is between them.
+    const isAssigned = parent.type === 'AssignmentExpression' && inferredName(node) === '' && !id
+    if (!isAssigned) return registered(child, functionIn(child), '')
+    enclose(around, parent.start, parent.end, STATEMENT_EDGE, `${helper('O')}(`, `${claimerOf(plan)})`)
+    return [whole]
+  }
+
+  /** Returns the text of the function in an expression: the function, or its stub. @param {Child} child */
+  function functionIn(child) {
+    const { plan, whole, isDual, isObjectMethod } = child
+    const { node: { id, parent }, facts } = plan
+    if (id) return isDual ? whole : stub(plan, `function ${id.name}`)
+    const head = isObjectMethod ? keyIn(parent) : facts.isArrow ? '' : 'function'
+    return withName(child, isDual ? whole : stub(plan, head))
+  }
+
+  /**
+   * Gives the text of a function the name that the function has in the source.
+   *
+   * @param {Child} child @param {Fragments} fn
+   */
+  function withName({ plan: { node }, isObjectMethod }, fn) {
+    const { parent } = node
+    if (isObjectMethod) return ['{', fn, '}', access(keyIn(parent))]
+    const isKey = parent.value === node && parent.computed
+    const name = isKey ? keyIn(parent) : /** @type {string} */ (inferredName(node))
+    if (name === '') return fn
+    return withTitle(isKey ? name : asKey(name), fn)
+  }
+
+  /** Returns the key of a member as in the source. @param {Node} member */
+  function keyIn({ key: { start, end }, computed }) {
+    return computed ? `[${slice(source, start, end)}]` : slice(source, start, end)
+  }
+
+  /** Returns an access of a class member; the class is `this`. @param {Node} member */
+  function memberIn(member) {
+    return holderOf(member) + access(keyIn(member))
   }
 
   /**
@@ -814,33 +917,51 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @param {string} head
    */
   function stub(plan, head) {
-    const { node, facts, twin } = plan
-    const { params, body } = node
-    const { isArrow, usesThis, usesArguments } = facts
+    const { node: { body }, facts, twin } = plan
+    const { isArrow, usesThis } = facts
+    const { isSimple, parameters, passed, list, spread } = passingOf(plan)
+    const self = usesThis ? 'this' : 0
+    const ownThis = usesThis && !isArrow && !facts.isConstructor ? 'this' : 0
+    const identity = isSimple ? plan.identity : `${changesOf(plan)},${ownThis},${spread}`
+    const claim = plan.identity && `${claimingArguments(identity)},`
+    const generator = () =>
+      isSimple && !usesThis ? `${twin}(${passed})` : `${helper('a')}(${twin},${self},${list})`
+    const result = claim + (plan.frame ? `${helper('P')}(${plan.entry},${self},${list})`
+      : `${helper('d')}(${generator()})`)
+    const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
+    if (isArrow && !directive) return `${head}(${parameters})=>${claim ? `(${result})` : result}`
+    return `${head}(${parameters})${isArrow ? '=>' : ''}{${directive}return ${result}}`
+  }
+
+  /**
+   * Returns the texts with which a stub passes on its arguments. A simple stub names all parameters: they are
+   * plain names, and the function does not use `arguments`.
+   *
+   * @param {Plan} plan
+   * @returns {{ isSimple: boolean, parameters: string, passed: string, list: string, spread: string }} the
+   *   parameters of the stub; the named arguments; an array, or `arguments`, with all of them; and the
+   *   arguments of a stub that is not simple, without `new.target`
+   */
+  function passingOf({ node: { params }, facts }) {
+    const { isArrow, usesArguments } = facts
+    const isSimple = !usesArguments && !find(params, (/** @type {Node} */ { type }) => type !== 'Identifier')
     /** @type {string[]} */
     const names = []
-    const isSimple = !usesArguments && !find(params, ({ type }) => type !== 'Identifier')
     for (let i = 0; i < params.length && !matches(/^(?:Assignment|Rest)/, params[i].type); i++) {
       push(names, isSimple ? params[i].name : `${our}a${i}`)
     }
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
-    const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
-    const self = usesThis ? 'this' : 0
     const target = takesTarget(facts) ? 'new.target' : ''
     const passed = target && given ? `${target},${given}` : target || given
-    const all = isSimple ? `[${passed}]` : isArrow ? `[${rest}]`
-      : target ? `[${target},...arguments]` : 'arguments'
-    const own = usesThis && !isArrow && !facts.isConstructor ? 'this' : 0
-    const identity = isSimple ? plan.identity : `${changesOf(plan)},${own},${isArrow ? rest : '...arguments'}`
-    const claim = plan.identity && `${claimingArguments(identity)},`
-    const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
-      : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${passed})`
-        : `${helper('a')}(${twin},${self},${all})`})`
-    return isArrow && !directive
-      ? `${head}(${isSimple ? given : rest})=>${claim ? `(${claim}${result})` : result}`
-      : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}` +
-        `{${directive}return ${claim}${result}}`
+    return {
+      isSimple,
+      parameters: isArrow && !isSimple ? rest : given,
+      passed,
+      list: isSimple ? `[${passed}]` : isArrow ? `[${rest}]`
+        : target ? `[${target},...arguments]` : 'arguments',
+      spread: isArrow ? rest : '...arguments'
+    }
   }
 }
 
@@ -882,6 +1003,8 @@ function copyEffects(from, to) {
     to[i].openClaims = from[i].openClaims
     to[i].changes = from[i].changes
     to[i].isExposed = from[i].isExposed
+    to[i].joins = from[i].joins
+    to[i].unknownImports = from[i].unknownImports
   }
 }
 
@@ -928,6 +1051,43 @@ function nameFor({ id, parent }) {
   const { key, left } = parent
   const name = id?.name ?? key?.name ?? parent.id?.name ?? left?.name ?? left?.property?.name ?? ''
   return matches(/^[a-z_$][\w$]*$/i, name) ? name : ''
+}
+
+/**
+ * Returns the arguments that follow the twin of a function in a call of `attach`.
+ *
+ * @param {Plan} plan
+ */
+function flagsOf(plan) {
+  const { facts, frame, isLong } = plan
+  const { isAsync, isGenerator } = facts
+  const entry = isGenerator && isAsync ? ',2' : isGenerator ? ',!0' : isAsync ? ',!1'
+    : takesTarget(facts) ? ',3' : ''
+  const ownThis = facts.isArrow && facts.usesThis && !frame ? '[this]' : ''
+  // The bits from EVENT_USE on specify how a listener uses its event.
+  const changes = isLong ? changesOf(plan) | codeOfUse(plan) << EVENT_USE : 0
+  if (changes) return `${frame ? '' : entry || ',null'},${ownThis || 'null'},${changes}`
+  return ownThis ? `${entry || ',null'},${ownThis}` : entry
+}
+
+/** Gives the text of a twin the name of its function. @param {Plan} plan */
+const titled = plan => withTitle(plan.title, plan.text, isConcise(plan))
+
+/** Returns the text that reads a member by its key. @param {string} key the key in the source */
+const access = key => key[0] === '[' ? key : matches(/^["'\d.]/, key) ? `[${key}]` : `.${key}`
+
+/** Returns the object with a member of a class; the class is `this`. @param {Node} member */
+const holderOf = member => `this${member.static ? '' : '.prototype'}`
+
+/** Whether `super()` in a constructor initializes fields. @param {Plan} plan */
+const isFielded = ({ node, facts }) => facts.isDerived && hasFields(classOf(node))
+
+/** Whether a later element of the class replaces a method. @param {Plan} plan */
+function isReplaced({ node: { parent }, facts }) {
+  if (facts.isConstructor) return false
+  const elements = parent.parent.body
+  for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return true
+  return false
 }
 
 /** Whether only `super()` makes a derived constructor long. @param {Plan} plan */

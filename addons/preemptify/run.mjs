@@ -163,7 +163,7 @@ export function takeClaimAtEntry(entry, isClaim) {
 /**
  * Suspends a twin in frame form: adds its frame to the suspended calls.
  *
- * @param {any} entry @param {any} values @param {any} self as of Frame
+ * @param {any} entry @param {any} values @param {any} self see Frame
  */
 export function suspend(entry, values, self) {
   const isAway = counts.away
@@ -489,7 +489,7 @@ const calledPlainly = generator => /** @this {any} @param {any[]} args */ functi
   return apply(generator, this, joined([undefined], args))
 }
 
-/** Returns the entry of a twin at its first call. @param {Twin} twin @param {any} fn its function */
+/** Returns the entry of a twin at its first call. @param {Twin} twin @param {any} fn the function */
 const begin = (twin, fn) => twin.entry === true ? beginners.generator(twin, fn)
   : twin.entry === ASYNC_GENERATOR ? beginners.asyncGenerator(twin, fn)
   : isAsyncTwin(twin) ? beginners.async(twin, fn) : wayInto(generatorOf(twin, fn))
@@ -529,7 +529,7 @@ const failing = text => function call() {
 /**
  * Throws the error for `new` with a value that is not a constructor.
  *
- * @param {string} text the constructor in the source @param {any} thrower as of typeErrorBelow
+ * @param {string} text the constructor in the source @param {any} thrower see typeErrorBelow
  * @returns {never}
  */
 export function notConstructor(text, thrower) {
@@ -555,7 +555,7 @@ export function entryPointOf(fn, text) {
  * Returns the function that a job calls in place of a value if the call is awaited. An async function then
  * runs as part of its caller.
  *
- * @param {any} fn @param {string} [text] as of entryPointOf @returns {any}
+ * @param {any} fn @param {string} [text] see entryPointOf @returns {any}
  */
 export function awaitedEntryPointOf(fn, text) {
   const twin = twins.get(fn)

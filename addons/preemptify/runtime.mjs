@@ -142,7 +142,7 @@ export const runtime = {
   enter: entryPointOf,
   awaited: awaitedEntryPointOf,
   asMethod,
-  /** @param {any} fn @param {string} text @param {string} name as of asMethod */
+  /** @param {any} fn @param {string} text @param {string} name see asMethod */
   enterMethod: (fn, text, name) => asMethod(entryPointOf(fn), text, name),
   apply,
   construct,

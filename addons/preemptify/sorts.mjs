@@ -690,7 +690,7 @@ const PROBE_LENGTHS = [12, 700]
 const probeElement = i => i % 100 < 40 ? i : i % 100 < 70 ? -i : i * 73 % 251
 
 /**
- * Finds the algorithm of a built-in sort.
+ * Finds the algorithm of a built-in sort: the first one that compares the same elements in the same order.
  *
  * @param {any} sort the built-in method @param {(length: number) => any} make makes an array, typed or not
  * @returns {Sort}
@@ -699,39 +699,48 @@ export function algorithmOf(sort, make) {
   forEach(joined(joined([], DELEGATES), ALGORITHMS), ({ prototype }) => {
     defineProperties(prototype, steps)
   })
-  /** @type {any[]} */
-  const lists = []
-  /** The elements that the built-in sort compares, in pairs. @type {any[][]} */
-  const expected = []
-  for (let k = 0; k < PROBE_LENGTHS.length; k++) {
-    const list = make(PROBE_LENGTHS[k])
-    for (let i = 0; i < PROBE_LENGTHS[k]; i++) list[i] = probeElement(i)
-    push(lists, copied(list))
-    /** @type {any[]} */
-    const pairs = []
-    apply(sort, list, [(/** @type {number} */ a, /** @type {number} */ b) => {
-      push(push(pairs, a), b)
-      return a - b
-    }])
-    push(expected, pairs)
-  }
+  /** @type {Probe[]} */
+  const probes = []
+  forEach(PROBE_LENGTHS, length => { push(probes, probeOf(sort, make, length)) })
   const { left } = budget
-  const found = find(ALGORITHMS, algorithm => {
-    let isSame = true
-    for (let k = 0; k < lists.length && isSame; k++) {
-      let at = 0
-      budget.left = MANY_POINTS
-      resume(algorithm(copied(lists[k]), (/** @type {number} */ a, /** @type {number} */ b) => {
-        isSame &&= expected[k][at] === a && expected[k][at + 1] === b
-        at += 2
-        return a - b
-      }))
-      isSame &&= at === expected[k].length
-    }
-    return isSame
-  })
+  const found = find(ALGORITHMS, algorithm => !find(probes, probe => !comparesAlike(algorithm, probe)))
   budget.left = left
   return found ?? ALGORITHMS[0]
+}
+
+/**
+ * A list, and the elements that the built-in sort compares in the list, in pairs.
+ *
+ * @typedef {{ list: any[], pairs: any[] }} Probe
+ */
+
+/**
+ * Records the comparisons of a built-in sort.
+ *
+ * @param {any} sort @param {(length: number) => any} make @param {number} length @returns {Probe}
+ */
+function probeOf(sort, make, length) {
+  const list = make(length)
+  for (let i = 0; i < length; i++) list[i] = probeElement(i)
+  const probe = { list: copied(list), pairs: /** @type {any[]} */ ([]) }
+  apply(sort, list, [(/** @type {number} */ a, /** @type {number} */ b) => {
+    push(probe.pairs, a, b)
+    return a - b
+  }])
+  return probe
+}
+
+/** Whether an algorithm makes the comparisons of a probe. @param {Sort} algorithm @param {Probe} probe */
+function comparesAlike(algorithm, { list, pairs }) {
+  let isAlike = true
+  let at = 0
+  budget.left = MANY_POINTS
+  resume(algorithm(copied(list), (/** @type {number} */ a, /** @type {number} */ b) => {
+    isAlike &&= pairs[at] === a && pairs[at + 1] === b
+    at += 2
+    return a - b
+  }))
+  return isAlike && at === pairs.length
 }
 
 /** @param {any} list */

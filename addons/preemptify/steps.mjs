@@ -366,6 +366,10 @@ function notIterable(text) {
   throw typeErrorBelow(notIterable, `${text} is not iterable`)
 }
 
+/** Whether the page has left the methods of the iterators of arrays unchanged. */
+const areIteratorsBuiltIn = () =>
+  engine.elements.next === engine.nextElement && !('return' in engine.elements)
+
 /**
  * Returns the iterable for a `for`-`of` in a twin with frames.
  *
@@ -374,10 +378,7 @@ function notIterable(text) {
  */
 export function walk(given, text) {
   const method = given?.[symbolIterator]
-  if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement &&
-    !('return' in engine.elements)) {
-    return new Walk(given, null, null)
-  }
+  if (method === engine.values && isArray(given) && areIteratorsBuiltIn()) return new Walk(given, null, null)
   if (typeof method !== 'function') return text ? notIterable(text) : given
   const iterable = iterated(given, method)
   if (iterable instanceof Walk) return iterable

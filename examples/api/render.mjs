@@ -50,7 +50,7 @@ const isProperty = name => /^[a-z]\w*[.]/.test(name)
 /** Maximum length of a paragraph that leaves room for the next one, characters. */
 const SHORT = 120
 
-/** @param {string} name the name of a module @returns {string} its name in addresses */
+/** @param {string} name the name of a module @returns {string} the name in addresses */
 export const keyOf = name => name.replace('addons/', '')
 
 /** @param {string} module @param {string} [id] @returns {string} the address of a module or of an element of its page */
@@ -105,12 +105,12 @@ export function rendered(modules) {
   /** Types that pages mention, by the name of their module. @type {Map<string, Set<string>>} */
   const mentioned = new Map(modules.map(({ name }) => [name, new Set()]))
 
-  /** @param {string} name @param {Module} module where the name is used */
+  /** @param {string} name @param {Module} module the module that uses the name */
   const moduleOfType = (name, module) => [module, ...modules].find(({ types }) => types.has(name))
 
   /**
    * @param {string} type @param {Module} module
-   * @param {Map<string, string>} [constraints] of type parameters, by name
+   * @param {Map<string, string>} [constraints] the constraints of type parameters, by name
    * @returns {string} HTML
    */
   function typeOf(type, module, constraints) {

@@ -20,7 +20,7 @@ export function moduleIn(text) {
  * @returns {Promise<() => any>}
  */
 export async function caller({ url, text }, call, importing) {
-  if (call.trim() === '') throw new TypeError('say what to call, such as sort([3, 1, 2])')
+  if (call.trim() === '') throw new TypeError('enter a call, for example sort([3, 1, 2])')
   const address = url === undefined ? addressOf(text) : new URL(url, document.baseURI).href
   const names = Object.keys(await import(address))
     .filter(name => /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name))

@@ -74,7 +74,7 @@ async function run(name) {
     element('track').className = name
     delete outcomes[name]
     show()
-    // What is said should be seen before the page freezes.
+    // The message must be visible before the page freezes.
     await nextFrame()
     await nextFrame()
     delays = []

@@ -1,11 +1,11 @@
 /**
- * Registers a service worker and waits until it sees what the page fetches. A page's first load comes before it, and one that is
- * reloaded with Shift passes it.
+ * Registers a service worker, and waits until the worker handles the requests of the page. The first load of a page, and a
+ * reload with Shift, bypass the worker.
  *
  * @param {string | URL} url
  * @param {RegistrationOptions} [options]
  * @returns {Promise<void>}
- * @throws {TypeError} where there are no service workers, or none that are modules
+ * @throws {TypeError} if the browser has no service workers, or none that are modules
  */
 export async function controlled(url, options = {}) {
   const { serviceWorker } = navigator

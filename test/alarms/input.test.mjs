@@ -230,7 +230,7 @@ wrong('on() rejects the options of interrupt()', () => {
 wrong('AsyncEvent.handle() rejects a scheduler other than the event\'s', () => {
   const here = world()
   const { scheduler } = world()
-  const message = 'scheduler must be that of the event'
+  const message = 'scheduler must be the scheduler of the event'
   assertRefusal(here, () => here.event.handle(generate, { scheduler }), TypeError, message)
   assertRefusal(here, () => here.event.handle(new Task(generate, { scheduler })), TypeError, message)
 })

@@ -24,8 +24,9 @@ const READ = 0.01
  * @typedef {object} Program
  * @property {string} a the text of a module
  * @property {string} b the text of a module that imports all exports of `a`
- * @property {{ module: 'a' | 'b', name: string, args: (number | 'own' | 'shared')[] }[]} calls an argument is a
- *   number, an object of the call, or an object that all calls get
+ * @property {{ module: 'a' | 'b', name: string, args: (number | 'own' | 'shared')[], isHeld?: boolean }[]} calls
+ *   an argument is a number, an object of the call, or an object that all calls get. With `isHeld`, the function
+ *   makes the called closure, and gets an object that all such closures keep
  * @property {{ module: 'a' | 'b', name: string }[]} probes functions that read the state
  */
 
@@ -36,6 +37,21 @@ function each(list, fn) { for (let i = 0; i < list.length && i < 4; i++) fn(list
 `
 
 const FIELDS = ['x', 'y']
+
+/**
+ * Ways in which code keeps an object `o`: the declaration, the statement that keeps the object, and the object.
+ *
+ * @type {((name: string) => [string, string, string])[]}
+ */
+const WAYS_TO_KEEP = [
+  name => [`let ${name} = null`, `${name} = o`, name],
+  name => [`const ${name} = []`, `${name}.push(o)`, `${name}[0]`],
+  name => [`const ${name} = { inner: null }`, `${name}.inner = o`, `${name}.inner`],
+  name => [`const ${name} = { inner: null, hold(o) { this.inner = o } }`, `${name}.hold(o)`, `${name}.inner`],
+  name => [`const ${name} = new Map()`, `${name}.set(1, o)`, `${name}.get(1)`],
+  name => [`let ${name} = null`, `${name} = () => o`, `${name}()`],
+  name => [`let ${name} = null`, `${name} = { inner: { inner: o } }`, `${name}.inner.inner`]
+]
 const METHODS = ['run', 'step']
 
 /** @param {Random} random @returns {Program} */
@@ -48,18 +64,18 @@ export function randomProgram(random) {
   const isTight = random.chance(0.5)
   const call = () => {
     const module = random.pick(['a', 'b'])
-    const { name } = random.pick(modules[module].names.filter(({ kind, isUpdate }) => kind === 'function' && (!isTight || isUpdate)))
+    const { name } = random.pick(modules[module].names.filter(({ kind, isUpdate, isHeld }) => kind === 'function' && !isHeld && (!isTight || isUpdate)))
     const arg = () => random.chance(0.2) ? 'own' : random.integer(0, 3)
     return { module, name, args: [arg(), arg()] }
   }
   const calls = Array.from({ length: random.chance(0.3) ? 3 : 2 }, call)
   // Two updates of one object, if the modules have them.
-  const updates = ['a', 'b'].flatMap(module => modules[module].names.filter(({ isUpdate }) => isUpdate).map(({ name, source }) => ({ module, name, source })))
+  const updates = ['a', 'b'].flatMap(module => modules[module].names.filter(({ isUpdate }) => isUpdate).map(({ name, source, isHeld }) => ({ module, name, source, isHeld })))
   const sources = updates.map(({ source }) => source).filter((source, i, all) => source && all.indexOf(source) < i)
   if (sources.length && random.chance(0.5)) {
     const source = random.pick(sources)
     const alike = random.shuffle(updates.filter(update => update.source === source))
-    for (let i = 0; i < 2; i++) calls[i] = { ...calls[i], module: alike[i].module, name: alike[i].name }
+    for (let i = 0; i < 2; i++) calls[i] = { ...calls[i], module: alike[i].module, name: alike[i].name, isHeld: alike[i].isHeld }
     // Objects inside of arguments are not claimed, so only updates share an object.
     if (source === 'q') for (let i = 0; i < 2; i++) calls[i].args = [random.integer(0, 3), 'shared']
   }
@@ -71,13 +87,13 @@ export function randomProgram(random) {
 
 /**
  * @param {Random} random @param {string} prefix the first letter of names
- * @param {{ kind: string, name: string, isAsync?: boolean }[]} imported
+ * @param {{ kind: string, name: string, isAsync?: boolean, source?: string }[]} imported
  * @param {number} size the most statements of a function
  */
 function randomModule(random, prefix, imported, size) {
   /** @type {string[]} */
   const lines = []
-  /** @type {{ kind: string, name: string, isAsync?: boolean, isUpdate?: boolean, source?: string }[]} */
+  /** @type {{ kind: string, name: string, isAsync?: boolean, isUpdate?: boolean, isHeld?: boolean, source?: string }[]} */
   const names = []
   const of = kind => imported.filter(entry => entry.kind === kind && !entry.isAsync).map(({ name }) => name)
   const objects = of('object')
@@ -279,6 +295,56 @@ function randomModule(random, prefix, imported, size) {
     ])()
   }
 
+  /** @param {string} name of an exported update @param {string} source the updated object @param {string} tag */
+  function addUpdate(name, source, tag) {
+    lines.push(`export function ${name}(p) {\nif (typeof p === 'object') p = p.x | 0\n${update(source)}\n}`)
+    names.push({ kind: 'function', name, isUpdate: true, source: tag })
+  }
+
+  /** Adds functions that keep objects of other modules, and activations that keep objects of the caller. */
+  function addKeepers() {
+    if (imported.length === 0) {
+      const [declaration, statement, kept] = random.pick(WAYS_TO_KEEP)(`${prefix}held`)
+      const name = `${prefix}hold`
+      lines.push(declaration)
+      const text = random.pick([
+        `function ${name}(o) {\n${statement}\n}`, `function ${name}(given) {\nconst o = given.inner\n${statement}\n}`,
+        `function ${name}(given) {\nconst o = given()\n${statement}\n}`
+      ])
+      names.push({ kind: 'hold', name, source: text })
+      lines.push(`export ${text}`)
+      addUpdate(`${prefix}uh`, `(${kept} ?? kept)`, 'held')
+      const lent = random.pick(objects)
+      names.push({ kind: 'lend', name: `${prefix}lend` })
+      lines.push(random.pick([
+        `export function ${prefix}lend(f) { f(${lent}) }`, `export const ${prefix}lend = f => { f(${lent}) }`
+      ]))
+      addUpdate(`${prefix}ul`, lent, 'lent')
+    }
+    for (const { name, source } of imported.filter(({ kind }) => kind === 'hold')) {
+      const own = random.pick(objects.filter(name => name.startsWith(prefix)))
+      const given = source.includes('given.inner') ? `{ inner: ${own} }` : source.includes('given()') ? `() => ${own}` : own
+      lines.push(`${name}(${given})`)
+      addUpdate(`${prefix}uh`, own, 'held')
+    }
+    for (const { name } of imported.filter(({ kind }) => kind === 'lend')) {
+      const [declaration, statement, kept] = random.pick(WAYS_TO_KEEP)(`${prefix}lent`)
+      lines.push(declaration, `${name}(o => {\n${statement}\n})`)
+      addUpdate(`${prefix}ul`, kept, 'lent')
+    }
+    for (let i = random.integer(0, 2); i-- > 0;) {
+      const [declaration, statement, kept] = random.pick(WAYS_TO_KEEP)('mine')
+      const name = `${prefix}act${i}`
+      const body = random.pick([
+        () => update(kept), () => `const o = ${kept}\nconst before = o.fetchX()\npause(2)\no.storeX(before + 1)`,
+        () => `const o = ${kept}\nconst before = o.x\npause(2)\nreturn o.x - before`
+      ])()
+      const first = random.chance(0.5) ? '' : 'o = get()\n'
+      lines.push(`export function ${name}(o, get) {\n${first}${declaration}\n${statement}\nreturn function (p, q) {\nif (typeof p === 'object') p = p.x | 0\n${body}\n}\n}`)
+      names.push({ kind: 'function', name, isUpdate: true, isHeld: true, source: 'outside' })
+    }
+  }
+
   for (let i = random.integer(1, 2); i-- > 0;) {
     share('object', `${prefix}o${i}`, `const ${prefix}o${i} = ${literal()}`)
     objects.push(`${prefix}o${i}`)
@@ -361,6 +427,7 @@ function randomModule(random, prefix, imported, size) {
     share('function', `${prefix}u${i}`, `${kind} ${prefix}u${i}(p, q) {\nif (typeof p === 'object') p = p.x | 0\nif (typeof q === 'number') q = { x: q, y: 1, list: [q], inner: null }\n${first}${text}\n}`)
     Object.assign(names[names.length - 1], { isUpdate: true, source, isAsync: kind !== 'function' })
   }
+  addKeepers()
   variables.forEach((name, i) => share('probe', `${prefix}p${i}`, `function ${prefix}p${i}() { return ${name} }`))
   share('probe', `${prefix}pk`, `function ${prefix}pk() { return [kept.x, kept.y, kept.list.join(), lazy === null${maps.map(map => `, ${map}.size`).join('')}${patterns.map(name => `, ${name}.lastIndex`).join('')}${counters.filter(name => name.endsWith('k')).map(name => `, ${name}.peek()`).join('')}] }`)
   return { text: HEAD + lines.join('\n'), names }
@@ -393,6 +460,18 @@ function argumentsOf({ calls }) {
   const object = () => ({ x: 1, y: 2, list: [3], inner: null })
   const shared = object()
   return calls.map(({ args }) => args.map(arg => arg === 'own' ? object() : arg === 'shared' ? shared : arg))
+}
+
+/**
+ * The functions that the calls of one run call, and the object of hand-written code that activations keep.
+ *
+ * @param {Program} program @param {Record<'a' | 'b', any>} modules
+ */
+function functionsOf({ calls }, modules) {
+  const outside = { x: 1, y: 2, list: [3], inner: null, fetchX() { return this.x | 0 }, storeX(n) { this.x = n } }
+  const functions = calls.map(({ module, name, isHeld }) =>
+    isHeld ? modules[module][name](outside, () => outside) : modules[module][name])
+  return { outside, functions }
 }
 
 /** @param {Program} program @returns {Record<'a' | 'b', any>} the modules, evaluated natively */
@@ -429,16 +508,16 @@ export async function serialStates(program) {
   for (const order of orders(program.calls.map((_, i) => i))) {
     const modules = native(program)
     const given = argumentsOf(program)
+    const { outside, functions } = functionsOf(program, modules)
     const outcomes = []
     for (const i of order) {
-      const { module, name } = program.calls[i]
       try {
-        outcomes[i] = await resultOf(modules[module][name](...given[i]))
+        outcomes[i] = await resultOf(functions[i](...given[i]))
       } catch (error) {
         outcomes[i] = failure(error)
       }
     }
-    states.push(stateOf(program, modules, [...outcomes, given]))
+    states.push(stateOf(program, modules, [...outcomes, given, outside]))
   }
   return states
 }
@@ -514,8 +593,8 @@ export async function runAsJobs(program, texts, { budget, slice, isVirtual, prio
     const outcomes = []
     const waits = []
     const all = argumentsOf(program)
-    program.calls.forEach(({ module, name }, i) => {
-      const fn = modules[module][name]
+    const { outside, functions } = functionsOf(program, modules)
+    functions.forEach((fn, i) => {
       const given = all[i]
       const settle = promise => waits.push(promise.then(value => { outcomes[i] = value }, error => { outcomes[i] = failure(error) }))
       if (i !== plain) settle(scheduler.spawn(CALLING[calling[i]](fn), { budget, priority: priorities[i], release: releases[i] ? scheduler.now() + releases[i] : undefined }, ...given))
@@ -525,7 +604,7 @@ export async function runAsJobs(program, texts, { budget, slice, isVirtual, prio
     if (isVirtual) await host.drain()
     const isOver = await Promise.race([ended.then(() => true), new Promise(resolve => setTimeout(resolve, isVirtual ? 50 : 5000, false))])
     if (!isOver) return { state: `jobs do not end: ${scheduler.jobs?.().map?.(job => job.state) ?? ''}`, cycles, switches: switches.count }
-    return { state: stateOf(program, modules, [...outcomes, all]), cycles, switches: switches.count }
+    return { state: stateOf(program, modules, [...outcomes, all, outside]), cycles, switches: switches.count }
   } finally {
     console.warn = warn
   }

@@ -519,6 +519,19 @@ for (const [name, call, result] of [
   })
 }
 
+identity('a hand-written stay keeps the claims of its plain calls', async () => {
+  const twin = preemptify(parser.pure)
+  const own = scheduler()
+  const object = { x: 0 }
+  const twice = own.spawn(function* () {
+    const first = updates.add(object)
+    yield* twin(20)
+    return [first, updates.add(object)]
+  })
+  const once = own.spawn(updates.add, { release: own.now() + 0.05 }, object)
+  assert.equal(await settled([twice, once], own), [[1, 2], 3])
+})
+
 identity('a plain call in rewritten code claims no argument', async () => {
   // Only the caller of rewritten code claims arguments, because an inner call can get many objects.
   const { outer } = await rewrittenModule(`

@@ -59,11 +59,11 @@ unknown('a test by typeof shows that a constant variable holds a primitive value
     `if (typeof x === 'number' || y) return { g: ${g} }`, `if (typeof x !== 'number') return { g: ${g} }`,
     `if (typeof x !== 'number') return; else y(); return { g: ${g} }`,
     `if (y) { if (typeof x !== 'number') return } return { g: ${g} }`,
-    'y(g); if (typeof x !== "number") return; function g() { return x }']) assert.is(claimOf(body), 'x.*@make!', body)
+    'y(g); if (typeof x !== "number") return; function g() { return x }']) assert.is(claimOf(body), 'x.*!', body)
   assert.is.not(claimOf(`if (typeof x === 'number') { x = {}; return { g: ${g} } }`), '')
   const { g: sloppy } = claimsIn(`function make(x) { if (typeof x !== 'number') return
     arguments[0] = {}; return { g: () => { return x } } }`, 'script')
-  assert.is(sloppy, 'x@make!')
+  assert.is(sloppy, 'x!')
 })
 
 unknown('require() and an awaited import() within expressions claim the objects of the module', () => {
@@ -73,12 +73,30 @@ unknown('require() and an awaited import() within expressions claim the objects 
     export async function g() { return (await import('s')).o.n + 1 }`, { f: 's.*!', g: 's.*' })
 })
 
+unknown('a reaction of import() claims the objects of the module', () => {
+  for (const reaction of ['m => { m.o.n++ }', '({ o }) => { o.n++ }']) {
+    assert.match(claimsIn(`export function f() { import('s').then(${reaction}) }`).ArrowFunctionExpression, /s\.\*!/)
+  }
+  assert.match(claimsIn("export function f() { import('s').then(use) } function use(m) { m.n++ }").use, /s\.\*!/)
+})
+
+unknown('a reaction claims the value of its promise', () => {
+  claims(`const own = { n: 1 }; async function load() { return own } function use(o) { o.n++ }
+    export function f() { load().then(use) } export function g() { return own.n + 1 }`, { use: 'o.*!', g: 'own' })
+})
+
+unknown('the result of an async function or a generator leaves', () => {
+  const text = 'const own = { n: 1 }; export function g() { return own.n + 1 } export'
+  claims(`${text} async function f() { return own }`, { f: 'own!', g: 'own' })
+  claims(`${text} function* f() { return own }`, { f: 'own!', g: 'own' })
+})
+
 unknown('a closure that only calls its captured parameter claims nothing', () => {
   claims('export function make(f) { return function g(x) { return f(x) } }', { make: '', g: '' })
 })
 
-unknown('a closure that passes its captured parameter on claims the activation', () => {
-  claims('export function make(o) { return function g(f) { return f(o) } }', { make: '', g: 'o.*@make!' })
+unknown('a closure that passes its captured parameter on claims all unknown objects', () => {
+  claims('export function make(o) { return function g(f) { return f(o) } }', { make: '', g: 'o.*!' })
 })
 
 unknown('a closure that passes on an object of the module claims the module', () => {

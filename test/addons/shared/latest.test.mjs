@@ -219,8 +219,8 @@ latest('invalid arguments of Latest throw at the call', () => {
   assert.throws(() => new Latest(0, { shared: true, bytes: 7 }), /bytes must be an integer from 8 .* got 7/)
   assert.throws(() => new Latest(0, { shared: true, bytes: '9' }), /bytes must be an integer from 8 to 268435456, got "9"/)
   assert.throws(() => new Latest(0, { buffer: new ArrayBuffer(64) }), /buffer must be a SharedArrayBuffer/)
-  assert.throws(() => Latest.from(new SharedArrayBuffer(64)), /buffer must be that of a shared Latest/)
-  assert.throws(() => Latest.from(new SharedArrayBuffer(4)), /buffer must be that of a shared Latest/)
+  assert.throws(() => Latest.from(new SharedArrayBuffer(64)), /buffer must be the buffer of a shared Latest/)
+  assert.throws(() => Latest.from(new SharedArrayBuffer(4)), /buffer must be the buffer of a shared Latest/)
   assert.throws(() => Latest.from({}), /buffer must be a SharedArrayBuffer, got an object/)
 })
 

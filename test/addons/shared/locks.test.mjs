@@ -136,8 +136,8 @@ threads('a mutex that a job leaves locked is abandoned in all threads', async ()
 
 threads('the buffers of other classes are rejected', () => {
   const { buffer } = new Ring(1, { shared: true })
-  assert.throws(() => SharedMutex.from(buffer), /^buffer must be that of a SharedMutex, got one of \d+ bytes$/)
-  assert.throws(() => new SharedSemaphore(1, { buffer }), /^buffer must be that of a SharedSemaphore, got/)
+  assert.throws(() => SharedMutex.from(buffer), /^buffer must be the buffer of a SharedMutex, got a buffer of \d+ bytes$/)
+  assert.throws(() => new SharedSemaphore(1, { buffer }), /^buffer must be the buffer of a SharedSemaphore, got/)
   assert.throws(() => new SharedMutex({ buffer: 1 }), /^buffer must be a SharedArrayBuffer, got 1$/)
 })
 

@@ -99,7 +99,7 @@ ring('invalid arguments of Ring throw at the call', () => {
     assert.throws(() => new Ring(n), error => error instanceof RangeError && /^n must be/.test(error.message))
   }
   assert.throws(() => new Ring(2, { shared: 'yes' }), /shared must be a boolean, got "yes"/)
-  assert.throws(() => Ring.from(new SharedArrayBuffer(64)), /buffer must be that of a shared Ring/)
+  assert.throws(() => Ring.from(new SharedArrayBuffer(64)), /buffer must be the buffer of a shared Ring/)
   assert.throws(() => Ring.from(new ArrayBuffer(64)), /buffer must be|n must be/)
 })
 
