@@ -309,6 +309,21 @@ time('acknowledged parts reset the pauses between lines', () => {
   assert.equal(got, got.map((_, i) => i))
 })
 
+time('a line that lasts for a heartbeat resets the pauses between lines', () => {
+  const times = []
+  const { host, dial } = world({
+    heartbeat: 100, retry: 10_000,
+    line(line) {
+      times.push(host.time)
+      host.after(150, () => cut(line))
+    }
+  })
+  dial('x')
+  host.run({ until: 5000 })
+  const pauses = times.slice(1).map((time, i) => time - times[i] - 150)
+  assert.ok(pauses.length > 15 && pauses.every(pause => pause >= 50 && pause <= 101), `${pauses}`)
+})
+
 time('a choice between a send and a timeout keeps its timeout while the line is down', () => {
   const got = []
   let isUp = true
