@@ -225,6 +225,20 @@ losses('a single message that is lost silently is sent again over the next line'
   }
 })
 
+losses('a session dials a new line after a message that the platform cannot read', () => {
+  for (const shape of ['postMessage, addEventListener', 'postMessage, on']) {
+    const got = []
+    const { host, lines, dial, run, pass } = world({ shape, retry: 100, onSession: connected => into(got, run)(connected) })
+    const x = dial('x')
+    run(function* () { yield x.send(1) })
+    pass(50)
+    lines[0].a.happen('messageerror')
+    run(function* () { yield x.send(2) })
+    host.run({ until: 500 })
+    assert.equal([got, lines.length], [[1, 2], 2], shape)
+  }
+})
+
 losses('a damaged frame ends the line, and arrives over the next one', () => {
   for (const broken of [0, 1, 2, 3, 4, 5]) {
     const got = []
