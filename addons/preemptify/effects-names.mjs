@@ -9,8 +9,8 @@ import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
   domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown,
-  newCallee, newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release,
-  setShared, touch, use
+  newCallee, newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put,
+  release, setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
