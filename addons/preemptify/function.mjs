@@ -30,7 +30,7 @@ import {
 } from './run.mjs'
 import { Arguments, claimingAll } from './claims.mjs'
 import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
-import { isDirectEval, names } from './scopes.mjs'
+import { analyseScopes, isDirectEval } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
 /** @import { CallSite, Emitter } from './calls.mjs' */
 /** @import { Facts, Node, Scope } from './scopes.mjs' */
@@ -355,7 +355,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   // The name of a function expression is resolved like a variable outside the function.
   const ownName = own?.id ? own.id.name : ''
   if (own) own.id = null
-  const free = names(tree)
+  const free = analyseScopes(tree)
   const our = prefixFor(`${source} ${join(links.values, ' ')}`)
   /** @type {FunctionEmitter} */
   const emitter = {
@@ -681,11 +681,11 @@ function replaceWords(emitter, own, ownName) {
   if (isArrow) {
     /** The words in the arrow function and in the arrow functions inside it. @type {Node[]} */
     const words = []
-    const ours = [own.facts]
-    while (ours.length) {
-      const facts = takeLast(ours)
+    const unvisited = [own.facts]
+    while (unvisited.length) {
+      const facts = takeLast(unvisited)
       forEach(facts.words, word => push(words, word))
-      forEach(facts.functions, inner => inner.isArrow && push(ours, inner))
+      forEach(facts.functions, inner => inner.isArrow && push(unvisited, inner))
     }
     if (options.evaluate && !options.home && own.facts.usesSuper) {
       forEach(words, ({ type, start, end, parent }) => {
