@@ -946,7 +946,7 @@ export function addTarget(callee, target) {
 }
 
 /** Gives a callee all effects, because unknown code can be called. @param {Callee} callee */
-function makeUnknown(callee) {
+export function makeUnknown(callee) {
   if (callee.isUnknown) return
   callee.isUnknown = true
   const { parameters } = callee

@@ -8,9 +8,9 @@
 import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, builtIn, calleeOf, domNode,
-  each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd,
-  newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release, setShared,
-  touch, use
+  each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown, newCallee,
+  newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release,
+  setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
@@ -78,11 +78,16 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
-/** @returns {Program} */
-export function newProgram() {
+/**
+ * @param {boolean} [hasOthers] whether texts that are not analysed define methods too
+ * @returns {Program}
+ */
+export function newProgram(hasOthers = false) {
   const unnamed = newFlow()
+  const unnamedFunctions = functionsIn(unnamed)
+  if (hasOthers) makeUnknown(unnamedFunctions)
   return {
-    members: emptyMap(), unnamed, unnamedFunctions: functionsIn(unnamed), accessors: emptyMap(),
+    members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(),
     globals: emptyMap(), crowd: newCrowd(), various: newVarious(),
     stored: emptyMap(), matches: []
   }
