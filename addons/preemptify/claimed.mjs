@@ -113,6 +113,9 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   const ownLock = directory && nameOfPackageLock(ownHome)
   /** The names of the locks that this text joins with the lock of its package. */
   const joinedLocks = pick(locksOfJoins(plans[0], name), lock => lock !== ownLock)
+  /** Whether this text can pass objects from one unknown text to another one. */
+  const hasUnknownImports = exclusive !== false && joinedLocks.length > 0 &&
+    plans[0].unknownImports.length > 0
   /** The numbers of the groups. @type {Map<any, number>} */
   const groups = emptyMap()
   /** The name of a function and the name of a location, in two lines, for each site. @type {string[]} */
@@ -300,11 +303,13 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     })
   })
   return {
-    isUsed: used.size > 0,
+    isUsed: used.size > 0 || hasUnknownImports,
     /** @param {string} runtime an expression of the run-time support */
     prologue(runtime) {
-      if (used.size === 0) return ''
-      let text = `var ${unit}U=${runtime}.sites(${stringify(join(names, '\n'))});`
+      const joins = hasUnknownImports
+        ? `${runtime}.lockOf(${stringify(join(joined([ownLock || UNKNOWN], joinedLocks), '\n'))});` : ''
+      if (used.size === 0) return joins
+      let text = `${joins}var ${unit}U=${runtime}.sites(${stringify(join(names, '\n'))});`
       /** @type {any[]} */
       const list = []
       groups.forEach((_, group) => append(list, group))

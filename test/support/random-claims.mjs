@@ -538,12 +538,12 @@ let programs = 0
 export function rewrite({ a, b }, { packages, isKnown, padding, functions }) {
   programs++
   const urls = {
-    two: { a: `file:///p${programs}/node_modules/pa/a.mjs`, b: `file:///p${programs}/node_modules/pb/b.mjs` },
-    one: { a: `file:///p${programs}/node_modules/p/a.mjs`, b: `file:///p${programs}/node_modules/p/b.mjs` },
+    two: { a: `file:///node_modules/pa${programs}/a.mjs`, b: `file:///node_modules/pb${programs}/b.mjs` },
+    one: { a: `file:///node_modules/p${programs}/a.mjs`, b: `file:///node_modules/p${programs}/b.mjs` },
     own: { a: `file:///p${programs}/a.mjs`, b: `file:///p${programs}/b.mjs` }
   }[packages]
   const filled = { a: padding ? a + PADDING : a, b: padding ? b + PADDING : b }
-  const specifier = packages === 'two' ? 'pa' : './a.mjs'
+  const specifier = packages === 'two' ? `pa${programs}` : './a.mjs'
   filled.b = filled.b.replace(" from 'a'", ` from '${specifier}'`)
   const get = name => isKnown && name === specifier ? { url: urls.a, text: filled.a } : undefined
   const textAt = module => preemptify.source(filled[module], { runtime, url: urls[module], get })
