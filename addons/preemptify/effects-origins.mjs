@@ -93,14 +93,14 @@ function reachable(roots, onEdge) {
   const seen = emptySet()
   /** @type {any[]} */
   const list = []
-  const push = (/** @type {any} */ from, /** @type {any} */ to) => {
+  const pushEdge = (/** @type {any} */ from, /** @type {any} */ to) => {
     if (from !== null) onEdge?.(from, to)
     if (seen.has(to)) return
     seen.add(to)
     append(list, to)
   }
-  for (let i = 0; i < roots.length; i++) push(null, roots[i])
-  for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => push(list[i], to))
+  for (let i = 0; i < roots.length; i++) pushEdge(null, roots[i])
+  for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => pushEdge(list[i], to))
   return list
 }
 

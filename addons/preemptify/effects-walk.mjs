@@ -117,14 +117,14 @@ export function walk(next) {
       if (!part || (isLabel && !node.computed)) continue
       const inner = key === 'key' ? around : own
       if (part.length === undefined) {
-        if (part.type) push(stack, part, inner)
-      } else for (let k = 0; k < part.length; k++) if (part[k]) push(stack, part[k], inner)
+        if (part.type) pushNode(stack, part, inner)
+      } else for (let k = 0; k < part.length; k++) if (part[k]) pushNode(stack, part[k], inner)
     }
   }
 }
 
 /** @param {any[]} stack @param {Node} node @param {Effects} around */
-function push(stack, node, around) {
+function pushNode(stack, node, around) {
   if (node.type === 'Identifier') {
     if (node.isWritten !== false) return
     enter(around)
