@@ -11,7 +11,7 @@
  * by the caller, who claims the object before the call.
  */
 
-import { append, emptyMap, emptySet, find, listOf, pick, takeLast } from './primordials.mjs'
+import { emptyMap, emptySet, filter, find, listOf, push, takeLast } from './primordials.mjs'
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -261,7 +261,7 @@ export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 export function anyOf(flow) {
   const root = newRoot(GIVEN, null, 0)
   root.sources = []
-  each(flow, source => append(root.sources, source))
+  each(flow, source => push(root.sources, source))
   const to = newFlow()
   add(to, root)
   return to
@@ -396,7 +396,7 @@ function passedFlow() {
 /** Replaces the functions of a large flow by all functions in large flows. @param {Flow} flow */
 function joinCrowd(flow) {
   flow.crowd = crowd
-  append(joining, flow)
+  push(joining, flow)
 }
 
 /** Moves the functions and the watchers of a flow to its crowd. @param {Flow} flow */
@@ -433,14 +433,14 @@ export function add(flow, root) {
     }
   }
   if (roots === NONE) flow.roots = [root]
-  else append(roots, root)
+  else push(roots, root)
   if (flow.isPassed && flow.roots.length > MAX_PASSED) return joinCrowd(flow)
   const { watchers } = flow
   for (let i = 0; i < watchers.length; i++) {
     const watcher = watchers[i]
     // The crowd has an edge to each flow that has joined it since.
     if (flow === crowd?.flow && watcher.kind === EDGE && watcher.to.crowd !== null) continue
-    if (concerns(watcher, root)) append(queue, watcher, root)
+    if (concerns(watcher, root)) push(queue, watcher, root)
   }
 }
 
@@ -498,7 +498,7 @@ export function put(site, value, f, name = '') {
   watch(value, EDGE, null, site.inside, 0)
   if (site.properties !== null) edge(value, name === '' ? othersOf(site) : fieldOf(site, name))
   if (site.stored === NONE) site.stored = [value, f]
-  else append(site.stored, value, f)
+  else push(site.stored, value, f)
   if (site.hasEscaped) touch(value, f, READ | LEAVE)
 }
 
@@ -514,7 +514,7 @@ export function spreadInto(site, flow, f) {
   put(site, load(flow, f), f)
   site.properties = properties
   if (site.spreads === NONE) site.spreads = [flow, f]
-  else append(site.spreads, flow, f)
+  else push(site.spreads, flow, f)
   properties?.forEach((to, name) => edge(loadField(flow, f, name), to))
 }
 
@@ -575,9 +575,9 @@ function watch(flow, kind, f, to, more) {
   }
   const watcher = { kind, f, to, more }
   if (flow.watchers === NONE) flow.watchers = [watcher]
-  else append(flow.watchers, watcher)
+  else push(flow.watchers, watcher)
   const { roots } = flow
-  for (let i = 0; i < roots.length; i++) if (concerns(watcher, roots[i])) append(queue, watcher, roots[i])
+  for (let i = 0; i < roots.length; i++) if (concerns(watcher, roots[i])) push(queue, watcher, roots[i])
 }
 
 /** @param {Flow | null} from @param {Flow} to */
@@ -718,8 +718,8 @@ export function functionsIn(flow) {
  * @param {Flow | null} to
  */
 export function invoke(callee, self, args, rest, f, to) {
-  append(callees, callee)
-  append(f.callees, callee)
+  push(callees, callee)
+  push(f.callees, callee)
   if (self) pass(self, callee, SELF, f)
   for (let i = 0; i < args.length; i++) if (args[i]) pass(/** @type {Flow} */ (args[i]), callee, i, f)
   if (rest) pass(rest, callee, SPREAD, f)
@@ -728,7 +728,7 @@ export function invoke(callee, self, args, rest, f, to) {
   addUser(callee, call)
   if (to !== null) watch(callee.result, RESULT, call, to, 0)
   if (callee.effects !== null) return
-  append(callee.calls, call)
+  push(callee.calls, call)
   for (let i = 0; i < callee.paths.length; i++) onBuiltIn(call, callee.paths[i])
 }
 
@@ -743,7 +743,7 @@ function pass(flow, callee, index, f) {
 /** @param {Callee} callee @param {any} user a call, or a set of functions that contains the callee */
 function addUser(callee, user) {
   if (callee.users === NONE) callee.users = [user]
-  else append(callee.users, user)
+  else push(callee.users, user)
   callee.facts?.forEach(fact => useFact(user, fact))
 }
 
@@ -767,8 +767,8 @@ function useFact(user, fact) {
   const functions = argumentsAt(user, called)
   for (let i = 0; i < functions.length; i++) {
     const callee = calleeOf(functions[i])
-    append(callees, callee)
-    append(f.callees, callee)
+    push(callees, callee)
+    push(f.callees, callee)
     for (let k = 0; k < objects.length; k++) {
       const flow = isInner ? /** @type {Flow} */ (deepOf(objects[k], f)) : objects[k]
       pass(flow, callee, at, f)
@@ -782,14 +782,14 @@ function argumentsAt({ self, args, rest }, index) {
   /** @type {Flow[]} */
   const list = []
   if (index === SELF) {
-    if (self) append(list, self)
+    if (self) push(list, self)
     return list
   }
   for (let i = index < 0 ? 0 : index; i < args.length; i++) {
-    if (args[i]) append(list, /** @type {Flow} */ (args[i]))
+    if (args[i]) push(list, /** @type {Flow} */ (args[i]))
     if (index >= 0) return list
   }
-  if (rest) append(list, rest)
+  if (rest) push(list, rest)
   return list
 }
 
@@ -802,7 +802,7 @@ function addOpen(callee, root) {
   if (root.of.effects === null || find(callee.calls, ({ f }) => f !== root.of)) return makeUnknown(callee)
   for (let i = 0; i < callee.open.length; i++) if (callee.open[i] === root) return
   if (callee.open === NONE) callee.open = [root]
-  else append(callee.open, root)
+  else push(callee.open, root)
   add(callee.result, foreign)
   const { parameters } = callee
   for (let i = 0; i < parameters.length; i++) {
@@ -834,11 +834,11 @@ export function parameterOf(callee, index) {
   if (known) return known
   const parameter = newRoot(PARAMETER, callee, key)
   const list = parameters === NONE ? callee.parameters = [] : parameters
-  while (list.length < key - SPREAD) append(list, undefined)
+  while (list.length < key - SPREAD) push(list, undefined)
   list[key - SPREAD] = parameter
   if (callee.isUnknown) parameter.bits = LEAVE
   if (callee.open.length || callee.captured.length) parameter.bits |= OPEN
-  if (callee.lenders !== null) pick(listOf(callee.lenders), one => one.result && addSource(parameter, one))
+  if (callee.lenders !== null) filter(listOf(callee.lenders), one => one.result && addSource(parameter, one))
   if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
   else if (key === SPREAD) {
     for (let i = 0; i < effects.declared; i++) linkTo(parameter, parameterOf(callee, i))
@@ -857,7 +857,7 @@ function follow(parameter, follower, f) {
   const { open = NONE } = parameter.of
   if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
-  else append(parameter.watchers, follower, f)
+  else push(parameter.watchers, follower, f)
 }
 
 /**
@@ -915,7 +915,7 @@ export function flag(parameter, bits) {
   bits &= ALL | OPEN
   if ((parameter.bits & bits) === bits) return
   parameter.bits |= bits
-  append(flagged, parameter)
+  push(flagged, parameter)
 }
 
 /** Records effects on a parameter, or on objects inside it. @param {Root} root @param {number} bits */
@@ -948,7 +948,7 @@ function affect(flow, f, bits) {
 export function addTarget(callee, target) {
   const { targets, parameters } = callee
   for (let i = 0; i < targets.length; i++) if (targets[i] === target) return
-  append(targets, target)
+  push(targets, target)
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
     target)
   addUser(target, callee)
@@ -971,7 +971,7 @@ export function makeUnknown(callee) {
 export function release(site) {
   if (site.hasLeft) return
   site.hasLeft = true
-  append(leaving, site)
+  push(leaving, site)
 }
 
 /** @param {Site} site @param {Place} place @returns {Root} */
@@ -981,7 +981,7 @@ function sharedOf(site, place) {
   const root = newRoot(SHARED, site, 0)
   root.place = newPlace(place.owner, place.name, place.variable, site.node)
   if (shared === NONE) site.shared = [root]
-  else append(shared, root)
+  else push(shared, root)
   keepSite(site)
   return root
 }
@@ -1017,7 +1017,7 @@ export function note(f, key, bits) {
   uses.set(key, before | bits)
   if (f.isChanged) return
   f.isChanged = true
-  append(changed, f)
+  push(changed, f)
 }
 
 /** Propagates all roots until nothing changes. */
@@ -1205,7 +1205,7 @@ function touchRoot(root, f, bits) {
   if (bits & (LEAVE | KEPT)) of.hasLeft = true
   if (bits & LEAVE) {
     if (of.leavers === NONE) of.leavers = [f]
-    else append(of.leavers, f)
+    else push(of.leavers, f)
   }
   if (bits & PUT) addInside(of, given)
   if (bits & LEAVE) addInside(of, foreign)
@@ -1289,7 +1289,7 @@ export function addCallee(root, callee, isCall) {
     if (of.kind === 'function') addTarget(callee, of.effects)
     else if (of.kind === 'instance' && isCall) makeUnknown(callee)
   } else if (kind === BUILT_IN) {
-    append(callee.paths, of)
+    push(callee.paths, of)
     for (let i = 0; i < callee.calls.length; i++) onBuiltIn(callee.calls[i], of)
   } else {
     if (!isCall) return
@@ -1341,18 +1341,18 @@ let undecided = []
 function addCaptured(callee, held) {
   if (find(callee.captured, other => other === held) !== undefined) return
   if (callee.captured === NONE) callee.captured = [held]
-  else append(callee.captured, held)
+  else push(callee.captured, held)
   add(callee.result, foreign)
   const { parameters } = callee
-  pick(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
+  filter(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
   /** @type {CapturedCall} */
   const call = { callee, functions: [], isFollowed: false }
-  append(undecided, call)
+  push(undecided, call)
   const check = (/** @type {Root} */ root) => {
     const { kind, of } = root
     if (kind === INNER || callee.isUnknown) return
     if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
-      append(call.functions, root)
+      push(call.functions, root)
       if (call.isFollowed) followFunctions(call)
     } else if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
     else makeUnknown(callee)
@@ -1391,7 +1391,7 @@ function lendFrom(target, callee) {
   if (target === callee || lenders.has(target)) return
   lenders.add(target)
   const { parameters } = callee
-  pick(parameters, parameter => { if (parameter) addSource(parameter, target) })
+  filter(parameters, parameter => { if (parameter) addSource(parameter, target) })
   watch(target.result, LEND, target, callee, 0)
 }
 
@@ -1399,7 +1399,7 @@ function lendFrom(target, callee) {
 function addSource(parameter, target) {
   const to = parameterOf(target, parameter.index)
   if (to.sources === NONE) to.sources = [parameter]
-  else append(to.sources, parameter)
+  else push(to.sources, parameter)
   if (to.bits & PUT) flag(parameter, PUT)
   if (to.passed !== null) edge(passedTo(parameter), to.passed)
 }
@@ -1432,7 +1432,7 @@ function lendTo(callee, root) {
   if (root === lent || isLent.has(root)) return
   isLent.add(root)
   passFunction(root, /** @type {Flow} */ (lent.passed))
-  append(lent.sources, root)
+  push(lent.sources, root)
 }
 
 /** @param {Root} root @param {Call} call @param {Flow} to */

@@ -13,7 +13,7 @@ import {
   release, setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
-import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
+import { emptyMap, filter, find, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
 /** @import { Callee, Crowd, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
@@ -119,7 +119,7 @@ export function endWalk() {
 
 /** @param {Node} key @param {boolean} isComputed @returns {string} empty: not known */
 export function nameOfKey(key, isComputed) {
-  if (key.type === 'Literal') return `${key.value ?? cut(now.unit?.text ?? '', key.start, key.end)}`
+  if (key.type === 'Literal') return `${key.value ?? slice(now.unit?.text ?? '', key.start, key.end)}`
   if (key.type === 'PrivateIdentifier') return `#${key.name}`
   if (!isComputed) return key.name
   return isMember(key) && key.object.name === 'Symbol' ? `@${keyOf(key)}` : ''
@@ -136,7 +136,7 @@ export function eachDescriptor({ callee, arguments: list }, to) {
   if (keyOf(callee) === 'defineProperty') {
     if (second?.type === 'Literal' && third?.type === 'ObjectExpression') to(nameOfKey(second, true), third)
   } else if (second?.type === 'ObjectExpression') {
-    pick(second.properties, ({ key, computed, value }) => {
+    filter(second.properties, ({ key, computed, value }) => {
       if (value?.type === 'ObjectExpression') to(nameOfKey(key, computed), value)
     })
   }
@@ -167,19 +167,19 @@ function versionsOf({ kind, isDynamic, declarations, references, scope: { facts 
   }
   /** @type {number[]} */
   const ends = [0]
-  pick(references, id => {
+  filter(references, id => {
     const { parent: assignment, scope } = id
     const { type, operator, left, end, parent } = assignment
     if (type !== 'AssignmentExpression' || operator !== '=' || left !== id || scope.facts !== facts) return
     const statement = parent.type === 'SequenceExpression' ? parent.parent : parent
-    if (statement.type === 'ExpressionStatement' && statement.parent === body) append(ends, end)
+    if (statement.type === 'ExpressionStatement' && statement.parent === body) push(ends, end)
   })
   if (ends.length === 1) return null
   sort(ends, (/** @type {number} */ a, /** @type {number} */ b) => a - b)
   /** @type {Version[]} */
   const versions = []
   for (let i = 0; i < ends.length; i++) {
-    append(versions, { from: ends[i], inner: newFlow(), outer: null })
+    push(versions, { from: ends[i], inner: newFlow(), outer: null })
     edge(versions[i].inner, all)
   }
   return versions
@@ -201,7 +201,7 @@ export function fill({ versions, owner, inner }, value, { start, parent }) {
   if (versions === null) return edge(value, inner)
   const position = parent.type === 'AssignmentExpression' ? parent.end : start
   if (owner === now.f) edge(value, versionAt(versions, position).inner)
-  else pick(versions, version => edge(value, version.inner))
+  else filter(versions, version => edge(value, version.inner))
 }
 
 /**
@@ -300,16 +300,16 @@ function isPrimitive(variable, { start }) {
 function primitiveRanges({ references }) {
   /** @type {number[]} */
   const ranges = []
-  pick(references, ({ parent: type }) => {
+  filter(references, ({ parent: type }) => {
     const { parent: test } = type
     if (type.operator !== 'typeof' || test.type !== 'BinaryExpression' || test.left !== type ||
       !matches(PRIMITIVE_TYPE, `${test.right.value}`)) return
     const { parent: around } = test
     const { start, end } = around.consequent ?? around.right ?? test // the text that runs if the test holds
     if (around.test !== test && (around.operator !== '&&' || around.left !== test)) return
-    if (matches(/^===?$/, test.operator)) append(ranges, start, end)
+    if (matches(/^===?$/, test.operator)) push(ranges, start, end)
     else if (around.type === 'IfStatement' && !around.alternate && leaves(around.consequent) &&
-      around.parent.type === 'BlockStatement') append(ranges, around.end, around.parent.end)
+      around.parent.type === 'BlockStatement') push(ranges, around.end, around.parent.end)
   })
   return ranges
 }
@@ -396,7 +396,7 @@ export function initialized(variable) {
     const { facts, node } = owner.plan
     // In sloppy code an element of `arguments` is the parameter.
     if (!facts.isStrict) {
-      pick(node.params, ({ variable }) => variable && edge(list.inside, holderOf(variable).inner))
+      filter(node.params, ({ variable }) => variable && edge(list.inside, holderOf(variable).inner))
     }
   }
   if (variable.isDynamic && !holder.isOpened) open(holder, holder.owner)
@@ -437,7 +437,7 @@ export function capture(holder) {
   holder.isCaptured = true
   if (place.owner === null) return
   for (let inner = /** @type {any} */ (now.f); inner && inner !== owner; inner = inner.plan.parent?.effects) {
-    append(inner.captures, holder)
+    push(inner.captures, holder)
   }
 }
 
@@ -475,7 +475,7 @@ function importedFlow(variable, id) {
 /** Gives an import the objects of an unknown text. @param {Holder} holder */
 function fillUnknown({ inner, place: { variable } }) {
   add(inner, foreign)
-  append(now.unit.tree.plan.unknownImports, variable)
+  push(now.unit.tree.plan.unknownImports, variable)
 }
 
 /**
@@ -505,7 +505,7 @@ export function exportFlow(found) {
   const holder = holderOfExport(found)
   if (found.isNamespace) {
     releaseExports(found.unit)
-    pick(exportsOf(found.unit).known, one => { if (!one.isNamespace) noteUse(holderOfExport(one), READ) })
+    filter(exportsOf(found.unit).known, one => { if (!one.isNamespace) noteUse(holderOfExport(one), READ) })
   } else {
     noteUse(holder, READ)
     capture(holder)
@@ -534,7 +534,7 @@ function holderOfExport({ unit, variable, isNamespace }) {
     unit.namespace = newHolder(/** @type {any} */ (null), '*namespace*', null, unit.tree)
     const site = newSite('namespace', unit.tree)
     add(unit.namespace.inner, site.root)
-    pick(known, one => put(site, holderOfExport(one).inner, now.f))
+    filter(known, one => put(site, holderOfExport(one).inner, now.f))
     if (!isComplete) add(site.inside, given)
   }
   return unit.namespace
@@ -560,9 +560,9 @@ function exportsOf(unit) {
   if (unit.exports) return unit.exports
   const { names, isComplete } = unit.exportNames?.() ?? { names: [], isComplete: false }
   const exports = unit.exports = { known: /** @type {ModuleExport[]} */ ([]), isComplete }
-  pick(names, name => {
+  filter(names, name => {
     const one = unit.exportOf?.(name)
-    if (one) append(exports.known, one)
+    if (one) push(exports.known, one)
     else exports.isComplete = false
   })
   return exports

@@ -12,7 +12,7 @@
 import {
   HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
 } from './effects-flow.mjs'
-import { append, emptyMap, emptySet, find, pick } from './primordials.mjs'
+import { emptyMap, emptySet, filter, find, push } from './primordials.mjs'
 /** @import { Effects, Flow, Place, Root } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
@@ -37,19 +37,19 @@ export function forgetOrigins() {
  * @param {Place[]} written the places whose objects a closure writes
  */
 export function findOrigins(places, written) {
-  pick(reachable(heldIn(written), null), ({ kind, of }) => {
+  filter(reachable(heldIn(written), null), ({ kind, of }) => {
     if (kind === SITE || kind === SHARED) of.isChanged = true
   })
   /** The sources of the edges to each node. @type {Map<any, any[]>} */
   const sources = emptyMap()
   const nodes = reachable(heldIn(places), (from, to) => {
     const list = sources.get(to)
-    if (list) append(list, from)
+    if (list) push(list, from)
     else sources.set(to, [from])
   })
   const isRoot = (/** @type {any} */ { roots }) => roots === undefined
-  shared = leadingTo(pick(nodes, node => isRoot(node) && isState(node)), sources)
-  changed = leadingTo(pick(nodes, node => isRoot(node) && (node.kind === SITE || node.kind === SHARED) &&
+  shared = leadingTo(filter(nodes, node => isRoot(node) && isState(node)), sources)
+  changed = leadingTo(filter(nodes, node => isRoot(node) && (node.kind === SITE || node.kind === SHARED) &&
     node.of.isChanged), sources)
 }
 
@@ -62,15 +62,15 @@ export function findOrigins(places, written) {
  */
 export function findKept(functions, places) {
   const roots = heldIn(places)
-  pick(functions, ({ parameters }) => {
-    pick(parameters, root => { if (root && root.bits & MAY_KEEP) append(roots, root) })
+  filter(functions, ({ parameters }) => {
+    filter(parameters, root => { if (root && root.bits & MAY_KEEP) push(roots, root) })
   })
   /** @type {Node[]} */
   const found = []
-  pick(reachable(roots, null), ({ kind, of }) => {
-    if (kind === HELD && of.node) append(found, of.node)
+  filter(reachable(roots, null), ({ kind, of }) => {
+    if (kind === HELD && of.node) push(found, of.node)
     if ((kind !== SITE && kind !== SHARED) || isOther(of.kind) || of.isFrozen) return
-    if (kind === SHARED || of.isKept) append(found, of.node)
+    if (kind === SHARED || of.isKept) push(found, of.node)
   })
   return found
 }
@@ -79,7 +79,7 @@ export function findKept(functions, places) {
 function heldIn(places) {
   /** @type {Root[]} */
   const roots = []
-  pick(places, ({ held }) => held && append(roots, held))
+  filter(places, ({ held }) => held && push(roots, held))
   return roots
 }
 
@@ -97,7 +97,7 @@ function reachable(roots, onEdge) {
     if (from !== null) onEdge?.(from, to)
     if (seen.has(to)) return
     seen.add(to)
-    append(list, to)
+    push(list, to)
   }
   for (let i = 0; i < roots.length; i++) pushEdge(null, roots[i])
   for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => pushEdge(list[i], to))
@@ -107,13 +107,13 @@ function reachable(roots, onEdge) {
 /** @param {any[]} list @param {Map<any, any[]>} sources @returns {Set<any>} the nodes that lead to a list */
 function leadingTo(list, sources) {
   const found = emptySet()
-  pick(list, node => { found.add(node) })
+  filter(list, node => { found.add(node) })
   for (let i = 0; i < list.length; i++) {
     const from = sources.get(list[i])
     if (from) for (let k = 0; k < from.length; k++) {
       if (found.has(from[k])) continue
       found.add(from[k])
-      append(list, from[k])
+      push(list, from[k])
     }
   }
   return found

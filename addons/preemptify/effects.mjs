@@ -28,7 +28,7 @@ import { isExempt } from './effects-exempt.mjs'
 import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
-import { append, emptyMap, emptySet, find, matches, pick, takeLast } from './primordials.mjs'
+import { emptyMap, emptySet, filter, find, matches, push, takeLast } from './primordials.mjs'
 import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
 /** @import { Effects, Place, Root } from './effects-flow.mjs' */
@@ -117,7 +117,7 @@ function newLocation(kind, name, variable, node, unit) {
     kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExported: false,
     isExempt: false, aliases: [], site: null, group: null, isOfParameter: false
   }
-  append(location.aliases, location)
+  push(location.aliases, location)
   return location
 }
 
@@ -152,7 +152,7 @@ export function findEffects(units, { package: state = newPackage() } = {}) {
  */
 export function addTexts(units, state) {
   if (isTooLarge(units)) {
-    pick(units, unit => {
+    filter(units, unit => {
       unit.tree.isTooLarge = true
       claimWhole(unit.plans)
     })
@@ -177,7 +177,7 @@ export function addTexts(units, state) {
       const { effects } = /** @type {any} */ (plans[k])
       effects.unit = name
       effects.state = state
-      append(state.functions, effects)
+      push(state.functions, effects)
     }
     plans[0].joins = state.joins
   }
@@ -195,7 +195,7 @@ export function findClaims(states) {
     const state = states[i]
     const functions = after(state.functions, state.located)
     state.located = state.functions.length
-    append(found, functions)
+    push(found, functions)
     findLoading(functions)
   }
   for (let i = 0; i < states.length; i++) locate(found[i], states[i], states)
@@ -209,7 +209,7 @@ export function findClaims(states) {
 function after(list, first) {
   /** @type {Effects[]} */
   const rest = []
-  for (let i = first; i < list.length; i++) append(rest, list[i])
+  for (let i = first; i < list.length; i++) push(rest, list[i])
   return rest
 }
 
@@ -292,10 +292,10 @@ function locate(functions, state, states) {
       const { kind, of, place, owner, writes } = key
       if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
       if (kind !== undefined || writes) return
-      append(kept, key)
+      push(kept, key)
       if (!owner) return
-      append(places, key)
-      if (bits & WRITE) append(written, key)
+      push(places, key)
+      if (bits & WRITE) push(written, key)
     })
   }
   findOrigins(places, written)
@@ -338,7 +338,7 @@ function locate(functions, state, states) {
  */
 function joinPackages(functions, kept, state, states) {
   if (states.length < 2) return
-  pick(findKept(functions, kept), node => {
+  filter(findKept(functions, kept), node => {
     const { directory } = stateOfNode(node)
     if (directory === state.directory || state.joins.has(directory)) return
     state.joins.add(directory)
@@ -369,7 +369,7 @@ function locationOfVariable(holder, state) {
   made.isOpen = !variable || variable.isOpen
   made.isExported = isExported
   if (isOpened) made.isContested = true
-  append(state.locations, made)
+  push(state.locations, made)
   return made
 }
 
@@ -393,7 +393,7 @@ function noteUnknown(place, f, bits, state, note) {
     const { name, variable, node } = place
     const made = place.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
     made.owner = owner
-    append(state.locations, made)
+    push(state.locations, made)
   }
   note(place.own, bits & (READ | WRITE | LEAVE))
 }
@@ -410,7 +410,7 @@ function locationOfPlace(place, f, state) {
   made.isOpen = true
   made.isOfParameter = variable?.holder?.place === place && isFixedParameter(variable)
   unite(state.unknown, made)
-  append(state.locations, made)
+  push(state.locations, made)
   return made
 }
 
@@ -426,7 +426,7 @@ function locationOfRoot(root, f, state) {
     const made = newLocation(kind === DOM ? 'dom' : 'variable', name, null, node, f.unit)
     made.isOpen = true
     state.named.set(name, made)
-    append(state.locations, made)
+    push(state.locations, made)
     return made
   }
   const { shared } = of
@@ -436,7 +436,7 @@ function locationOfRoot(root, f, state) {
       of.node, nameOfUnit(of.node))
     made.owner = ownerOf(shared[0].place)
     made.site = of
-    append(state.locations, made)
+    push(state.locations, made)
   }
   const { location } = of
   for (let i = 0; i < shared.length; i++) {
@@ -466,7 +466,7 @@ function topOf(node) {
 function unite(one, other) {
   if (one.aliases === other.aliases) return
   const { aliases, isContested: wasContested } = one
-  for (let i = 0; i < other.aliases.length; i++) append(aliases, other.aliases[i])
+  for (let i = 0; i < other.aliases.length; i++) push(aliases, other.aliases[i])
   const moved = other.aliases
   for (let i = 0; i < moved.length; i++) moved[i].aliases = aliases
   if (wasContested === other.isContested) return
@@ -511,7 +511,7 @@ function contest(functions, state) {
   /** Locations of activations that code outside of the activation uses. */
   const outside = emptySet()
   const written = emptySet()
-  pick(functions, f => {
+  filter(functions, f => {
     const { isLoading, located } = /** @type {any} */ (f)
     located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
       const { owner } = location
@@ -562,8 +562,8 @@ function claim(functions, state) {
       const isExclusive = isWriter || (written !== undefined && written.has(groupOf(location)))
       const guard = guardOf(location, plan)
       const made = { location, isExclusive, guard, isForFunctions: f.detailed.has(location) }
-      if (location.isContested) append(plan.claims, made)
-      else if (location.isOpen) append(plan.openClaims, made)
+      if (location.isContested) push(plan.claims, made)
+      else if (location.isOpen) push(plan.openClaims, made)
     })
   }
 }
@@ -650,7 +650,7 @@ function hasWriter(f) {
     })
     if (isWriter) return true
     const targets = targetsOf(list[i])
-    for (let k = 0; k < targets.length; k++) append(list, targets[k])
+    for (let k = 0; k < targets.length; k++) push(list, targets[k])
   }
   return false
 }
@@ -719,12 +719,12 @@ function findWriters(functions) {
     const f = /** @type {any} */ (functions[i])
     if (f.isLoading) continue
     f.claimed.forEach((/** @type {boolean} */ isExclusive, /** @type {Location} */ location) => {
-      if (isExclusive && location.isContested && !location.isExempt) append(rest, f, groupOf(location))
+      if (isExclusive && location.isContested && !location.isExempt) push(rest, f, groupOf(location))
     })
     const targets = targetsOf(f)
     for (let k = 0; k < targets.length; k++) {
       const list = callers.get(targets[k])
-      if (list) append(list, f)
+      if (list) push(list, f)
       else callers.set(targets[k], [f])
     }
   }
@@ -736,7 +736,7 @@ function findWriters(functions) {
     if (/** @type {any} */ (groups).has(location)) continue
     groups?.add(location)
     const list = callers.get(f)
-    if (list) for (let i = 0; i < list.length; i++) append(rest, list[i], location)
+    if (list) for (let i = 0; i < list.length; i++) push(rest, list[i], location)
   }
   return written
 }
@@ -749,7 +749,7 @@ function changesOf({ parameters, declared }) {
   }
   /** @type {boolean[]} */
   const list = []
-  for (let i = 0; i < declared; i++) append(list, isChanged(i))
+  for (let i = 0; i < declared; i++) push(list, isChanged(i))
   return { this: isChanged(SELF), parameters: list, others: isChanged(MORE) }
 }
 
@@ -767,7 +767,7 @@ function partsOf(f) {
   const include = (/** @type {any} */ other) => {
     if (other.partOf === parts || other.isLoading) return
     other.partOf = parts
-    append(parts, other)
+    push(parts, other)
   }
   for (let i = 0; i < parts.length; i++) {
     const { includes, plan: { children } } = parts[i]
@@ -790,13 +790,13 @@ function targetsOf(f) {
   const found = f.known = []
   /** @type {any[]} */
   const rest = []
-  for (let i = 0; i < callees.length; i++) append(rest, callees[i])
+  for (let i = 0; i < callees.length; i++) push(rest, callees[i])
   while (rest.length) {
     const callee = takeLast(rest)
     if (callee.isNamed || callee.calledBy === found) continue
     callee.calledBy = found
-    if (callee.effects !== null) append(found, callee.effects)
-    for (let i = 0; i < callee.targets.length; i++) append(rest, callee.targets[i])
+    if (callee.effects !== null) push(found, callee.effects)
+    for (let i = 0; i < callee.targets.length; i++) push(rest, callee.targets[i])
   }
   return found
 }

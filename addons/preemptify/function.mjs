@@ -19,8 +19,8 @@ import { labelOf, pointIn } from './loops.mjs'
 import {
   NO_SOURCE, apply, checkPatterns, create, define, defineProperties, defineProperty, emptyMap, emptySet,
   emptyWeakMap, engine, exec, filter, find, forEach, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
-  getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, push, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
+  getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, keysOf, listOf,
+  matches, ownKeys, push, pushAll, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
   takeLast, withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
@@ -50,7 +50,7 @@ const OPTIONS = {
 }
 
 const OPTION_NAMES = /* @__PURE__ */ Object.keys(OPTIONS)
-const KNOWN_OPTIONS = /* @__PURE__ */ tableOf(joined(['methods', 'this'], OPTION_NAMES), () => unchecked)
+const KNOWN_OPTIONS = /* @__PURE__ */ tableOf(pushAll(['methods', 'this'], OPTION_NAMES), () => unchecked)
 
 /** Names that every function can define for its body. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
@@ -794,7 +794,7 @@ function planFunction(emitter, plan) {
  * @returns {string} the text of the entry, or 'null'
  */
 function entryText(emitter, plan) {
-  const other = { ...emitter, edits: joined([], emitter.edits), variables: emptySet() }
+  const other = { ...emitter, edits: pushAll([], emitter.edits), variables: emptySet() }
   markResumePoints(plan, false)
   plan.frame = optimisations.frame ? frame(other, plan) : null
   if (!plan.frame) return 'null'
