@@ -8,8 +8,8 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  emptyMap, emptySet, exec, filter, find, holds, isArray, join, listOf, matches, push, pushAll, slice,
-  stringify
+  emptyMap, emptySet, exec, filter, find, forEach, holds, isArray, join, listOf, matches, push, pushAll,
+  slice, stringify
 } from './primordials.mjs'
 import { GLOBALS, IMPORTS } from './claims.mjs'
 import { groupOf } from './effects.mjs'
@@ -52,7 +52,7 @@ const replaced = (/** @type {string} */ directory) => exec(/^.*?(?=@[^@/\\]*$|$)
  * @param {string} url the URL of a text of the package, if the option is a boolean
  */
 export function override(exclusive, url) {
-  if (isArray(exclusive)) filter(exclusive, name => overrides.set(name, true))
+  if (isArray(exclusive)) forEach(exclusive, name => overrides.set(name, true))
   else overrides.set(packageOf(url) ? nameOfPackage(packageOf(url)) : OWN_CODE, exclusive)
 }
 
@@ -185,7 +185,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       return exclusive ? namesOfWhole() : join(pushAll([ownLock || name], joinedLocks), '\n')
     }
     const names = emptySet()
-    filter(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
+    forEach(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
       if (isOpen && (isShared || variable === null && kind === 'variable')) {
         names.add(`${GLOBALS}${variable?.name ?? name}`)
       }
@@ -194,11 +194,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     if (names.size === 0 || !isShared && group.name !== UNKNOWN) {
       names.add(`${group.unit} ${group.name} ${group.node?.start ?? ''}`)
     }
-    filter(named.get(group) ?? [], location => {
+    forEach(named.get(group) ?? [], location => {
       if (location.aliases[0].name === UNKNOWN) names.add(UNKNOWN)
       if (isOwn && homeOfImport(location) === '') names.add(IMPORTS)
     })
-    if (names.has(UNKNOWN)) filter(joinedLocks, lock => names.add(lock))
+    if (names.has(UNKNOWN)) forEach(joinedLocks, lock => names.add(lock))
     return join(listOf(names), '\n')
   }
   /**
@@ -208,12 +208,12 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   function namesOfWhole() {
     const names = emptySet()
     names.add(ownLock || name)
-    filter(joinedLocks, lock => names.add(lock))
-    if (directory === '') filter([UNKNOWN, GLOBALS], shared => names.add(shared))
-    filter(specifiersIn(plans), specifier => {
+    forEach(joinedLocks, lock => names.add(lock))
+    if (directory === '') forEach([UNKNOWN, GLOBALS], shared => names.add(shared))
+    forEach(specifiersIn(plans), specifier => {
       const home = homeOf(specifier, name)
       if (home === '') names.add(IMPORTS)
-      else if (home !== null) filter([nameOfPackageLock, nameOfOpenLock], nameOf => names.add(nameOf(home)))
+      else if (home !== null) forEach([nameOfPackageLock, nameOfOpenLock], nameOf => names.add(nameOf(home)))
     })
     return join(listOf(names), '\n')
   }
@@ -239,11 +239,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       : claim.location.site !== null || homeOfImport(claim.location) !== null)
     /** @type {Claim[]} */
     const all = pushAll([], claims)
-    filter(open, claim => {
+    forEach(open, claim => {
       if (isOwn) push(all, claim)
       else if (claim.location.site) push(all, importClaim(claim, nameOfOpenLock(ownHome), false))
     })
-    filter(pushAll(pushAll([], claims), open), claim => {
+    forEach(pushAll(pushAll([], claims), open), claim => {
       const home = homeOfImport(claim.location)
       if (home === null || home === '') return
       const { isContested } = claim.location
@@ -258,12 +258,12 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     if (!isOwn) return [claimOf(WHOLE)]
     /** @type {Claim[]} */
     const all = []
-    filter(plans, ({ claims }) => filter(claims, ({ location }) =>
+    forEach(plans, ({ claims }) => forEach(claims, ({ location }) =>
       activationOf(location) === null && push(all, claimOf(location))))
     return all
   }
 
-  filter(plans, plan => {
+  forEach(plans, plan => {
     const { parent, isOnce } = plan
     if (parent === null || exclusive === false) return
     const all = exclusive ? plan.claims
@@ -272,7 +272,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     const claims = emptyMap()
     /** The guards by the locks whose claims all have guards. @type {Map<any, Map<string, boolean>>} */
     const guards = emptyMap()
-    filter(all, claim => {
+    forEach(all, claim => {
       const owner = activationOf(claim.location)
       // A call of the owner makes a new activation, so its callers need no claim.
       if (owner !== null && !isAround(owner, plan)) return
@@ -314,7 +314,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       /** @type {any[]} */
       const list = []
       groups.forEach((_, group) => push(list, group))
-      filter(listOf(used), (/** @type {string} */ key) => {
+      forEach(listOf(used), (/** @type {string} */ key) => {
         const letter = key[0]
         if (letter === 'O') {
           text += `function ${unit}${key}(v){return typeof v=='object'&&v!==null` +
@@ -371,7 +371,7 @@ function locksOfJoins({ joins, unknownImports }, unit) {
     locks.add(home === '' ? UNKNOWN : nameOfPackageLock(home))
   }
   joins?.forEach((/** @type {string} */ directory) => add(directory && nameOfPackage(directory)))
-  filter(unknownImports, variable => {
+  forEach(unknownImports, variable => {
     const home = homeOfImport(/** @type {any} */ ({ variable, site: null, unit }))
     if (home !== null) add(home)
   })
@@ -445,10 +445,10 @@ function specifiersIn(plans) {
   const add = (/** @type {Node | null | undefined} */ source) => {
     if (typeof source?.value === 'string') push(found, source.value)
   }
-  filter(tree.body, ({ source }) => add(source))
-  filter(tree.imports, ({ node }) => add(node.source))
-  filter(plans, ({ facts: { calls } }) => {
-    filter(calls, ({ callee, arguments: list }) => callee?.name === 'require' && add(list[0]))
+  forEach(tree.body, ({ source }) => add(source))
+  forEach(tree.imports, ({ node }) => add(node.source))
+  forEach(plans, ({ facts: { calls } }) => {
+    forEach(calls, ({ callee, arguments: list }) => callee?.name === 'require' && add(list[0]))
   })
   return found
 }

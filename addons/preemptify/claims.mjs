@@ -30,8 +30,8 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  apply, assign, emptyMap, emptySet, emptyWeakMap, filter, find, push, pushAll, realm, setPrototypeOf, sort,
-  split, startsWith, symbolIterator, takeLast
+  apply, assign, emptyMap, emptySet, emptyWeakMap, filter, find, forEach, push, pushAll, realm,
+  setPrototypeOf, sort, split, startsWith, symbolIterator, takeLast
 } from './primordials.mjs'
 import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
@@ -177,7 +177,7 @@ const isBelow = (/** @type {Job} */ job) => find(below, other => other === job) 
 function jobsOf(list) {
   /** @type {Job[]} */
   const jobs = []
-  filter(list, ({ job }) => job !== null && push(jobs, job))
+  forEach(list, ({ job }) => job !== null && push(jobs, job))
   return jobs
 }
 
@@ -330,15 +330,15 @@ export class Lock {
       peers[i].peers = peers
       peers[i].isIdle = isIdle && last.isIdle
     }
-    filter(claims, claim => {
+    forEach(claims, claim => {
       claim.lock.dequeue(claim)
       claim.lock = this
     })
-    filter(holds, ({ job, isExclusive, site }) => {
+    forEach(holds, ({ job, isExclusive, site }) => {
       last.remove(job)
       this.add(job, isExclusive, site)
     })
-    filter(claims, claim => {
+    forEach(claims, claim => {
       const { job, isExclusive, site } = claim
       if (job === null || !closesCycle(this, job, isExclusive)) return this.enqueue(claim)
       warnOfCycle(this, job, isExclusive, site)
@@ -387,14 +387,14 @@ export class Lock {
     const { queue } = this
     this.waiting = pushAll(pushAll([], this.waiting), [claim])
     queue.push(claim)
-    filter(this.holds, ({ job }) => queue.addOwner(job))
+    forEach(this.holds, ({ job }) => queue.addOwner(job))
   }
   /** @param {Claim} claim */
   dequeue(claim) {
     this.queue?.remove(claim)
     this.waiting = filter(this.waiting, other => other !== claim)
     const { queue } = this
-    if (queue !== null && queue.size === 0) filter(this.holds, ({ job }) => queue.deleteOwner(job))
+    if (queue !== null && queue.size === 0) forEach(this.holds, ({ job }) => queue.deleteOwner(job))
   }
 }
 
@@ -447,7 +447,7 @@ function finishHolders(lock, job, isExclusive, site) {
   if (holds.length === 0) return
   sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
   if (job !== null) push(below, job)
-  filter(holds, hold => {
+  forEach(holds, hold => {
     const since = code.now(hold.job)
     if (!finishStay(hold.job)) return warn(hold.site, site)
     explain(site, hold, job, code.now(hold.job) - since)
@@ -471,7 +471,7 @@ export function finishStay(job) {
       push(below, job)
       const { lock, isExclusive } = waitable
       let isFinished = true
-      filter(lock.conflicts(job, isExclusive), hold => { isFinished &&= finishStay(hold.job) })
+      forEach(lock.conflicts(job, isExclusive), hold => { isFinished &&= finishStay(hold.job) })
       takeLast(below)
       if (isOver()) break
       if (!isFinished) return false
@@ -499,7 +499,7 @@ function closesCycle(lock, job, isExclusive) {
     { lock, job, isExclusive, claim }) => {
     const others = jobsOf(lock.conflicts(job, isExclusive))
     pushAll(others, jobsOf(lock.before(job, isExclusive, claim)))
-    filter(others, other => find(found, job => job === other) === undefined && push(found, other))
+    forEach(others, other => find(found, job => job === other) === undefined && push(found, other))
   }
   visit({ lock, job, isExclusive, claim: undefined })
   for (let i = 0; i < found.length; i++) {
@@ -544,7 +544,7 @@ const warn = (holder, site) => say(`c ${holder} ${site}`,
 
 /** @param {Lock} lock @param {Job} job @param {boolean} isExclusive @param {number} site */
 function warnOfCycle(lock, job, isExclusive, site) {
-  filter(lock.conflicts(job, isExclusive), hold => warn(hold.site, site))
+  forEach(lock.conflicts(job, isExclusive), hold => warn(hold.site, site))
 }
 
 /** @param {string} key @param {string} text */
@@ -803,7 +803,7 @@ export function lockOf(names, isContested = false, isExporting = false) {
   const join = (/** @type {Lock | undefined} */ other) => {
     if (other !== undefined && other.peers !== lock.peers) lock.merge(other.peers[0])
   }
-  filter(list, name => {
+  forEach(list, name => {
     join(locks.get(name))
     locks.set(name, lock)
   })
@@ -811,11 +811,11 @@ export function lockOf(names, isContested = false, isExporting = false) {
     push(exporting, lock)
     join(locks.get(IMPORTS))
   }
-  if (find(list, name => name === IMPORTS)) filter(exporting, join)
+  if (find(list, name => name === IMPORTS)) forEach(exporting, join)
   if (find(list, name => startsWith(name, GLOBALS))) join(locks.get(GLOBALS))
   if (find(list, name => name === GLOBALS)) {
     locks.forEach((other, name) => { if (startsWith(name, GLOBALS)) join(other) })
   }
-  if (isContested) filter(lock.peers, peer => { peer.isIdle = false })
+  if (isContested) forEach(lock.peers, peer => { peer.isIdle = false })
   return lock
 }

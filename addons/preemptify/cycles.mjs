@@ -9,8 +9,8 @@ import { blobOf, blobs, door, moduleHost, nameBlob, nameIn, neededBy } from './b
 import { calledIn } from './calls.mjs'
 import { BODY_EDGE, REPLACES, insert, prefixFor, replace, seek } from './edits.mjs'
 import {
-  create, define, emptyMap, emptySet, filter, freeze, holds, join, listOf, matches, push, sort, split,
-  stringify, withPropertiesOf
+  create, define, emptyMap, emptySet, filter, forEach, freeze, holds, join, listOf, matches, push, sort,
+  split, stringify, withPropertiesOf
 } from './primordials.mjs'
 import { resolveExport } from './graph.mjs'
 import { variableOf } from './scopes.mjs'
@@ -32,12 +32,12 @@ function exportsOf(module) {
   sources.add(module)
   // `forEach` also visits the sources that the callback adds.
   sources.forEach((/** @type {Loaded} */ source) => {
-    filter(listOf(source.exports), name => (source === module || name !== 'default') && names.add(name))
-    filter(source.stars, need => sources.add(neededBy(need)))
+    forEach(listOf(source.exports), name => (source === module || name !== 'default') && names.add(name))
+    forEach(source.stars, need => sources.add(neededBy(need)))
   })
   /** @type {[string, Target][]} */
   const all = []
-  filter(sort(listOf(names)), name => {
+  forEach(sort(listOf(names)), name => {
     const target = resolveExport(module, name)
     if (target) push(all, [name, target])
   })
@@ -67,12 +67,12 @@ function demanded({ need, name }, user) {
 export function linkCycle(component, made) {
   const places = emptyMap()
   let texts = ''
-  filter(component, module => {
+  forEach(component, module => {
     places.set(module, places.size)
     texts += module.text
   })
   // Missing names throw here, before the first blob is made.
-  filter(component, module => {
+  forEach(component, module => {
     const demand = (/** @type {Export} */ entry) => entry.need && demanded(entry, module)
     module.exports.forEach(demand)
     module.imports.forEach(demand)
@@ -84,15 +84,15 @@ export function linkCycle(component, made) {
   /** @type {string[]} */
   const members = []
   let all = begin
-  filter(component, module => {
+  forEach(component, module => {
     const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`,
       `\n;${our}.done(${places.get(module)})`)
     push(members, blob)
     all += `import ${stringify(blob)}; `
   })
-  filter(component, user => {
+  forEach(component, user => {
     let text = all
-    filter(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
+    forEach(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
       const as = quotedName(exportedName)
       const origin = name === '' ? module.blob : members[places.get(module)] ?? module.blob
       const from = `from ${stringify(origin)}; `
@@ -135,12 +135,12 @@ function cyclic(module, places, our) {
     return name === '' ? holder : `${holder}[${stringify(name)}]`
   }
 
-  filter(exportsOf(module), ({ 0: name, 1: target }) => {
+  forEach(exportsOf(module), ({ 0: name, 1: target }) => {
     const local = target.module === module && exports.get(target.name)?.local
     const value = !local ? access(target) : local === 'default' ? `${our}0` : local
     getters += `get ${quotedName(name)}() { return ${value} }, `
   })
-  filter(needs, need => {
+  forEach(needs, need => {
     const { type, start, end } = need.node
     const needed = neededBy(need)
     if (places.has(needed)) replace(facts, start, end, ';')
@@ -150,7 +150,7 @@ function cyclic(module, places, our) {
     if (!places.has(neededBy(/** @type {Need} */ (entry.need)))) return
     const value = access(demanded(entry, module))
     variable.isDynamic = true
-    filter(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
+    forEach(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
       if (parent.type === 'ExportSpecifier') return
       // A called name must not become a call of a method of the cell.
       const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start
@@ -158,11 +158,11 @@ function cyclic(module, places, our) {
         : isFunction ? `${our}.bare(${value})` : value)
     })
   })
-  filter(body, ({ type, source, specifiers, declaration, start, end }) => {
+  forEach(body, ({ type, source, specifiers, declaration, start, end }) => {
     if (type === 'ExportNamedDeclaration' && !declaration && !source) {
       const stay = filter(specifiers, ({ local }) => !imports.has(local.variable))
       let list = ''
-      filter(stay, ({ local, exported }) => { list += `${local.name} as ${quotedName(nameIn(exported))}, ` })
+      forEach(stay, ({ local, exported }) => { list += `${local.name} as ${quotedName(nameIn(exported))}, ` })
       replace(facts, start, end, `export { ${list}};`)
     } else if (type === 'ExportDefaultDeclaration') {
       if (matches(/Declaration$/, declaration.type) && declaration.id) return

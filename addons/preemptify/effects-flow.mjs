@@ -11,7 +11,7 @@
  * by the caller, who claims the object before the call.
  */
 
-import { emptyMap, emptySet, filter, find, listOf, push, takeLast } from './primordials.mjs'
+import { emptyMap, emptySet, find, forEach, listOf, push, takeLast } from './primordials.mjs'
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -838,7 +838,7 @@ export function parameterOf(callee, index) {
   list[key - SPREAD] = parameter
   if (callee.isUnknown) parameter.bits = LEAVE
   if (callee.open.length || callee.captured.length) parameter.bits |= OPEN
-  if (callee.lenders !== null) filter(listOf(callee.lenders), one => one.result && addSource(parameter, one))
+  if (callee.lenders !== null) forEach(listOf(callee.lenders), one => one.result && addSource(parameter, one))
   if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
   else if (key === SPREAD) {
     for (let i = 0; i < effects.declared; i++) linkTo(parameter, parameterOf(callee, i))
@@ -1344,7 +1344,7 @@ function addCaptured(callee, held) {
   else push(callee.captured, held)
   add(callee.result, foreign)
   const { parameters } = callee
-  filter(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
+  forEach(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
   /** @type {CapturedCall} */
   const call = { callee, functions: [], isFollowed: false }
   push(undecided, call)
@@ -1391,7 +1391,7 @@ function lendFrom(target, callee) {
   if (target === callee || lenders.has(target)) return
   lenders.add(target)
   const { parameters } = callee
-  filter(parameters, parameter => { if (parameter) addSource(parameter, target) })
+  forEach(parameters, parameter => { if (parameter) addSource(parameter, target) })
   watch(target.result, LEND, target, callee, 0)
 }
 

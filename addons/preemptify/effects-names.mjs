@@ -13,7 +13,7 @@ import {
   release, setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
-import { emptyMap, filter, find, matches, push, slice, sort } from './primordials.mjs'
+import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
 /** @import { Callee, Crowd, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
@@ -136,7 +136,7 @@ export function eachDescriptor({ callee, arguments: list }, to) {
   if (keyOf(callee) === 'defineProperty') {
     if (second?.type === 'Literal' && third?.type === 'ObjectExpression') to(nameOfKey(second, true), third)
   } else if (second?.type === 'ObjectExpression') {
-    filter(second.properties, ({ key, computed, value }) => {
+    forEach(second.properties, ({ key, computed, value }) => {
       if (value?.type === 'ObjectExpression') to(nameOfKey(key, computed), value)
     })
   }
@@ -167,7 +167,7 @@ function versionsOf({ kind, isDynamic, declarations, references, scope: { facts 
   }
   /** @type {number[]} */
   const ends = [0]
-  filter(references, id => {
+  forEach(references, id => {
     const { parent: assignment, scope } = id
     const { type, operator, left, end, parent } = assignment
     if (type !== 'AssignmentExpression' || operator !== '=' || left !== id || scope.facts !== facts) return
@@ -201,7 +201,7 @@ export function fill({ versions, owner, inner }, value, { start, parent }) {
   if (versions === null) return edge(value, inner)
   const position = parent.type === 'AssignmentExpression' ? parent.end : start
   if (owner === now.f) edge(value, versionAt(versions, position).inner)
-  else filter(versions, version => edge(value, version.inner))
+  else forEach(versions, version => edge(value, version.inner))
 }
 
 /**
@@ -300,7 +300,7 @@ function isPrimitive(variable, { start }) {
 function primitiveRanges({ references }) {
   /** @type {number[]} */
   const ranges = []
-  filter(references, ({ parent: type }) => {
+  forEach(references, ({ parent: type }) => {
     const { parent: test } = type
     if (type.operator !== 'typeof' || test.type !== 'BinaryExpression' || test.left !== type ||
       !matches(PRIMITIVE_TYPE, `${test.right.value}`)) return
@@ -396,7 +396,7 @@ export function initialized(variable) {
     const { facts, node } = owner.plan
     // In sloppy code an element of `arguments` is the parameter.
     if (!facts.isStrict) {
-      filter(node.params, ({ variable }) => variable && edge(list.inside, holderOf(variable).inner))
+      forEach(node.params, ({ variable }) => variable && edge(list.inside, holderOf(variable).inner))
     }
   }
   if (variable.isDynamic && !holder.isOpened) open(holder, holder.owner)
@@ -505,7 +505,7 @@ export function exportFlow(found) {
   const holder = holderOfExport(found)
   if (found.isNamespace) {
     releaseExports(found.unit)
-    filter(exportsOf(found.unit).known, one => { if (!one.isNamespace) noteUse(holderOfExport(one), READ) })
+    forEach(exportsOf(found.unit).known, one => { if (!one.isNamespace) noteUse(holderOfExport(one), READ) })
   } else {
     noteUse(holder, READ)
     capture(holder)
@@ -534,7 +534,7 @@ function holderOfExport({ unit, variable, isNamespace }) {
     unit.namespace = newHolder(/** @type {any} */ (null), '*namespace*', null, unit.tree)
     const site = newSite('namespace', unit.tree)
     add(unit.namespace.inner, site.root)
-    filter(known, one => put(site, holderOfExport(one).inner, now.f))
+    forEach(known, one => put(site, holderOfExport(one).inner, now.f))
     if (!isComplete) add(site.inside, given)
   }
   return unit.namespace
@@ -560,7 +560,7 @@ function exportsOf(unit) {
   if (unit.exports) return unit.exports
   const { names, isComplete } = unit.exportNames?.() ?? { names: [], isComplete: false }
   const exports = unit.exports = { known: /** @type {ModuleExport[]} */ ([]), isComplete }
-  filter(names, name => {
+  forEach(names, name => {
     const one = unit.exportOf?.(name)
     if (one) push(exports.known, one)
     else exports.isComplete = false

@@ -12,7 +12,7 @@
 import {
   HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
 } from './effects-flow.mjs'
-import { emptyMap, emptySet, filter, find, push } from './primordials.mjs'
+import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
 /** @import { Effects, Flow, Place, Root } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
@@ -37,7 +37,7 @@ export function forgetOrigins() {
  * @param {Place[]} written the places whose objects a closure writes
  */
 export function findOrigins(places, written) {
-  filter(reachable(heldIn(written), null), ({ kind, of }) => {
+  forEach(reachable(heldIn(written), null), ({ kind, of }) => {
     if (kind === SITE || kind === SHARED) of.isChanged = true
   })
   /** The sources of the edges to each node. @type {Map<any, any[]>} */
@@ -62,12 +62,12 @@ export function findOrigins(places, written) {
  */
 export function findKept(functions, places) {
   const roots = heldIn(places)
-  filter(functions, ({ parameters }) => {
-    filter(parameters, root => { if (root && root.bits & MAY_KEEP) push(roots, root) })
+  forEach(functions, ({ parameters }) => {
+    forEach(parameters, root => { if (root && root.bits & MAY_KEEP) push(roots, root) })
   })
   /** @type {Node[]} */
   const found = []
-  filter(reachable(roots, null), ({ kind, of }) => {
+  forEach(reachable(roots, null), ({ kind, of }) => {
     if (kind === HELD && of.node) push(found, of.node)
     if ((kind !== SITE && kind !== SHARED) || isOther(of.kind) || of.isFrozen) return
     if (kind === SHARED || of.isKept) push(found, of.node)
@@ -79,7 +79,7 @@ export function findKept(functions, places) {
 function heldIn(places) {
   /** @type {Root[]} */
   const roots = []
-  filter(places, ({ held }) => held && push(roots, held))
+  forEach(places, ({ held }) => held && push(roots, held))
   return roots
 }
 
@@ -107,7 +107,7 @@ function reachable(roots, onEdge) {
 /** @param {any[]} list @param {Map<any, any[]>} sources @returns {Set<any>} the nodes that lead to a list */
 function leadingTo(list, sources) {
   const found = emptySet()
-  filter(list, node => { found.add(node) })
+  forEach(list, node => { found.add(node) })
   for (let i = 0; i < list.length; i++) {
     const from = sources.get(list[i])
     if (from) for (let k = 0; k < from.length; k++) {

@@ -28,7 +28,7 @@ import { isExempt } from './effects-exempt.mjs'
 import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
-import { emptyMap, emptySet, filter, find, matches, push, takeLast } from './primordials.mjs'
+import { emptyMap, emptySet, find, forEach, matches, push, takeLast } from './primordials.mjs'
 import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
 /** @import { Effects, Place, Root } from './effects-flow.mjs' */
@@ -152,7 +152,7 @@ export function findEffects(units, { package: state = newPackage() } = {}) {
  */
 export function addTexts(units, state) {
   if (isTooLarge(units)) {
-    filter(units, unit => {
+    forEach(units, unit => {
       unit.tree.isTooLarge = true
       claimWhole(unit.plans)
     })
@@ -338,7 +338,7 @@ function locate(functions, state, states) {
  */
 function joinPackages(functions, kept, state, states) {
   if (states.length < 2) return
-  filter(findKept(functions, kept), node => {
+  forEach(findKept(functions, kept), node => {
     const { directory } = stateOfNode(node)
     if (directory === state.directory || state.joins.has(directory)) return
     state.joins.add(directory)
@@ -511,7 +511,7 @@ function contest(functions, state) {
   /** Locations of activations that code outside of the activation uses. */
   const outside = emptySet()
   const written = emptySet()
-  filter(functions, f => {
+  forEach(functions, f => {
     const { isLoading, located } = /** @type {any} */ (f)
     located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
       const { owner } = location
