@@ -5,7 +5,7 @@
 import { isMember, targetOf } from './calls.mjs'
 import {
   BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, calleeOf, domNode, each,
-  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newPlace, newSite, outerFlow, pathOf,
+  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newSite, newSlot, outerFlow, pathOf,
   put, release, selectorOf, store, touch, use
 } from './effects-flow.mjs'
 import {
@@ -154,11 +154,11 @@ function react(promise, reactions) {
     if (!f || f.first === null) return
     const { params: { 0: node } } = f.plan.node
     const { name = 'the value of a promise', variable = null } = node
-    const place = newPlace(null, name, variable, node)
-    if (values) edge(outerFlow(values, place), f.first)
+    const slot = newSlot(null, name, variable, node)
+    if (values) edge(outerFlow(values, slot), f.first)
     if (f.isReaction) return
     f.isReaction = true
-    edge(outerFlow(unknownFlow(), place), f.first)
+    edge(outerFlow(unknownFlow(), slot), f.first)
     release(of)
   })
 }

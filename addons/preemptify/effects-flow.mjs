@@ -2,9 +2,9 @@
  * addons/preemptify/effects-flow.mjs: the objects that the values of a program may be.
  *
  * A `Flow` is a set of roots: the objects that one variable or expression may hold. The walk over the tree
- * connects flows by watchers, for example `y = x` by an edge from the flow of `x`. `settle` then moves each
- * root through the watchers of its flows, until nothing changes. The sets only grow, so the order of the walk
- * does not matter, and recursion ends.
+ * connects flows by watchers, for example `y = x` by an edge from the flow of `x`. `propagate` then moves
+ * each root through the watchers of its flows, until nothing changes. The sets only grow, so the order of the
+ * walk does not matter, and recursion ends.
  *
  * A root is known by how the function reached the object. An object that the function made is not shared; the
  * same object is shared when it comes from a variable of an outer function. What a caller passed is guarded
@@ -22,7 +22,7 @@ export const GIVEN = 0
 export const SITE = 1
 /** An object from a variable of an outer function; `of` is a Site. */
 export const SHARED = 2
-/** An unknown object in a variable of an outer function, or in a shared object; `of` is a Place. */
+/** An unknown object in a variable of an outer function, or in a shared object; `of` is a Slot. */
 export const HELD = 3
 /** A parameter; `of` is a Callee, and `index` its position: SELF for `this`, MORE for all others. */
 export const PARAMETER = 4
@@ -104,7 +104,7 @@ const STATE = 17
  * @property {Root | null} inner the objects inside a parameter
  * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
  * @property {Root | null} forgotten the root in its place in large sets
- * @property {Place | null} place the holder of a shared object
+ * @property {Slot | null} slot the holder of a shared object
  */
 /**
  * @typedef {object} Flow
@@ -128,8 +128,8 @@ const STATE = 17
 /**
  * A variable, `this` of a function, or a shared object, as the holder of unknown objects.
  *
- * @typedef {object} Place
- * @property {Effects | null} owner the function whose activation contains the place; null: the module
+ * @typedef {object} Slot
+ * @property {Effects | null} owner the function whose activation contains the slot; null: the module
  * @property {string} name
  * @property {Variable | null} variable
  * @property {Node} node
@@ -246,7 +246,7 @@ export const newFlow = () => ({
 const newRoot = (kind, of, index) => ({
   kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, given: null, sources: NONE,
   outer: null,
-  outers: null, place: null,
+  outers: null, slot: null,
   base: null, inner: null, origin: null, forgotten: null
 })
 
@@ -269,9 +269,9 @@ export function anyOf(flow) {
 
 /**
  * @param {any} owner @param {string} name @param {Variable | null} variable @param {Node} node
- * @returns {Place}
+ * @returns {Slot}
  */
-export const newPlace = (owner, name, variable, node) =>
+export const newSlot = (owner, name, variable, node) =>
   ({ owner, name, variable, node, held: null, location: null, own: null })
 
 /** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
@@ -364,18 +364,18 @@ export function newCrowd() {
 /** The functions in large flows of the analysed program. */
 let crowd = /** @type {Crowd} */ (/** @type {any} */ (null))
 /** The holder of all objects that flows of the analysed program have forgotten. */
-let various = /** @type {Place} */ (/** @type {any} */ (null))
+let various = /** @type {Slot} */ (/** @type {any} */ (null))
 
 /** The functions that the analysed program stores under computed names. */
 let unnamed = /** @type {Callee} */ (/** @type {any} */ (null))
 
-/** @returns {Place} the holder of the objects that flows of a new program forget */
-export const newVarious = () => newPlace(null, 'objects', null, /** @type {any} */ (null))
+/** @returns {Slot} the holder of the objects that flows of a new program forget */
+export const newVarious = () => newSlot(null, 'objects', null, /** @type {any} */ (null))
 
 /**
  * Sets what all flows of a program share. Kept from one program to the next, it would keep all programs.
  *
- * @param {{ crowd: Crowd, various: Place, unnamedFunctions: Callee }} program
+ * @param {{ crowd: Crowd, various: Slot, unnamedFunctions: Callee }} program
  */
 export function setShared(program) {
   crowd = program.crowd
@@ -599,10 +599,10 @@ export function either(one, other) {
   return to
 }
 
-/** @param {Flow} from @param {Place} place @returns {Flow} the same objects, as other functions reach them */
-export function outerFlow(from, place) {
+/** @param {Flow} from @param {Slot} slot @returns {Flow} the same objects, as other functions reach them */
+export function outerFlow(from, slot) {
   const to = newFlow()
-  watch(from, OUTER, null, to, place)
+  watch(from, OUTER, null, to, slot)
   return to
 }
 
@@ -974,12 +974,12 @@ export function release(site) {
   push(leaving, site)
 }
 
-/** @param {Site} site @param {Place} place @returns {Root} */
-function sharedOf(site, place) {
+/** @param {Site} site @param {Slot} slot @returns {Root} */
+function sharedOf(site, slot) {
   const { shared } = site
-  for (let i = 0; i < shared.length; i++) if (shared[i].place?.owner === place.owner) return shared[i]
+  for (let i = 0; i < shared.length; i++) if (shared[i].slot?.owner === slot.owner) return shared[i]
   const root = newRoot(SHARED, site, 0)
-  root.place = newPlace(place.owner, place.name, place.variable, site.node)
+  root.slot = newSlot(slot.owner, slot.name, slot.variable, site.node)
   if (shared === NONE) site.shared = [root]
   else push(shared, root)
   keepSite(site)
@@ -993,11 +993,11 @@ function keepSite(site) {
   keep(site.inside)
 }
 
-/** @param {Place} place @returns {Root} */
-const heldIn = place => place.held ??= newRoot(HELD, place, 0)
+/** @param {Slot} slot @returns {Root} */
+const heldIn = slot => slot.held ??= newRoot(HELD, slot, 0)
 
 /** @param {Root} root the root of a shared object @returns {Flow} */
-const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
+const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Slot} */ (root.slot))
 
 /** Functions with new effects. @type {Effects[]} */
 let changed = []
@@ -1009,7 +1009,7 @@ export function takeChanged() {
   return list
 }
 
-/** @param {Effects} f @param {any} key a holder, a place or a root @param {number} bits */
+/** @param {Effects} f @param {any} key a holder, a slot or a root @param {number} bits */
 export function note(f, key, bits) {
   const uses = f.uses ??= emptyMap()
   const before = uses.get(key) ?? 0
@@ -1021,7 +1021,7 @@ export function note(f, key, bits) {
 }
 
 /** Propagates all roots until nothing changes. */
-export function settle() {
+export function propagate() {
   for (;;) {
     if (flagged.length) {
       const parameter = takeLast(flagged)
@@ -1112,18 +1112,18 @@ function mapResult(root, target, callee) {
   add(callee.result, kind === INNER && isOwn ? innerOf(parameter) : parameter)
 }
 
-/** @param {Root} root @param {Flow} to @param {Place} place */
-function moveOut(root, to, place) {
+/** @param {Root} root @param {Flow} to @param {Slot} slot */
+function moveOut(root, to, slot) {
   const { kind, of } = root
-  if (kind === SITE) return add(to, sharedOf(of, place))
+  if (kind === SITE) return add(to, sharedOf(of, slot))
   // A variable of an inner function can hold an object of the module, or of an outer activation.
   if (kind === SHARED) {
-    const { owner } = /** @type {Place} */ (root.place)
-    return add(to, isAround(owner, place.owner) ? root : sharedOf(of, place))
+    const { owner } = /** @type {Slot} */ (root.slot)
+    return add(to, isAround(owner, slot.owner) ? root : sharedOf(of, slot))
   }
-  if (kind === HELD && isAround(of.owner, place.owner)) return add(to, root)
+  if (kind === HELD && isAround(of.owner, slot.owner)) return add(to, root)
   if (kind !== GIVEN && kind !== HELD && kind !== PARAMETER && kind !== INNER) return add(to, root)
-  const held = heldIn(place)
+  const held = heldIn(slot)
   add(to, held)
   add(held.origin ??= newFlow(), root)
   if (kind === PARAMETER) add(held.origin, innerOf(root))
@@ -1156,8 +1156,8 @@ function loadFrom(root, f, to, name) {
       let outer = outers.get(name)
       if (!outer) {
         outers.set(name, outer = newFlow())
-        const { place } = root
-        eachField(of, name, flow => watch(flow, OUTER, null, outer, place))
+        const { slot } = root
+        eachField(of, name, flow => watch(flow, OUTER, null, outer, slot))
       }
       edge(outer, to)
     }
@@ -1258,7 +1258,7 @@ function keepRoot(root) {
  */
 function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
-  const owner = kind === HELD ? of.owner : kind === SHARED ? root.place?.owner : undefined
+  const owner = kind === HELD ? of.owner : kind === SHARED ? root.slot?.owner : undefined
   if (isUnknown) {
     if (kind === SITE || owner !== undefined) touchRoot(root, f, READ | LEAVE)
   } else if (owner === null) {
@@ -1303,11 +1303,11 @@ export function addCallee(root, callee, isCall) {
 }
 
 /**
- * Whether a place is a parameter of a function that only returns its closures, for example `f` in
+ * Whether a slot is a parameter of a function that only returns its closures, for example `f` in
  * `f => x => f(x)`. The caller alone gets a closure of this activation, so a closure in a flow of the program
  * calls only functions that the program has passed.
  *
- * @param {Place} place
+ * @param {Slot} slot
  */
 function isOfMaker({ owner, variable }) {
   if (owner === null || variable?.kind !== 'parameter') return false
@@ -1354,7 +1354,7 @@ function addCaptured(callee, held) {
     if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
       push(call.functions, root)
       if (call.isFollowed) followFunctions(call)
-    } else if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
+    } else if (kind === PARAMETER && of === /** @type {Slot} */ (held.of).owner) each(givenTo(root), check)
     else makeUnknown(callee)
   }
   each(held.origin ??= newFlow(), check)

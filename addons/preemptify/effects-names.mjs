@@ -9,13 +9,13 @@ import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
   domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown,
-  newCallee, newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put,
+  newCallee, newCrowd, newFlow, newSite, newSlot, newVarious, note, outerFlow, parameterOf, pathOf, put,
   release, setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
-/** @import { Callee, Crowd, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
+/** @import { Callee, Crowd, Effects, Flow, Slot, Root, Site } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -45,7 +45,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @typedef {object} Holder
  * @property {Flow} inner the objects in the variable
  * @property {Flow | null} outer the same objects, as other functions reach them
- * @property {Place} place
+ * @property {Slot} slot
  * @property {Effects} owner the function that declares it
  * @property {boolean} isExported
  * @property {boolean} isOpened whether any code can assign it
@@ -76,7 +76,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
  * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
  * @property {Crowd} crowd
- * @property {Place} various the holder of the objects that flows have forgotten
+ * @property {Slot} various the holder of the objects that flows have forgotten
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
@@ -220,8 +220,8 @@ function isAfterText(owner) {
  * @returns {Holder}
  */
 function newHolder(owner, name, variable, node) {
-  const place = newPlace(owner === null || owner.plan.isOnce ? null : owner, name, variable, node)
-  return { inner: newFlow(), outer: null, place, owner, isExported: false, isOpened: false, location: null,
+  const slot = newSlot(owner === null || owner.plan.isOnce ? null : owner, name, variable, node)
+  return { inner: newFlow(), outer: null, slot, owner, isExported: false, isOpened: false, location: null,
     isCaptured: false, writes: [], versions: null }
 }
 
@@ -389,7 +389,7 @@ export function initialized(variable) {
   const holder = holderOf(variable)
   if (variable.kind === 'arguments' && !holder.inner.roots.length) {
     const { owner } = holder
-    const list = newSite('array', holder.place.node)
+    const list = newSite('array', holder.slot.node)
     for (let i = 0; i < owner.declared; i++) add(list.inside, parameterOf(owner, i))
     add(list.inside, parameterOf(owner, MORE))
     add(holder.inner, list.root)
@@ -412,7 +412,7 @@ function open(holder, by) {
 
 /** @param {Holder} holder @param {Node} node @returns {Flow} */
 function readHolder(holder, node) {
-  const { owner, inner, versions, place } = holder
+  const { owner, inner, versions, slot } = holder
   if (owner === now.f && node.start < /** @type {any} */ (now.f).resumesAt) {
     return versions === null ? inner : versionAt(versions, node.start).inner
   }
@@ -421,9 +421,9 @@ function readHolder(holder, node) {
   else keep(inner)
   const last = versions?.[versions.length - 1]
   if (last && owner !== now.f && node.start >= last.from && isAfterText(owner)) {
-    return last.outer ??= outerFlow(last.inner, place)
+    return last.outer ??= outerFlow(last.inner, slot)
   }
-  return holder.outer ??= outerFlow(inner, holder.place)
+  return holder.outer ??= outerFlow(inner, holder.slot)
 }
 
 /** @param {Holder} holder @param {number} bits */
@@ -433,9 +433,9 @@ export function noteUse(holder, bits) {
 
 /** Notes a variable of an outer function in all functions between. @param {Holder} holder */
 export function capture(holder) {
-  const { owner, place } = holder
+  const { owner, slot } = holder
   holder.isCaptured = true
-  if (place.owner === null) return
+  if (slot.owner === null) return
   for (let inner = /** @type {any} */ (now.f); inner && inner !== owner; inner = inner.plan.parent?.effects) {
     push(inner.captures, holder)
   }
@@ -469,11 +469,11 @@ function importedFlow(variable, id) {
   const holder = holderOf(variable)
   if (!holder.inner.roots.length) fillUnknown(holder)
   noteUse(holder, READ)
-  return holder.outer ??= outerFlow(holder.inner, holder.place)
+  return holder.outer ??= outerFlow(holder.inner, holder.slot)
 }
 
 /** Gives an import the objects of an unknown text. @param {Holder} holder */
-function fillUnknown({ inner, place: { variable } }) {
+function fillUnknown({ inner, slot: { variable } }) {
   add(inner, foreign)
   push(now.unit.tree.plan.unknownImports, variable)
 }
@@ -497,7 +497,7 @@ export function moduleFlow(specifier, node) {
     modules.set(specifier, holder)
     fillUnknown(holder)
   }
-  return holder.outer ??= outerFlow(holder.inner, holder.place)
+  return holder.outer ??= outerFlow(holder.inner, holder.slot)
 }
 
 /** @param {ModuleExport} found @returns {Flow} the objects that another text exports */
@@ -510,7 +510,7 @@ export function exportFlow(found) {
     noteUse(holder, READ)
     capture(holder)
   }
-  return holder.outer ??= outerFlow(holder.inner, holder.place)
+  return holder.outer ??= outerFlow(holder.inner, holder.slot)
 }
 
 /**

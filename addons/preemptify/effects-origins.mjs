@@ -5,7 +5,7 @@
  * object. An object from outside of the program does not belong to one activation: the caller can pass it to
  * several activations. Two packages share a lock if one of them may keep an object of the other.
  *
- * A few walks over one graph answer the questions about all places, so the time is linear. The nodes are
+ * A few walks over one graph answer the questions about all slots, so the time is linear. The nodes are
  * roots, and flows with several roots. An edge leads from an object to an object that it may be.
  */
 
@@ -13,7 +13,7 @@ import {
   HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
 } from './effects-flow.mjs'
 import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
-/** @import { Effects, Flow, Place, Root } from './effects-flow.mjs' */
+/** @import { Effects, Flow, Slot, Root } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** The effects on a parameter by which a function may keep the argument, or an object inside it. */
@@ -33,16 +33,16 @@ export function forgetOrigins() {
 /**
  * Finds the origins of unknown objects in variables of activations.
  *
- * @param {Place[]} places
- * @param {Place[]} written the places whose objects a closure writes
+ * @param {Slot[]} slots
+ * @param {Slot[]} written the slots whose objects a closure writes
  */
-export function findOrigins(places, written) {
+export function findOrigins(slots, written) {
   forEach(reachable(heldIn(written), null), ({ kind, of }) => {
     if (kind === SITE || kind === SHARED) of.isChanged = true
   })
   /** The sources of the edges to each node. @type {Map<any, any[]>} */
   const sources = emptyMap()
-  const nodes = reachable(heldIn(places), (from, to) => {
+  const nodes = reachable(heldIn(slots), (from, to) => {
     const list = sources.get(to)
     if (list) push(list, from)
     else sources.set(to, [from])
@@ -54,14 +54,14 @@ export function findOrigins(places, written) {
 }
 
 /**
- * Lists the objects of the program that some functions keep, or let leave: the objects in their places, and
+ * Lists the objects of the program that some functions keep, or let leave: the objects in their slots, and
  * the arguments that they store or pass on.
  *
- * @param {Effects[]} functions @param {Place[]} places
+ * @param {Effects[]} functions @param {Slot[]} slots
  * @returns {Node[]} the expressions that make the objects, and the variables that hold unknown objects
  */
-export function findKept(functions, places) {
-  const roots = heldIn(places)
+export function findKept(functions, slots) {
+  const roots = heldIn(slots)
   forEach(functions, ({ parameters }) => {
     forEach(parameters, root => { if (root && root.bits & MAY_KEEP) push(roots, root) })
   })
@@ -75,11 +75,11 @@ export function findKept(functions, places) {
   return found
 }
 
-/** @param {Place[]} places @returns {Root[]} the roots of the unknown objects in the places */
-function heldIn(places) {
+/** @param {Slot[]} slots @returns {Root[]} the roots of the unknown objects in the slots */
+function heldIn(slots) {
   /** @type {Root[]} */
   const roots = []
-  forEach(places, ({ held }) => held && push(roots, held))
+  forEach(slots, ({ held }) => held && push(roots, held))
   return roots
 }
 
@@ -151,16 +151,16 @@ const isOther = kind => kind === 'function' || kind === 'namespace'
  * Whether an unknown object in a variable of an activation may be an object that other functions of the
  * program reach as their own: an object of the module, of another activation, or from outside of the program.
  *
- * @param {Place} place @returns {boolean}
+ * @param {Slot} slot @returns {boolean}
  */
-export const mayBeShared = place => shared.has(place.held)
+export const mayBeShared = slot => shared.has(slot.held)
 
 /**
  * Whether another closure may write the object as an unknown object.
  *
- * @param {Place} place @returns {boolean}
+ * @param {Slot} slot @returns {boolean}
  */
-export const mayBeChanged = place => changed.has(place.held)
+export const mayBeChanged = slot => changed.has(slot.held)
 
 /** @param {Root} root @returns {boolean} */
 function isState(root) {
@@ -169,5 +169,5 @@ function isState(root) {
   if (kind === PARAMETER) return of.effects?.site.hasLeft === true
   if (kind === HELD) return of.owner === null
   if ((kind !== SITE && kind !== SHARED) || isOther(of.kind)) return false
-  return of.isReached || find(of.shared, ({ place }) => place?.owner === null) !== undefined
+  return of.isReached || find(of.shared, ({ slot }) => slot?.owner === null) !== undefined
 }

@@ -21,8 +21,8 @@
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
 import {
-  CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler,
-  settle, takeChanged
+  CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, propagate,
+  setBuiltInHandler, takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
 import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
@@ -31,7 +31,7 @@ import { prepare, walk } from './effects-walk.mjs'
 import { emptyMap, emptySet, find, forEach, matches, push, takeLast } from './primordials.mjs'
 import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
-/** @import { Effects, Place, Root } from './effects-flow.mjs' */
+/** @import { Effects, Slot, Root } from './effects-flow.mjs' */
 /** @import { Program, Unit } from './effects-names.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -43,7 +43,7 @@ import { isFunctionNode } from './scopes.mjs'
  * @property {'variable' | 'object' | 'regexp' | 'dom'} kind
  * @property {string} name a name for people, for example `tokens` or `[].rules`
  * @property {Variable | null} variable the variable, or the variable by which functions reach the object
- * @property {Node} node the place in the text
+ * @property {Node} node the node in the text
  * @property {string} unit the name of the text
  * @property {Plan | null} owner the function whose activation it belongs to; null: the module or script
  * @property {boolean} isContested
@@ -162,9 +162,9 @@ export function addTexts(units, state) {
   beginWalk(state.program)
   for (let i = 0; i < units.length; i++) prepare(units[i])
   for (let i = 0; i < units.length; i++) walk(units[i])
-  settle()
+  propagate()
   finishWalk()
-  settle()
+  propagate()
   // An earlier function has new effects if a new text adds a method or assigns a variable that it uses.
   const changed = takeChanged()
   for (let i = 0; i < changed.length; i++) {
@@ -280,25 +280,25 @@ function isCalledInPlace(node) {
  * @param {Effects[]} functions @param {PackageState} state @param {PackageState[]} states all packages
  */
 function locate(functions, state, states) {
-  /** @type {Place[]} */
-  const places = []
-  /** @type {Place[]} */
+  /** @type {Slot[]} */
+  const slots = []
+  /** @type {Slot[]} */
   const written = []
-  /** The places of all unknown objects that the functions use. @type {Place[]} */
+  /** The slots of all unknown objects that the functions use. @type {Slot[]} */
   const kept = []
   for (let i = 0; i < functions.length; i++) {
     const { uses } = functions[i]
     if (uses !== null) uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
-      const { kind, of, place, owner, writes } = key
-      if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
+      const { kind, of, slot, owner, writes } = key
+      if (kind === SHARED && slot.owner && !isInsider(functions[i], slot.owner.plan)) of.isReached = true
       if (kind !== undefined || writes) return
       push(kept, key)
       if (!owner) return
-      push(places, key)
+      push(slots, key)
       if (bits & WRITE) push(written, key)
     })
   }
-  findOrigins(places, written)
+  findOrigins(slots, written)
   joinPackages(functions, kept, state, states)
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
@@ -313,7 +313,7 @@ function locate(functions, state, states) {
       if (location) found.set(location, (found.get(location) ?? 0) | bits)
     }
     f.uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
-      const { owner } = key.place ?? key
+      const { owner } = key.slot ?? key
       // A caller claims its arguments, also for closures that run before the call returns.
       if (!key.writes && owner && (!isInside(f, owner.plan) || !owner.isDeferred &&
         isInsider(f, owner.plan))) return
@@ -333,7 +333,7 @@ function locate(functions, state, states) {
  * Joins the locks of packages if one package may keep an object of the other, because each of them may write
  * the object. All unknown objects of the two packages are one location from then on.
  *
- * @param {Effects[]} functions the functions of one package @param {Place[]} kept places of unknown objects
+ * @param {Effects[]} functions the functions of one package @param {Slot[]} kept the slots of unknown objects
  * @param {PackageState} state @param {PackageState[]} states all packages
  */
 function joinPackages(functions, kept, state, states) {
@@ -350,7 +350,7 @@ function joinPackages(functions, kept, state, states) {
 /** @param {Node} node @returns {PackageState} the package of the text that contains a node */
 const stateOfNode = node => topOf(node).plan.effects.state
 
-/** @param {Place} place @returns {Plan | null} */
+/** @param {Slot} slot @returns {Plan | null} */
 const ownerOf = ({ owner }) => owner === null || /** @type {any} */ (owner).isLoading ? null : owner.plan
 
 /** Names of holders that no code assigns. */
@@ -358,14 +358,14 @@ const CONSTANT = /^(?:this|\*default\*|\*namespace\*)$/
 
 /** @param {any} holder @param {PackageState} state @returns {Location | null} */
 function locationOfVariable(holder, state) {
-  const { place, location, isOpened, isExported } = holder
-  const { name, variable, node } = place
+  const { slot, location, isOpened, isExported } = holder
+  const { name, variable, node } = slot
   const isConstant = variable ? !isOpened && !variable.isAssigned && !variable.isOpen
     : matches(CONSTANT, name)
   if (isConstant || (holder.owner && !holder.isCaptured && !isExported)) return null
   if (location) return location
   const made = holder.location = newLocation('variable', name, variable, node, nameOfUnit(node))
-  made.owner = ownerOf(place)
+  made.owner = ownerOf(slot)
   made.isOpen = !variable || variable.isOpen
   made.isExported = isExported
   if (isOpened) made.isContested = true
@@ -378,37 +378,40 @@ function locationOfVariable(holder, state) {
  * object, the object belongs to the activation. Otherwise another activation, a module or another package may
  * keep the same object, so all unknown objects are one location.
  *
- * @param {any} place @param {any} f @param {number} bits @param {PackageState} state
+ * @param {any} slot @param {any} f @param {number} bits @param {PackageState} state
  * @param {(location: Location, bits: number) => void} note
  */
-function noteUnknown(place, f, bits, state, note) {
-  const owner = ownerOf(place)
-  if (owner === null || mayBeShared(place)) {
-    return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE | DETAIL))
+function noteUnknown(slot, f, bits, state, note) {
+  const owner = ownerOf(slot)
+  if (owner === null || mayBeShared(slot)) {
+    return note(locationOfSlot(slot, f, state), bits & (READ | WRITE | LEAVE | DETAIL))
   }
-  if (bits & WRITE || mayBeChanged(place)) {
-    note(locationOfPlace(place, f, state), READ | bits & (WRITE | DETAIL))
+  if (bits & WRITE || mayBeChanged(slot)) {
+    note(locationOfSlot(slot, f, state), READ | bits & (WRITE | DETAIL))
   }
-  if (!place.own) {
-    const { name, variable, node } = place
-    const made = place.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
+  if (!slot.own) {
+    const { name, variable, node } = slot
+    const made = slot.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
     made.owner = owner
     push(state.locations, made)
   }
-  note(place.own, bits & (READ | WRITE | LEAVE))
+  note(slot.own, bits & (READ | WRITE | LEAVE))
 }
 
 /** @param {any} site of a function @returns {boolean} */
 const hasState = ({ hasState, mayHaveState, isRead }) => hasState || (mayHaveState && isRead)
 
-/** @param {any} place of an unknown object @param {any} f @param {PackageState} state @returns {Location} */
-function locationOfPlace(place, f, state) {
-  if (place.location) return place.location
-  const { name, variable, node } = place
-  const made = place.location = newLocation('object', `${name}.*`, variable, node, node ? nameOfUnit(node)
+/**
+ * @param {any} slot the slot of an unknown object @param {any} f @param {PackageState} state @returns
+ *   {Location}
+ */
+function locationOfSlot(slot, f, state) {
+  if (slot.location) return slot.location
+  const { name, variable, node } = slot
+  const made = slot.location = newLocation('object', `${name}.*`, variable, node, node ? nameOfUnit(node)
     : f.unit)
   made.isOpen = true
-  made.isOfParameter = variable?.holder?.place === place && isFixedParameter(variable)
+  made.isOfParameter = variable?.holder?.slot === slot && isFixedParameter(variable)
   unite(state.unknown, made)
   push(state.locations, made)
   return made
@@ -431,16 +434,16 @@ function locationOfRoot(root, f, state) {
   }
   const { shared } = of
   if (!of.location) {
-    const { name, variable } = /** @type {Place} */ (root.place)
+    const { name, variable } = /** @type {Slot} */ (root.slot)
     const made = of.location = newLocation(of.kind === 'regexp' ? 'regexp' : 'object', name, variable,
       of.node, nameOfUnit(of.node))
-    made.owner = ownerOf(shared[0].place)
+    made.owner = ownerOf(shared[0].slot)
     made.site = of
     push(state.locations, made)
   }
   const { location } = of
   for (let i = 0; i < shared.length; i++) {
-    if (ownerOf(shared[i].place) !== location.owner) location.owner = null
+    if (ownerOf(shared[i].slot) !== location.owner) location.owner = null
   }
   location.isOpen = of.isOpen
   if (of.hasLeft && of.kind !== 'function') {
