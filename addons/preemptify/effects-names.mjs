@@ -15,7 +15,7 @@ import {
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
-/** @import { Callee, Crowd, Effects, Flow, Slot, Root, Site } from './effects-flow.mjs' */
+/** @import { Callee, Crowd, Effects, Flow, Root, Site, Slot } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -86,10 +86,10 @@ import { isFixed, isWithin } from './scopes.mjs'
  */
 export function newProgram(hasOthers = false) {
   const unnamed = newFlow()
-  const unnamedFunctions = functionsIn(unnamed)
-  if (hasOthers) makeUnknown(unnamedFunctions)
   const thrown = newFlow()
   thrown.isNamed = true
+  const unnamedFunctions = functionsIn(unnamed)
+  if (hasOthers) makeUnknown(unnamedFunctions)
   return {
     thrown, caught: anyOf(thrown),
     members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(),

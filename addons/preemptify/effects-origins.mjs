@@ -13,7 +13,7 @@ import {
   HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
 } from './effects-flow.mjs'
 import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
-/** @import { Effects, Flow, Slot, Root } from './effects-flow.mjs' */
+/** @import { Effects, Flow, Root, Slot } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** The effects on a parameter by which a function may keep the argument, or an object inside it. */

@@ -31,7 +31,7 @@ import { prepare, walk } from './effects-walk.mjs'
 import { emptyMap, emptySet, find, forEach, matches, push, takeLast } from './primordials.mjs'
 import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
-/** @import { Effects, Slot, Root } from './effects-flow.mjs' */
+/** @import { Effects, Root, Slot } from './effects-flow.mjs' */
 /** @import { Program, Unit } from './effects-names.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */

@@ -223,6 +223,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const spare = inOrderOfLoss(plans)
   /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
+  // Generators and fewer inline caches are not enough.
+  if (!mustFit && predictedLength(plans, says, 0) > MARGIN * room) dropArgumentClaims()
   forEach(plans, plan => plan.isLong && planForm(plan))
   forEach(plans, plan => {
     if (!plan.isLong) return
@@ -475,10 +477,17 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       inlineCacheOf(rare[i]).isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
-    // A short text keeps these claims, since most of the excess is the prologue.
-    if (source.length < SHORT) return
+    if (dropArgumentClaims()) yield Infinity
+  }
+
+  /**
+   * Ends the claims of arguments in plain calls. Jobs still claim arguments. A short text keeps these claims,
+   * since most of its excess is the prologue.
+   */
+  function dropArgumentClaims() {
+    if (source.length < SHORT) return false
     forEach(plans, plan => { plan.identity = '' })
-    yield Infinity
+    return true
   }
 
   /**

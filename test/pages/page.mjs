@@ -1,6 +1,5 @@
 // Loads a bundled app, plainly or adopted, and measures the page through native functions. The query: `app`
-// is the name of the bundle, `way` is plain or adopted, `work` is the time per key in ms, `mount` is the name
-// of the app's export.
+// is the name of the bundle, `way` is plain or adopted, `work` is the time per key in ms.
 import { work } from './work.mjs'
 
 const query = new URLSearchParams(location.search)
@@ -52,7 +51,14 @@ try {
   } else {
     app = await import(bundle)
   }
-  app[query.get('mount') ?? 'mount'](document.getElementById('root'), options)
+  app.mount(document.getElementById('root'), options)
+  /** Replaces the app by another export of its bundle, with another time per key. */
+  window.mount = (name, work) => {
+    const root = Object.assign(document.createElement('div'), { id: 'root' })
+    document.getElementById('root').replaceWith(root)
+    measured.answers = 0
+    app[name](root, { ...options, rounds: Math.round(work * window.roundsPerMs()) })
+  }
   measured.state = 'ready'
 } catch (error) {
   measured.state = String(error?.stack ?? error)

@@ -250,6 +250,17 @@ children('onRest is called when a job starts to wait and when it ends', () => {
   assert.equal(log, [[1, 'waiting'], [4, 'done']])
 })
 
+children('a job that runs inside of another one is charged for its own time only', () => {
+  const { host, scheduler } = world()
+  const inner = scheduler.spawn(execute(host, 4))
+  const outer = scheduler.spawn(function* () {
+    extend.code.runInside(inner, () => inner.cost >= 3)
+    yield* execute(host, 1)
+  }, { priority: 1, release: 1 })
+  host.run()
+  assert.equal([inner.cost, inner.state, outer.cost, host.time], [4, 'done', 1, 5])
+})
+
 children('extend.code.current() is null outside of jobs', () => {
   const { host, scheduler } = world()
   assert.is(extend.code.current(), null)

@@ -225,6 +225,20 @@ losses('a single message that is lost silently is sent again over the next line'
   }
 })
 
+losses('a session dials a new line after a message that the platform cannot read', () => {
+  for (const shape of ['postMessage, addEventListener', 'postMessage, on']) {
+    const got = []
+    const { host, lines, dial, run, pass } = world({ shape, retry: 100, onSession: connected => into(got, run)(connected) })
+    const x = dial('x')
+    run(function* () { yield x.send(1) })
+    pass(50)
+    lines[0].a.happen('messageerror')
+    run(function* () { yield x.send(2) })
+    host.run({ until: 500 })
+    assert.equal([got, lines.length], [[1, 2], 2], shape)
+  }
+})
+
 losses('a damaged frame ends the line, and arrives over the next one', () => {
   for (const broken of [0, 1, 2, 3, 4, 5]) {
     const got = []
@@ -307,6 +321,21 @@ time('acknowledged parts reset the pauses between lines', () => {
   const pauses = times.slice(1).map((time, i) => time - times[i])
   assert.ok(Math.max(...pauses) <= 131, `${pauses}`)
   assert.equal(got, got.map((_, i) => i))
+})
+
+time('a line that lasts for a heartbeat resets the pauses between lines', () => {
+  const times = []
+  const { host, dial } = world({
+    heartbeat: 100, retry: 10_000,
+    line(line) {
+      times.push(host.time)
+      host.after(150, () => cut(line))
+    }
+  })
+  dial('x')
+  host.run({ until: 5000 })
+  const pauses = times.slice(1).map((time, i) => time - times[i] - 150)
+  assert.ok(pauses.length > 15 && pauses.every(pause => pause >= 50 && pause <= 101), `${pauses}`)
 })
 
 time('a choice between a send and a timeout keeps its timeout while the line is down', () => {

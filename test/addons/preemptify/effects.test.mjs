@@ -97,6 +97,13 @@ effects('a fresh object is not claimed, and keeps the objects that it holds', ()
   claims('const t = []; export function f(x) { const o = t.concat(x); o.push(1) } export function g() { return t.length }', { f: '', g: '' })
 })
 
+effects('the functions and the regular expressions of class fields are known', () => {
+  claims('const t = { a: 1 }; class A { m = p => { p.a = 1 } } export function f(o) { return o.m(t) + 1 } export function g() { return t.a }',
+    { f: 't!', g: 't' })
+  claims('class P { rule = /a/ } const all = [new P()]; export function f(s) { return all[0].rule.exec(s) } export function g() { all.push(1) }',
+    { f: 'all', g: 'all!' })
+})
+
 effects('a global regular expression is written by exec and test, and reset by replace', () => {
   claims('const r = /a/g; export function f(s) { return r.exec(s).index } export function g(s) { return s.replace(r, "") }', { f: 'r!', g: 'r' })
   claims('const r = /a/y; export function f(s) { while (r.test(s)); } export function g(s) { return s.split(r).length }', { f: 'r!', g: 'r' })
