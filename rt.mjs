@@ -2603,8 +2603,8 @@ function setDispatching(core, job) {
   noteHeld()
 }
 /**
- * Sets `counts.i`. Plain calls claim their arguments if no rewritten code of the job has called them. The stay
- * of a job keeps these claims; code outside jobs only finishes other holders.
+ * Sets `counts.i`. Plain calls claim their arguments if no rewritten code of the job has called them. The
+ * stay of a job keeps these claims; code outside jobs only finishes other holders.
  */
 function noteHeld() {
   const { job, held } = counts

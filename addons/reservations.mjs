@@ -57,13 +57,13 @@ class Reserved extends Handle {
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor: capacity / period. */
-  get utilization() { return accountOf(this).claim.utilization }
+  get utilization() { return accountOf(this).request.utilization }
   /** Execution time in the foreground so far, ms. */
   get used() { return accountOf(this).used }
   /** The capacity, ms per period; NaN if an I/O reservation takes its period from a main reservation. */
-  get capacity() { return accountOf(this).claim.wcet }
+  get capacity() { return accountOf(this).request.wcet }
   /** The period, ms; Infinity if an I/O reservation takes its period from a main reservation. */
-  get period() { return accountOf(this).claim.period }
+  get period() { return accountOf(this).request.period }
   /** How often the capacity was used up. @returns {number} */
   get depletions() { return accountOf(this).server.depletions }
   /** How often capacity was replenished. @returns {number} */
@@ -150,7 +150,7 @@ export class Reservation extends Reserved {
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
     const { kind = kinds[0] } = options
-    const claim = claimOfReservation({ name, kind, capacity, period, priority })
+    const request = requestOfReservation({ name, kind, capacity, period, priority })
     if (!kinds.includes(kind)) {
       const list = kinds.map(one => `'${one}'`).join(' or ')
       throw wrongType('kind', `${list} under ${scheduler.policy.name}`, kind)
@@ -160,13 +160,13 @@ export class Reservation extends Reserved {
       : among('background', 'wait')
     depletedOption('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
-    const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
+    const account = new Account(scheduler, server, request, depleted, isRankedByDeadline)
     Object.defineProperty(this, extend.protocol, /** @type {any} */ ({ __proto__: null, value: account }))
   }
 
-  get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
+  get kind() { return /** @type {Kind} */ (accountOf(this).request.kind) }
   get depleted() { return accountOf(this).depleted }
-  get priority() { return accountOf(this).claim.priority }
+  get priority() { return accountOf(this).request.priority }
   /** Capacity that the jobs can still use, in ms, at the latest reading of the clock. @returns {number} */
   get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
 
@@ -185,7 +185,7 @@ export class Reservation extends Reserved {
     const { name, kind } = this
     const { capacity = this.capacity, period = this.period } = checked(options, CAPACITY)
     const { priority = this.priority === 1 / this.period ? undefined : this.priority } = options
-    accountOf(this).change(claimOfReservation({ name, kind, capacity, period, priority }))
+    accountOf(this).change(requestOfReservation({ name, kind, capacity, period, priority }))
     return this
   }
 }
@@ -223,8 +223,9 @@ export class IoReservation extends Reserved {
     super()
     const { depleted = 'wait', name = 'I/O reservation' } = checked(options, IO_RESERVATION)
     const scheduler = here(options)
-    const claim = claimOfIo(name, options)
-    const account = new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy))
+    const request = requestOfIo(name, options)
+    const isRankedByDeadline = isByDeadline(scheduler.policy)
+    const account = new IoAccount(scheduler, new PIBS(request), request, depleted, isRankedByDeadline)
     Object.defineProperty(this, extend.protocol, /** @type {any} */ ({ __proto__: null, value: account }))
   }
 
@@ -275,7 +276,7 @@ export class IoReservation extends Reserved {
    */
   resize(options) {
     const account = accountOf(this)
-    account.change(claimOfIo(this.name, checked(options, IO_CAPACITY), account.claim))
+    account.change(requestOfIo(this.name, checked(options, IO_CAPACITY), account.request))
     return this
   }
 }
@@ -312,16 +313,17 @@ class Account {
   #replenish
 
   /**
-   * @param {Scheduler} scheduler @param {any} server a Server @param {Claim} claim the requested share
+   * @param {Scheduler} scheduler @param {any} server a Server @param {ShareRequest} request the requested
+   *   share
    * @param {Depleted} depleted @param {boolean} isRankedByDeadline
    */
-  constructor(scheduler, server, claim, depleted, isRankedByDeadline) {
+  constructor(scheduler, server, request, depleted, isRankedByDeadline) {
     this.scheduler = scheduler
     this.policy = scheduler.policy
     this.group = extend.group(scheduler, this)
     this.server = server
-    this.claim = claim
-    this.name = claim.name
+    this.request = request
+    this.name = request.name
     this.depleted = depleted
     this.isRankedByDeadline = isRankedByDeadline
     this.#replenish = Object.assign((/** @type {number} */ time) => {
@@ -330,25 +332,27 @@ class Account {
       this.server.replenish(time)
       this.update()
     }, { of: this.name })
-    commitmentsOf(scheduler).commit([[this, claim]])
+    commitmentsOf(scheduler).commit([[this, request]])
   }
 
   /** Whether the jobs are stopped. The server is idle then, and time used earlier is still replenished. */
-  get isOff() { return this.isMasked || this.claim.utilization === 0 }
+  get isOff() { return this.isMasked || this.request.utilization === 0 }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
   /** Returns the reservation for which a job works. @param {Job} _job @returns {Account} */
   mainOf(_job) { return this }
 
   /** The preemption level: above all jobs without a reservation under fp, by the period under edf. */
-  get level() { return this.isRankedByDeadline ? -this.claim.period : Infinity }
+  get level() { return this.isRankedByDeadline ? -this.request.period : Infinity }
 
-  /** @param {Claim} claim the new claim; it is tested unless the reservation has released its share */
-  change(claim) {
-    if (this.#isCounted) commitmentsOf(this.scheduler).commit([[this, claim]])
+  /**
+   * @param {ShareRequest} request the new request; it is tested unless the reservation has released its share
+   */
+  change(request) {
+    if (this.#isCounted) commitmentsOf(this.scheduler).commit([[this, request]])
     const now = this.scheduler.now()
-    if (claim.utilization > 0) this.server.resize(claim, now)
-    this.turn({ claim })
+    if (request.utilization > 0) this.server.resize(request, now)
+    this.turn({ request })
     this.delegates.forEach(delegate => {
       delegate.follow(now)
       delegate.update()
@@ -363,10 +367,10 @@ class Account {
     return wasCounted
   }
 
-  /** Whether the claim counts in admission. Claims end with the policy under which they were made. */
+  /** Whether the request counts in admission. Requests end with the policy under which they were made. */
   get #isCounted() { return this.isPromised && this.scheduler.policy === this.policy }
 
-  /** @param {{ claim?: Claim, isMasked?: boolean }} change can turn the reservation on or off */
+  /** @param {{ request?: ShareRequest, isMasked?: boolean }} change can turn the reservation on or off */
   turn(change) {
     const wasOff = this.isOff
     Object.assign(this, change)
@@ -452,7 +456,7 @@ class Account {
 
   /** Passes the state of the server to the group and to the timeline. */
   update() {
-    const { server, isDepleted, isRankedByDeadline, claim: { priority } } = this
+    const { server, isDepleted, isRankedByDeadline, request: { priority } } = this
     const absoluteDeadline = isRankedByDeadline ? server.deadline : Infinity
     /** @type {Keys} */
     const keys = !isDepleted ? { absoluteDeadline, priority, isAbove: !isRankedByDeadline }
@@ -496,16 +500,16 @@ class IoAccount extends Account {
   #served = new Map()
 
   /**
-   * @param {Scheduler} scheduler @param {any} server @param {Claim} claim @param {Depleted} depleted
+   * @param {Scheduler} scheduler @param {any} server @param {ShareRequest} request @param {Depleted} depleted
    * @param {boolean} isRankedByDeadline
    */
-  constructor(scheduler, server, claim, depleted, isRankedByDeadline) {
-    super(scheduler, server, claim, depleted, isRankedByDeadline)
+  constructor(scheduler, server, request, depleted, isRankedByDeadline) {
+    super(scheduler, server, request, depleted, isRankedByDeadline)
   }
 
   /** Returns the hooks of the reservation for jobs that work for `main`. @param {Account} main */
   delegateOf(main) {
-    const level = this.claim.period < Infinity ? this.level : main.level
+    const level = this.request.period < Infinity ? this.level : main.level
     const groupFor = (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) =>
       this.groupFor(job, scheduler, main)
     return { level, groupFor }
@@ -553,17 +557,17 @@ class IoAccount extends Account {
 
   /** Takes priority and period from the most urgent reservation in `#served`. @param {number} time */
   follow(time) {
-    if (this.#served.size === 0 || this.claim.period < Infinity) return
-    const urgencyOf = (/** @type {Account} */ { claim }) =>
-      this.isRankedByDeadline ? -claim.period : claim.priority
+    if (this.#served.size === 0 || this.request.period < Infinity) return
+    const urgencyOf = (/** @type {Account} */ { request }) =>
+      this.isRankedByDeadline ? -request.period : request.priority
     /** @type {Account | undefined} */
     let most
     this.#served.forEach((_, main) => {
       if (most === undefined || urgencyOf(main) > urgencyOf(most)) most = main
     })
-    const { claim } = /** @type {Account} */ (most)
-    this.claim.priority = claim.priority
-    this.server.inherit(claim.period, time)
+    const { request } = /** @type {Account} */ (most)
+    this.request.priority = request.priority
+    this.server.inherit(request.period, time)
   }
 }
 
@@ -589,7 +593,7 @@ const MAX_REFILLS = 32
  *                              belongs to another reservation, and inherited the rank of this one
  *   sleep(time)                no job is busy any more
  *   replenish(time)            the time `next` has been reached
- *   resize(claim, time)        to a capacity > 0; a server that is off is idle, and does not change
+ *   resize(request, time)        to a capacity > 0; a server that is off is idle, and does not change
  *   resume(time)               the server was off and has busy jobs: it can run from now on
  *
  * Jobs can run in the foreground while `remaining` is positive. Capacity returns at `next`, which is Infinity
@@ -760,7 +764,7 @@ class Refilled extends Server {
     return this.#owed = Math.max(0, owed) + ms * (1 - this.bandwidth)
   }
 
-  /** @param {Claim} claim @param {number} time */
+  /** @param {ShareRequest} request @param {number} time */
   resize({ wcet: capacity, period }, time) {
     const owed = this.#owedAt(time)
     const most = Math.max(capacity, this.capacity)
@@ -850,10 +854,10 @@ class Deferrable extends Refilled {
     if (this.isExpecting) this.next = Math.min(this.next, this.startAfter(time))
   }
 
-  /** @param {Claim} claim @param {number} time */
-  resize(claim, time) {
-    this.cycle = new Cycle(this.cycle.timeOf(this.cycle.indexAt(time)), claim.period)
-    super.resize(claim, time)
+  /** @param {ShareRequest} request @param {number} time */
+  resize(request, time) {
+    this.cycle = new Cycle(this.cycle.timeOf(this.cycle.indexAt(time)), request.period)
+    super.resize(request, time)
   }
 }
 
@@ -958,7 +962,7 @@ class ConstantBandwidth extends Server {
     if (this.deadline <= time) this.deadline = time + this.period
   }
 
-  /** @param {Claim} claim @param {number} time */
+  /** @param {ShareRequest} request @param {number} time */
   resize({ wcet: capacity, period }, time) {
     // Until the present deadline, the jobs may use the time that the old bandwidth earned so far, plus the
     // time that the new bandwidth earns from now on. If this exceeds the capacity, the deadline is shortened.
@@ -990,7 +994,7 @@ class PIBS extends Server {
 
   get next() { return this.isAwake && this.remaining === 0 ? this.#eligible : Infinity }
 
-  /** @param {Claim} claim */
+  /** @param {ShareRequest} request */
   constructor({ utilization, period }) {
     super(0, Infinity, 0, false)
     this.utilization = utilization
@@ -1053,7 +1057,7 @@ class PIBS extends Server {
     this.#used = this.remaining = 0
   }
 
-  /** @param {Claim} claim @param {number} time */
+  /** @param {ShareRequest} request @param {number} time */
   resize({ utilization, period }, time) {
     this.#conclude()
     // The new utilization applies to time that was used and is not yet earned back.
@@ -1078,7 +1082,7 @@ const SERVERS = {
 /**
  * The processor time that a reservation or a task requests.
  *
- * @typedef {object} Claim
+ * @typedef {object} ShareRequest
  * @property {string} name
  * @property {'reservation' | 'I/O' | 'task'} of
  * @property {number} utilization
@@ -1092,9 +1096,9 @@ const SERVERS = {
 
 /**
  * @param {{ name: string, kind: Kind, capacity: any, period: any, priority?: number }} reservation
- * @returns {Claim}
+ * @returns {ShareRequest}
  */
-function claimOfReservation({ name, kind, capacity, period, priority: own }) {
+function requestOfReservation({ name, kind, capacity, period, priority: own }) {
   checkCapacity(capacity, period)
   const priority = own === undefined ? 1 / period : finite('priority', own)
   const utilization = capacity / period
@@ -1105,9 +1109,9 @@ function claimOfReservation({ name, kind, capacity, period, priority: own }) {
  * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options
  * @param {{ period: number, priority: number }} [before] the period and priority for a bare utilization; by
  *   default, those of the main reservation apply
- * @returns {Claim}
+ * @returns {ShareRequest}
  */
-function claimOfIo(
+function requestOfIo(
   name, { utilization, capacity, period }, { period: own, priority } = { period: Infinity, priority: 0 }
 ) {
   if (capacity === undefined && period === undefined) {
@@ -1125,39 +1129,45 @@ function claimOfIo(
   return { name, of: 'I/O', utilization, wcet: capacity, period, deadline: period, priority }
 }
 
-/** @param {any} member @param {string} where @param {Policy} policy @returns {[object, Claim]} */
-function claimOf(member, where, policy) {
-  if (member instanceof Reserved) return [accountOf(member), accountOf(member).claim]
+/** @param {any} member @param {string} where @param {Policy} policy @returns {[object, ShareRequest]} */
+function requestOf(member, where, policy) {
+  if (member instanceof Reserved) return [accountOf(member), accountOf(member).request]
   if (typeof member !== 'object' || member === null) throw wrongType(where, 'a reservation or a task', member)
   const { name = where, kind, utilization, capacity, period, priority } = member
   if (utilization !== undefined) {
-    return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
+    return [member, requestOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
   }
   interval(`${where}.period`, period)
   if (capacity !== undefined && kind !== undefined) kindOption(`${where}.kind`, kind)
-  if (capacity !== undefined) return [member, claimOfReservation({ name, kind, capacity, period, priority })]
+  if (capacity !== undefined) {
+    return [member, requestOfReservation({ name, kind, capacity, period, priority })]
+  }
   const demand = demandOf(where, member, policy)
   return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period }]
 }
 
-/** Whether capacity can be used at the end of a period and again at the next start. @param {Claim} claim */
+/**
+ * Whether capacity can be used at the end of a period and again at the next start.
+ *
+ * @param {ShareRequest} request
+ */
 const isBursty = ({ of, kind }) => of === 'I/O' || kind === 'deferrable'
 
 /** Tolerance of a sum against its bound: larger than the rounding error of a thousand summands. */
 const NOISE = 1e-9
 
-/** Sums over claims. */
+/** Sums over requests. */
 class Totals {
   utilization = 0
   /** The left side of equation 1. */
   demand = 0
-  /** Number of claims that are not I/O. */
+  /** Number of requests that are not I/O. */
   count = 0
   tasks = 0
   /** Number of reservations whose priority is not their rate. */
   unranked = 0
 
-  /** @param {Claim} claim @param {1 | -1} sign */
+  /** @param {ShareRequest} request @param {1 | -1} sign */
   add({ utilization, of, kind, priority, period }, sign) {
     const isBursty = of === 'I/O' || kind === 'deferrable'
     this.utilization += sign * utilization
@@ -1169,20 +1179,20 @@ class Totals {
 }
 
 /**
- * Number of claims per removed claim before the totals are summed up again. Rounding errors then do not
- * accumulate. With at most 64 claims, every removal leads to a new sum.
+ * Number of requests per removed request before the totals are summed up again. Rounding errors then do not
+ * accumulate. With at most 64 requests, each removal leads to a new sum.
  */
-const CLAIMS_PER_CORRECTION = 64
+const REQUESTS_PER_CORRECTION = 64
 
 /** The processor time that a scheduler has promised under a policy. */
 class Commitments {
-  /** The claims of the accounts and tasks, except claims of 0. @type {Map<object, Claim>} */
-  #claims = new Map()
+  /** The requests of the accounts and tasks, except requests of 0. @type {Map<object, ShareRequest>} */
+  #requests = new Map()
   #totals = new Totals()
-  /** Number of claims that were removed or changed since the last summation. */
+  /** Number of requests that were removed or changed since the last summation. */
   #removed = 0
   share = 1
-  /** Whether `admit` was called: every claim must then receive its time in every period. */
+  /** Whether `admit` was called: every request must then receive its time in every period. */
   guarantees = false
 
   /** @param {Policy} policy */
@@ -1190,22 +1200,22 @@ class Commitments {
     this.policy = policy
   }
 
-  /** @param {object} claimant @returns {boolean} `true` if the claimant had a claim */
-  delete(claimant) {
-    const isKnown = this.#claims.has(claimant)
-    this.#set([[claimant, undefined]])
+  /** @param {object} requester @returns {boolean} `true` if the requester had a request */
+  delete(requester) {
+    const isKnown = this.#requests.has(requester)
+    this.#set([[requester, undefined]])
     return isKnown
   }
 
   /**
-   * Adds claims or changes existing claims.
+   * Adds requests or changes existing requests.
    *
-   * @param {[object, Claim][]} added @param {number} [share] @param {boolean} [guarantees]
+   * @param {[object, ShareRequest][]} added @param {number} [share] @param {boolean} [guarantees]
    * @returns {Sums}
-   * @throws {AdmissionError} if the claims exceed the processor; no claim is changed then
+   * @throws {AdmissionError} if the requests exceed the processor; no request is changed then
    */
   commit(added, share = this.share, guarantees = this.guarantees) {
-    const before = added.map(({ 0: claimant }) => this.#claims.get(claimant))
+    const before = added.map(({ 0: requester }) => this.#requests.get(requester))
     this.#set(added)
     try {
       const sums = sumsOf(this.policy, this.#summedUp(), () => this.#list(), share, guarantees)
@@ -1213,39 +1223,39 @@ class Commitments {
       this.guarantees = guarantees
       return sums
     } catch (error) {
-      // In reverse order, because the same claimant can occur twice.
+      // In reverse order, because the same requester can occur twice.
       for (let i = added.length - 1; i >= 0; i--) this.#set([[added[i][0], before[i]]])
       throw error
     }
   }
 
-  /** @param {(readonly [object, Claim | undefined])[]} entries */
+  /** @param {(readonly [object, ShareRequest | undefined])[]} entries */
   #set(entries) {
-    entries.forEach(({ 0: claimant, 1: claim }) => {
-      const before = this.#claims.get(claimant)
+    entries.forEach(({ 0: requester, 1: request }) => {
+      const before = this.#requests.get(requester)
       if (before !== undefined) {
         this.#totals.add(before, -1)
         this.#removed++
       }
-      if (claim === undefined || claim.utilization === 0) return void this.#claims.delete(claimant)
-      this.#claims.set(claimant, claim)
-      this.#totals.add(claim, 1)
+      if (request === undefined || request.utilization === 0) return void this.#requests.delete(requester)
+      this.#requests.set(requester, request)
+      this.#totals.add(request, 1)
     })
   }
 
   #summedUp() {
-    if (this.#removed * CLAIMS_PER_CORRECTION <= this.#claims.size) return this.#totals
+    if (this.#removed * REQUESTS_PER_CORRECTION <= this.#requests.size) return this.#totals
     this.#totals = new Totals()
     this.#removed = 0
-    this.#claims.forEach(claim => this.#totals.add(claim, 1))
+    this.#requests.forEach(request => this.#totals.add(request, 1))
     return this.#totals
   }
 
   #list() {
-    /** @type {Claim[]} */
-    const claims = []
-    this.#claims.forEach(claim => claims.push(claim))
-    return claims
+    /** @type {ShareRequest[]} */
+    const requests = []
+    this.#requests.forEach(request => requests.push(request))
+    return requests
   }
 }
 
@@ -1261,7 +1271,8 @@ function commitmentsOf(scheduler) {
 }
 
 /**
- * @param {Policy} policy @param {Totals} totals @param {() => Claim[]} list the claims of these totals
+ * @param {Policy} policy @param {Totals} totals @param {() => ShareRequest[]} list the requests of these
+ *   totals
  * @param {number} share @param {boolean} guarantees
  * @returns {Sums}
  * @throws {AdmissionError}
@@ -1284,7 +1295,9 @@ function sumsOf(policy, totals, list, share, guarantees) {
   throw new AdmissionError(reason, policy, sums)
 }
 
-/** @param {Totals} totals @param {() => Claim[]} list @param {Policy} policy @returns {Sums['test']} */
+/**
+ * @param {Totals} totals @param {() => ShareRequest[]} list @param {Policy} policy @returns {Sums['test']}
+ */
 function testOf({ tasks, unranked }, list, policy) {
   if (tasks > 0) return 'schedulable'
   if (isByDeadline(policy)) return 'utilization'
@@ -1296,27 +1309,28 @@ function testOf({ tasks, unranked }, list, policy) {
   return isMonotonic ? 'equation 1' : 'schedulable'
 }
 
-/** @param {Claim[]} claims @param {Policy} policy @param {number} share */
-function isSchedulable(claims, policy, share) {
-  const tasks = claims.filter(({ of }) => of === 'task')
-  const reservations = claims.filter(({ of }) => of === 'reservation')
-  const io = claims.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
+/** @param {ShareRequest[]} requests @param {Policy} policy @param {number} share */
+function isSchedulable(requests, policy, share) {
+  const tasks = requests.filter(({ of }) => of === 'task')
+  const reservations = requests.filter(({ of }) => of === 'reservation')
+  const io = requests.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
   const speed = share - io // in any time t, I/O takes io * t
   if (!(speed > 0)) return false
   // Under fixed priorities, reservations rank above all tasks, and I/O ranks above reservations.
   const top = tasks.reduce((most, { priority }) => Math.max(most, priority), 0)
-  const rank = (/** @type {Claim} */ { of, priority }) => of === 'task' ? priority
+  const rank = (/** @type {ShareRequest} */ { of, priority }) => of === 'task' ? priority
     : top + 1 + reservations.filter(other => of === 'I/O' || other.priority < priority).length
-  const set = tasks.concat(reservations).map(claim => ({
-    ...claim, wcet: claim.wcet / speed, priority: rank(claim),
-    sections: claim.sections?.map(({ resource, wcet }) => ({ resource, wcet: wcet / speed }))
+  const set = tasks.concat(reservations).map(request => ({
+    ...request, wcet: request.wcet / speed, priority: rank(request),
+    sections: request.sections?.map(({ resource, wcet }) => ({ resource, wcet: wcet / speed }))
   }))
   if (isByDeadline(policy)) return schedulable(set, { policy: edf }).schedulable
-  // A bursty claim can use its capacity twice in a row: one more activation at the worst moment.
+  // A bursty request can use its capacity twice in a row: one more activation at the worst moment.
   const longest = reservations.reduce((most, { period }) => Math.max(most, period), 0)
-  const extra = longest === 0 ? [] : claims.filter(isBursty).map(claim => ({
-    name: claim.name, wcet: (claim.period < Infinity ? claim.wcet : claim.utilization * longest) / speed,
-    period: 2 ** 30 * longest, priority: rank(claim)
+  const extra = longest === 0 ? [] : requests.filter(isBursty).map(request => ({
+    name: request.name,
+    wcet: (request.period < Infinity ? request.wcet : request.utilization * longest) / speed,
+    period: 2 ** 30 * longest, priority: rank(request)
   }))
   const all = /** @type {TaskParameters[]} */ (set).concat(extra)
   return schedulable(all, { policy: fp }).schedulable
@@ -1373,12 +1387,12 @@ export function admit(set, options = {}) {
   if (!isByDeadline(policy) && !isByPriority(policy)) {
     throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${JSON.stringify(policy.name)}`)
   }
-  const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
+  const requests = members.map((member, index) => requestOf(member, `set[${index}]`, policy))
   const committed = commitmentsOf(scheduler)
-  const sums = committed.commit(claims, share, true)
-  const tasks = claims.map(({ 0: claimant }) => claimant).filter(claimant => {
-    if (!(claimant instanceof Account)) return true
-    claimant.isPromised = true
+  const sums = committed.commit(requests, share, true)
+  const tasks = requests.map(({ 0: requester }) => requester).filter(requester => {
+    if (!(requester instanceof Account)) return true
+    requester.isPromised = true
   })
   const cancel = () => tasks.filter(task => committed.delete(task)).length > 0
   return Object.freeze(Object.assign(new Handle(), sums, { cancel }))

@@ -251,6 +251,33 @@ function aroundCall(emitter) {
 }
 
 /**
+ * Returns the text around a call whose result is not used.
+ *
+ * @param {Emitter} emitter @param {boolean} isStatement whether the call is a statement @returns {string[]}
+ */
+function aroundDiscarded(emitter, isStatement) {
+  const after = `===${emitter.budget}&&(yield ${way(emitter, 'q')}())`
+  return isStatement ? ['', flat(after)] : ['(', flat(`${after})`)]
+}
+
+/** Whether a call is a statement. @param {Node} call */
+const isWholeStatement = ({ parent: { type, start: from }, start }) =>
+  type === 'ExpressionStatement' && from === start
+
+/** Whether the value of an expression is not used. @param {Node} node */
+function isDiscarded(node) {
+  for (let part = node; ; part = part.parent) {
+    const { type, test, left, update, expressions } = part.parent
+    if (type === 'ExpressionStatement' || type === 'ForStatement' && update === part) return true
+    if (type === 'SequenceExpression') {
+      if (expressions[expressions.length - 1] !== part) return true
+    } else if (type === 'LogicalExpression') {
+      if (left === part) return false
+    } else if (type !== 'ConditionalExpression' || test === part) return false
+  }
+}
+
+/**
  * Plans the edits that let a call yield:
  *
  *   f(a)        ->  ((r = enter(f)(a)) === budget ? yield suspended() : r)
@@ -265,7 +292,8 @@ export function planCall(emitter, call) {
   const chain = lastAfter(node).parent
   const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
   if (!isChain && isAsItIs(emitter, call)) return
-  if (!emitter.layout) separateStatement(emitter, node)
+  const isStatement = isWholeStatement(node) && !isChain && !handed(emitter, call)
+  if (!emitter.layout && !isStatement) separateStatement(emitter, node)
   if (!isChain) planLink(emitter, call, -1)
   else if (chain.plannedIn !== emitter) planChain(emitter, chain)
 }
@@ -431,6 +459,7 @@ function planLink(emitter, call, begin) {
   } else if (kind === 'new') {
     const isList = open < end && source[open] === '('
     to = start + 3
+    while (source[to] === ' ') to++
     before = `${way(emitter, 'n')}(`
     const said = saying(emitter, callee)
     after = isList ? '' : `,[]${said})`
@@ -457,8 +486,11 @@ function planLink(emitter, call, begin) {
     replace(emitter, open, open + 1,
       [closed, planReceiver(emitter, callee, begin) + (node.arguments.length ? ',' : '')])
   }
-  insert(emitter, from, EXPRESSION_EDGE, end, concat(opening(emitter), before), to)
-  insert(emitter, end, -EXPRESSION_EDGE, from, concat(after, closing(emitter)))
+  const isUsed = emitter.layout || begin >= 0 || !isDiscarded(node)
+  const around = isUsed ? [opening(emitter), closing(emitter)]
+    : aroundDiscarded(emitter, isWholeStatement(node) && !handed(emitter, call))
+  insert(emitter, from, EXPRESSION_EDGE, end, concat(around[0], before), to)
+  insert(emitter, end, -EXPRESSION_EDGE, from, concat(after, around[1]))
 }
 
 /**
@@ -555,6 +587,7 @@ function planChain(emitter, chain) {
  * @property {Plan[]} children
  * @property {string} reason the reason why the function can have no twin
  * @property {Fragments} [registered] the text that attaches the twin of a declared function
+ * @property {boolean} isListed whether one declaration of the script attaches the twin, with other twins
  * @property {boolean} isOnce whether the function runs exactly once, while the module is evaluated
  * @property {CallSite[]} calls the calls that may be preempted
  * @property {boolean} isLong whether the function has a twin

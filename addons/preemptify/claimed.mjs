@@ -10,10 +10,12 @@ import { extend } from '../../rt.mjs'
 import {
   append, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches, pick, stringify
 } from './primordials.mjs'
-import { IMPORTS } from './claims.mjs'
+import { GLOBALS, IMPORTS } from './claims.mjs'
 import { groupOf } from './effects.mjs'
+import { WHOLE, claimOf } from './effects-whole.mjs'
 /** @import { Claim, Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
+/** @import { Node } from './scopes.mjs' */
 
 const { wrongType } = extend.check
 
@@ -92,11 +94,6 @@ export function exclusiveRule(given) {
 /** The name of the lock of own objects that unknown code can reach. */
 const UNKNOWN = 'unknown objects'
 
-/** The claims of a function of a package that is claimed as a whole. */
-const WHOLE = /** @type {any} */ ({
-  name: 'the package', owner: null, unit: '', isContested: true, aliases: [{ name: '' }], site: null
-})
-
 /**
  * Writes the texts of the claims of all functions into their plans.
  *
@@ -109,16 +106,22 @@ const WHOLE = /** @type {any} */ ({
  */
 export function claimsOf(plans, { our, unit, budget, name, directory, exclusive }) {
   const isOwn = directory === '' && exclusive === undefined
-  const isScript = plans[0].node.sourceType === 'script'
+  const { sourceType, isTooLarge = false } = plans[0].node
+  const isScript = sourceType === 'script'
   const isShared = isOwn && isScript
   const ownHome = directory && nameOfPackage(directory)
   const ownLock = directory && nameOfPackageLock(ownHome)
   /** The names of the locks that this text joins with the lock of its package. */
   const joinedLocks = pick(locksOfJoins(plans[0], name), lock => lock !== ownLock)
+  /** Whether this text can pass objects from one unknown text to another one. */
+  const hasUnknownImports = exclusive !== false && joinedLocks.length > 0 &&
+    plans[0].unknownImports.length > 0
   /** The numbers of the groups. @type {Map<any, number>} */
   const groups = emptyMap()
-  /** The names of functions and locations, alternating. @type {string[]} */
+  /** The name of a function and the name of a location, in two lines, for each site. @type {string[]} */
   const names = []
+  /** The sites of the claims, by their lines in `names`. @type {Map<string, string>} */
+  const sites = emptyMap()
   /** The functions of the prologue that make claims: a letter of Lock, and the number of a group. */
   const used = emptySet()
 
@@ -177,11 +180,13 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
    */
   function namesOfLock(/** @type {any} */ group) {
     if (typeof group === 'string') return group
-    if (group === plans) return join(joined([ownLock || name], joinedLocks), '\n')
+    if (group === plans) {
+      return exclusive ? namesOfWhole() : join(joined([ownLock || name], joinedLocks), '\n')
+    }
     const names = emptySet()
     pick(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
       if (isOpen && (isShared || variable === null && kind === 'variable')) {
-        names.add(`global ${variable?.name ?? name}`)
+        names.add(`${GLOBALS}${variable?.name ?? name}`)
       }
     })
     if (group.name === UNKNOWN) names.add(UNKNOWN)
@@ -195,8 +200,26 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     if (names.has(UNKNOWN)) pick(joinedLocks, lock => names.add(lock))
     return join(listOf(names), '\n')
   }
+  /**
+   * Returns the names of the lock of a text that is claimed as a whole. The lock guards the package and the
+   * objects of imported packages. In own code, the lock also guards the state that texts share.
+   */
+  function namesOfWhole() {
+    const names = emptySet()
+    names.add(ownLock || name)
+    pick(joinedLocks, lock => names.add(lock))
+    if (directory === '') pick([UNKNOWN, GLOBALS], shared => names.add(shared))
+    pick(specifiersIn(plans), specifier => {
+      const home = homeOf(specifier, name)
+      if (home === '') names.add(IMPORTS)
+      else if (home !== null) pick([nameOfPackageLock, nameOfOpenLock], nameOf => names.add(nameOf(home)))
+    })
+    return join(listOf(names), '\n')
+  }
   /** Whether other texts can import an object of a group. */
-  const isExported = (/** @type {any} */ group) => isOwn && !isShared && typeof group !== 'string' &&
+  const isExported = (/** @type {any} */ group) => group === plans
+    ? exclusive && directory === '' && !isScript
+    : isOwn && !isShared && typeof group !== 'string' &&
     find(named.get(group) ?? [], ({ isOpen, isExported, site }) => isExported || isOpen && site) !== undefined
   /** Whether no function of this text contests a group. */
   const isIdle = (/** @type {any} */ group) =>
@@ -229,8 +252,9 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     return all
   }
 
-  /** The claims of a function of own code that can use all locations of the text. */
+  /** The claims of a function that can use all locations of the package, or of a text of own code. */
   function everything() {
+    if (!isOwn) return [claimOf(WHOLE)]
     /** @type {Claim[]} */
     const all = []
     pick(plans, ({ claims }) => pick(claims, ({ location }) =>
@@ -241,9 +265,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   pick(plans, plan => {
     const { parent, isOnce } = plan
     if (parent === null || exclusive === false) return
-    const whole = isOnce || !exclusive && !plan.claimsAll ? []
-      : isOwn ? everything() : [claimOf(WHOLE)]
-    const all = exclusive ? whole : joined(allClaims(plan), whole)
+    const all = exclusive ? plan.claims
+      : joined(allClaims(plan), plan.claimsAll && !isOnce ? everything() : [])
     /** The claims by their locks. One claim per lock is enough. @type {Map<any, Claim>} */
     const claims = emptyMap()
     /** The guards by the locks whose claims all have guards. @type {Map<any, Map<string, boolean>>} */
@@ -265,8 +288,13 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       guards.set(lock, names)
     }
     claims.forEach(({ location, isExclusive }, lock) => {
-      const site = `${names.length / 2}`
-      append(names, nameOfFunction(plan), location.name)
+      // The names of all functions would lengthen the text of a package that is too large by 5 %.
+      const lines = `${isTooLarge ? '' : nameOfFunction(plan)}\n${location.name}`
+      const site = isTooLarge ? '' : sites.get(lines) ?? `${names.length}`
+      if (!sites.has(lines)) {
+        sites.set(lines, site)
+        append(names, lines)
+      }
       const guard = guardText(guards.get(lock))
       append(plan.claimTexts, {
         test: guard + textOf(location, isExclusive ? 'X' : 'S', site),
@@ -275,11 +303,13 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     })
   })
   return {
-    isUsed: used.size > 0,
+    isUsed: used.size > 0 || hasUnknownImports,
     /** @param {string} runtime an expression of the run-time support */
     prologue(runtime) {
-      if (used.size === 0) return ''
-      let text = `var ${unit}U=${runtime}.sites(${stringify(join(names, '\n'))});`
+      const joins = hasUnknownImports
+        ? `${runtime}.lockOf(${stringify(join(joined([ownLock || UNKNOWN], joinedLocks), '\n'))});` : ''
+      if (used.size === 0) return joins
+      let text = `${joins}var ${unit}U=${runtime}.sites(${stringify(join(names, '\n'))});`
       /** @type {any[]} */
       const list = []
       groups.forEach((_, group) => append(list, group))
@@ -300,8 +330,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
         const group = list[+number]
         // No claim is needed before another text contests the group.
         const known = isIdle(group) ? `!${unit}l${number}().isIdle&&${lock}` : `${unit}l${number}()`
-        text += `function ${unit}${key}(n){return ${known}` +
-          `.${field}!==${budget}.s&&${lock}.${letter}(${unit}U+n)}`
+        text += `function ${unit}${key}(${isTooLarge ? '' : 'n'}){return ${known}` +
+          `.${field}!==${budget}.s&&${lock}.${letter}(${unit}U${isTooLarge ? '' : '+n'})}`
       })
       // Imported objects are contested as soon as the importer is loaded.
       groups.forEach((number, group) => {
@@ -310,7 +340,8 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
           text += `var ${lock}=${lockText(group)};function ${unit}l${number}(){return ${lock}}`
           return
         }
-        const mustSay = typeof group === 'string' && !isIdle(group) || holds(namesOfLock(group), IMPORTS)
+        const mustSay = (typeof group === 'string' || group === plans && exclusive) && !isIdle(group) ||
+          holds(namesOfLock(group), IMPORTS)
         // In a cycle of imports, a function can be called before its module runs. So the first claim makes
         // the lock.
         text += `var ${lock}${mustSay ? `=${unit}l${number}()` : ''};` +
@@ -346,9 +377,6 @@ function locksOfJoins({ joins, unknownImports }, unit) {
   return listOf(locks)
 }
 
-/** Returns an exclusive claim. @param {Location} location @returns {Claim} */
-const claimOf = location => ({ location, isExclusive: true, guard: '', isForFunctions: false })
-
 /** Returns the name of the lock of a package. @param {string} home the name of the package */
 const nameOfPackageLock = home => `package ${home}`
 /** Returns the name of the lock of exported objects that their own package does not contest. */
@@ -377,7 +405,16 @@ const importClaim = ({ location: { name, variable }, isExclusive }, lockName, is
  */
 function homeOfImport({ variable, site, unit }) {
   const specifier = variable && site === null ? specifierOf(variable) : null
-  if (specifier === null || matches(BUILT_IN_MODULE, specifier)) return null
+  return specifier === null ? null : homeOf(specifier, unit)
+}
+
+/**
+ * Returns the name of the package to which a specifier leads: see `homeOfImport`.
+ *
+ * @param {string} specifier @param {string} unit the name of the importing text @returns {string | null}
+ */
+function homeOf(specifier, unit) {
+  if (matches(BUILT_IN_MODULE, specifier)) return null
   const own = packageOf(unit)
   if (specifier[0] === '#') return own && nameOfPackage(own)
   const bare = exec(/^(?:@[^/]+\/)?[^/.@:][^/:]*(?=\/|$)/, specifier)
@@ -394,6 +431,26 @@ function homeOfImport({ variable, site, unit }) {
 const BUILT_IN_MODULE = new RegExp('^(?:node:.*|(?:assert|buffer|child_process|cluster|crypto|dgram|dns' +
   '|events|fs|https?|http2|module|net|os|path|perf_hooks|process|querystring|readline|stream' +
   '|string_decoder|timers|tls|tty|url|util|v8|vm|worker_threads|zlib)(?:/\\w+)?)$')
+
+/**
+ * Lists the constant specifiers with which a text imports and requires modules.
+ *
+ * @param {Plan[]} plans the plans of the text @returns {string[]}
+ */
+function specifiersIn(plans) {
+  const { node: tree } = plans[0]
+  /** @type {string[]} */
+  const found = []
+  const add = (/** @type {Node | null | undefined} */ source) => {
+    if (typeof source?.value === 'string') append(found, source.value)
+  }
+  pick(tree.body, ({ source }) => add(source))
+  pick(tree.imports, ({ node }) => add(node.source))
+  pick(plans, ({ facts: { calls } }) => {
+    pick(calls, ({ callee, arguments: list }) => callee?.name === 'require' && add(list[0]))
+  })
+  return found
+}
 
 /**
  * Returns the specifier of the module from which a variable is imported by `import` or `require`.

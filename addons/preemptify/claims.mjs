@@ -31,7 +31,7 @@
 import { extend } from '../../rt.mjs'
 import {
   append, apply, assign, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm,
-  setPrototypeOf, sort, split, symbolIterator, takeLast
+  setPrototypeOf, sort, split, startsWith, symbolIterator, takeLast
 } from './primordials.mjs'
 import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
 /** @import { Job } from '../../rt.mjs' */
@@ -771,6 +771,8 @@ const locks = emptyMap()
 
 /** The name of the lock of the objects that own code imports from unknown texts. */
 export const IMPORTS = 'imported objects'
+/** The start of the names of the locks of global variables, and a name of the lock of all of them. */
+export const GLOBALS = 'global '
 
 /** Makes a lock of the object that a stand-in has given to a script. @param {any} lock */
 export function adoptLock(lock) {
@@ -810,6 +812,10 @@ export function lockOf(names, isContested = false, isExporting = false) {
     join(locks.get(IMPORTS))
   }
   if (find(list, name => name === IMPORTS)) pick(exporting, join)
+  if (find(list, name => startsWith(name, GLOBALS))) join(locks.get(GLOBALS))
+  if (find(list, name => name === GLOBALS)) {
+    locks.forEach((other, name) => { if (startsWith(name, GLOBALS)) join(other) })
+  }
   if (isContested) pick(lock.peers, peer => { peer.isIdle = false })
   return lock
 }

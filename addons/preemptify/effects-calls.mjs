@@ -43,7 +43,11 @@ export function callFlow(node) {
   }
   if (callee.type === 'Super') return callSuper(node, args, rest)
   const specifier = specifierOfLoad(node)
-  if (specifier !== null) return moduleFlow(specifier, node)
+  if (specifier !== null) {
+    const flow = moduleFlow(specifier, node)
+    // A module that is loaded once is an object of a variable.
+    if (!now.f.plan.isOnce) return flow
+  }
   eachDescriptor(node, (name, { properties }) => pick(properties, ({ key, computed, value }) => {
     if (!value?.flow || !matches(/^[gs]et$/, nameOfKey(key, computed))) return
     keep(value.flow)
@@ -137,8 +141,8 @@ function selectorIn({ arguments: { 0: argument } }, name) {
 }
 
 /**
- * Gives the value of a promise to its reactions. A reaction starts a stay of its own, so the value is an unknown
- * object of the module: no caller has claimed it.
+ * Gives the value of a promise to its reactions. A reaction starts its own stay, and no caller has claimed
+ * its argument. So the value is an unknown object of the module.
  *
  * @param {Node} promise @param {Flow | null} reactions
  */

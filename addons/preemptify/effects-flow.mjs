@@ -256,6 +256,18 @@ export const given = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 
 /**
+ * @param {Flow} flow @returns {Flow} a flow with an unknown object, which may be any object of the given flow
+ */
+export function anyOf(flow) {
+  const root = newRoot(GIVEN, null, 0)
+  root.sources = []
+  each(flow, source => append(root.sources, source))
+  const to = newFlow()
+  add(to, root)
+  return to
+}
+
+/**
  * @param {any} owner @param {string} name @param {Variable | null} variable @param {Node} node
  * @returns {Place}
  */
@@ -946,7 +958,7 @@ export function addTarget(callee, target) {
 }
 
 /** Gives a callee all effects, because unknown code can be called. @param {Callee} callee */
-function makeUnknown(callee) {
+export function makeUnknown(callee) {
   if (callee.isUnknown) return
   callee.isUnknown = true
   const { parameters } = callee

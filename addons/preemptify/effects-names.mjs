@@ -7,10 +7,10 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, builtIn, calleeOf, domNode,
-  each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, newCallee, newCrowd,
-  newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release, setShared,
-  touch, use
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
+  domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown,
+  newCallee, newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put, release,
+  setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
@@ -69,6 +69,8 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @typedef {object} Program
  * @property {Map<string, Flow>} members the values of all properties with one name
  * @property {Flow} unnamed the values under computed names
+ * @property {Flow} thrown the thrown objects
+ * @property {Flow} caught an unknown object, which may be any thrown object
  * @property {Callee} unnamedFunctions
  * @property {Map<string, boolean>} accessors names of accessors
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
@@ -78,11 +80,19 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
-/** @returns {Program} */
-export function newProgram() {
+/**
+ * @param {boolean} [hasOthers] whether texts that are not analysed define methods too
+ * @returns {Program}
+ */
+export function newProgram(hasOthers = false) {
   const unnamed = newFlow()
+  const thrown = newFlow()
+  thrown.isNamed = true
+  const unnamedFunctions = functionsIn(unnamed)
+  if (hasOthers) makeUnknown(unnamedFunctions)
   return {
-    members: emptyMap(), unnamed, unnamedFunctions: functionsIn(unnamed), accessors: emptyMap(),
+    thrown, caught: anyOf(thrown),
+    members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(),
     globals: emptyMap(), crowd: newCrowd(), various: newVarious(),
     stored: emptyMap(), matches: []
   }
@@ -531,12 +541,12 @@ function holderOfExport({ unit, variable, isNamespace }) {
 }
 
 /**
- * Returns the specifier of a `require` in a function, or of an awaited `import()`.
+ * Returns the specifier of a `require` or an `import()`.
  *
  * @param {Node} node @returns {string | null}
  */
 export function specifierOfLoad({ type, callee, source, arguments: list }) {
-  const isLoad = type === 'ImportExpression' || callee.name === 'require' && !now.f.plan.isOnce
+  const isLoad = type === 'ImportExpression' || callee.name === 'require'
   const given = isLoad ? source ?? list[0] : null
   return typeof given?.value === 'string' ? given.value : null
 }

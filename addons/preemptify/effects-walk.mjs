@@ -262,13 +262,14 @@ const visits = {
     bindLoop(left, right.parent.await ? either(items, unknownFlow()) : items)
   },
   CatchClause({ param }) {
-    if (param) bind(param, unknownFlow(), true)
+    if (param) bind(param, either(unknownFlow(), now.program.caught), true)
   },
   ReturnStatement({ argument }) {
     giveBack(argument?.flow ?? null, now.f)
   },
   ThrowStatement({ argument }) {
     touch(argument.flow, now.f, READ | LEAVE)
+    edge(argument.flow, now.program.thrown)
   }
 }
 

@@ -16,6 +16,7 @@
  *   effects-calls.mjs   the effects of calls
  *   effects-walk.mjs    one walk over each text
  *   effects-exempt.mjs  caches, lazy variables and counters
+ *   effects-whole.mjs   packages that are too large, whose functions claim the whole package
  */
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
@@ -28,6 +29,7 @@ import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from 
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
 import { append, emptyMap, emptySet, find, matches, pick, takeLast } from './primordials.mjs'
+import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
 /** @import { Effects, Place, Root } from './effects-flow.mjs' */
 /** @import { Program, Unit } from './effects-names.mjs' */
@@ -132,6 +134,8 @@ function newLocation(kind, name, variable, node, unit) {
  *   isExposed   whether code that is not known can call it
  *   claimsAll   whether it claims the whole package exclusively
  *
+ * The functions of a package that is too large claim the whole package.
+ *
  * @param {Unit[]} units all texts of one package that are known together
  * @param {{ package?: PackageState }} [options] `package`: the state of earlier texts of the package
  */
@@ -147,6 +151,13 @@ export function findEffects(units, { package: state = newPackage() } = {}) {
  * @param {Unit[]} units texts of one package @param {PackageState} state
  */
 export function addTexts(units, state) {
+  if (isTooLarge(units)) {
+    pick(units, unit => {
+      unit.tree.isTooLarge = true
+      claimWhole(unit.plans)
+    })
+    return
+  }
   setBuiltInHandler(callBuiltIn)
   beginWalk(state.program)
   for (let i = 0; i < units.length; i++) prepare(units[i])

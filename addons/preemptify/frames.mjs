@@ -1186,68 +1186,99 @@ export function planFrame(emitter, calls) {
 }
 
 /**
- * Returns the text of a twin in frame form.
+ * The parts of a plan that the text of a twin in frame form needs.
  *
- * @param {Emitter} emitter @param {{ node: Node, facts: Facts, twin: string, entry: string, title: string,
- *   mark: Fragments, isHoisted: boolean, frame: Fragments }} plan
- * @returns {Fragments}
+ * @typedef {{ node: Node, facts: Facts, twin: string, entry: string, title: string, mark: Fragments,
+ *   isHoisted: boolean, frame: Fragments }} FramedPlan
+ */
+
+/** @param {Emitter} emitter @returns {FrameLayout} */
+const layoutOf = ({ layout }) => /** @type {FrameLayout} */ (layout)
+
+/**
+ * Returns the text of a twin in frame form: its outer part, with the inner part if the twin has two parts.
+ *
+ * @param {Emitter} emitter @param {FramedPlan} plan @returns {Fragments}
  */
 export function textOfFrame(emitter, plan) {
-  const { node, facts, entry, title, mark, isHoisted, frame } = plan
-  const { our, variables, helper, edits, callee } = emitter
-  const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } =
-    /** @type {FrameLayout} */ (emitter.layout)
-  const { params, body } = node
+  const { node: { params }, title } = plan
+  const { shared, isShared, isTail, functions } = layoutOf(emitter)
   /** @type {string[]} */
   const given = []
   let list = /** @type {Fragments} */ ('')
-  if (isShared) list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
+  if (isShared) list = params.length ? range(emitter, params[0].start, params[params.length - 1].end) : ''
   else forEach(params, param => {
     const name = parameterOf(emitter, param)
     list += `${given.length ? ',' : ''}${param.argument ? '...' : ''}${name}`
     push(given, name)
   })
-  const isArrow = facts.isArrow && facts.usesThis
-  const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  const begin = isArrow ? '' : isTwinMember(plan) ? entry
-    : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
-  const head = [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict,
-    callee && `arguments.callee=${callee};`]
-  if (isTail) {
-    // An arguments object costs an allocation in each call.
-    const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
-    let claims = ''
-    forEach(emitter.claims, ({ test }) => {
-      claims += `if(${test})return ${helper('L')}(${entry},this,${given});`
-    })
-    return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', claims, frame, '}']
-  }
-  const locals = filter(names, name => find(given, other => other === name) === undefined)
-  for (let i = 1; i <= mostTemps; i++) push(locals, `${our}T${i}`)
-  const all = joined(joined([], given), locals)
-  const kept = join(joined([`{0:${our}r`, `${our}K`], all), ',') + '}'
-  // A twin without calls does not count the call depth.
-  const room = !nests ? ''
-    : hasRestored ? `(${our}D=--${emitter.budget}.room)<0||` : `--${emitter.budget}.room<0||`
-  let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
-  for (let i = 0; i < locals.length; i++) declared += `,${locals[i]}${numbers.has(locals[i]) ? '=0' : ''}`
-  declared = join(joined(emitter.begin ? [declared, emitter.begin] : [declared], listOf(variables)), ',')
-  const endsAlways = body.type !== 'BlockStatement' ||
-    matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
-  const self = isShared ? `${our}I` : entry
-  const text = [flat(`var ${declared};` +
-    `${our}o:{if(${room}--${emitter.budget}.left<=0)if(${our}r=${
-      helper('H')}())(${kept}=${our}r);else break ${our}o;`),
-  frame, flat(`${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${
-    !isShared && facts.usesThis ? ',this' : ''})}`)]
+  const head = headOfFrame(emitter, plan, list)
+  if (isTail) return [head, textOfTail(emitter, plan)]
+  const self = isShared ? `${emitter.our}I` : plan.entry
+  const text = textOfParts(emitter, plan, self, given)
   if (!isShared) return [head, text]
   /** @type {Fragments[]} */
   const declarations = []
-  for (let i = 0; i < functions.length; i++) {
-    push(push(declarations, range(emitter, functions[i].start, functions[i].end)),
-      functions[i].plan?.registered ?? '')
-  }
-  const own = emitter.lock ? [`${emitter.lock}=${helper('z')}()`] : []
+  forEach(functions, ({ start, end, plan }) => {
+    push(declarations, range(emitter, start, end), plan?.registered ?? '')
+  })
+  const own = emitter.lock ? [`${emitter.lock}=${emitter.helper('z')}()`] : []
   return [head, declarations, `var ${join(joined(joined(own, shared), [`${self}=`]), ',')}`,
     withTitle(title, ['()=>{', text]), `;return ${self}()}`]
+}
+
+/**
+ * Returns the text of a twin up to its first statement.
+ *
+ * @param {Emitter} emitter @param {FramedPlan} plan @param {Fragments} list the parameters
+ * @returns {Fragments}
+ */
+function headOfFrame({ callee }, plan, list) {
+  const { node: { body }, facts, entry, title, mark, isHoisted } = plan
+  const isArrow = facts.isArrow && facts.usesThis
+  const begin = isArrow ? '' : isTwinMember(plan) ? entry
+    : isConcise(plan) ? title : `function${isHoisted ? ` ${entry}` : ''}`
+  const strict = isStrictBody(body.body) ? '"use strict";' : ''
+  return [mark, `${begin}(`, list, isArrow ? ')=>{' : '){', strict,
+    callee && `arguments.callee=${callee};`]
+}
+
+/**
+ * Returns the text of a twin without resume points, after its head.
+ *
+ * @param {Emitter} emitter @param {FramedPlan} plan @returns {Fragments}
+ */
+function textOfTail({ variables, claims, helper }, { node: { params }, facts, entry, frame }) {
+  // An arguments object costs an allocation in each call.
+  const given = facts.usesArguments ? 'arguments' : `[${textsOf(params)}]`
+  let waits = ''
+  forEach(claims, ({ test }) => { waits += `if(${test})return ${helper('L')}(${entry},this,${given});` })
+  return [variables.size ? `var ${join(listOf(variables), ',')};` : '', waits, frame, '}']
+}
+
+/**
+ * Returns the text that restores the frame, the statements, and the text that saves the frame.
+ *
+ * @param {Emitter} emitter @param {FramedPlan} plan
+ * @param {string} self the name of the function that is called again when the twin resumes
+ * @param {string[]} given the parameters that the frame saves @returns {Fragments}
+ */
+function textOfParts(emitter, { node: { body }, facts, frame }, self, given) {
+  const { our, variables, helper, budget } = emitter
+  const { names, numbers, isShared, nests, hasRestored, mostTemps } = layoutOf(emitter)
+  const locals = filter(names, name => find(given, other => other === name) === undefined)
+  for (let i = 1; i <= mostTemps; i++) push(locals, `${our}T${i}`)
+  let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
+  forEach(locals, name => { declared += `,${name}${numbers.has(name) ? '=0' : ''}` })
+  declared = join(joined(emitter.begin ? [declared, emitter.begin] : [declared], listOf(variables)), ',')
+  const saved = join(joined(joined([`{0:${our}r`, `${our}K`], given), locals), ',') + '}'
+  // A twin without calls does not count the call depth.
+  const isTooDeep = !nests ? '' : `${hasRestored ? `(${our}D=--${budget}.room)` : `--${budget}.room`}<0||`
+  const restore = `if(${isTooDeep}--${budget}.left<=0)` +
+    `if(${our}r=${helper('H')}())(${saved}=${our}r);else break ${our}o;`
+  const returnsAlways = body.type !== 'BlockStatement' ||
+    matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
+  const receiver = !isShared && facts.usesThis ? ',this' : ''
+  return [flat(`var ${declared};${our}o:{${restore}`), frame,
+    flat(`${returnsAlways ? '' : 'return'}}return ${helper('S')}(${self},${saved}${receiver})}`)]
 }

@@ -9,6 +9,8 @@
 import { neededBy, nameIn } from './blobs.mjs'
 import { packageOf } from './claimed.mjs'
 import { addTexts, findClaims, newPackage } from './effects.mjs'
+import { newProgram } from './effects-names.mjs'
+import { isTooLarge } from './effects-whole.mjs'
 import { planModule } from './plan.mjs'
 import { emptyMap, emptySet, filter, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
 import { read } from './read.mjs'
@@ -24,7 +26,6 @@ import { names } from './scopes.mjs'
 export function analyse(modules) {
   const { units, unitOf } = unitsOf(modules)
   forEach(modules, module => { module.tree.plans = /** @type {any} */ (unitOf.get(module)).plans })
-  const program = newPackage().program
   /** The units of each package. A package that others import comes after them. @type {Map<string, any[]>} */
   const groups = emptyMap()
   forEach(units, unit => {
@@ -32,6 +33,10 @@ export function analyse(modules) {
     if (!groups.has(directory)) groups.set(directory, [])
     push(groups.get(directory), unit)
   })
+  // Other packages cannot see into a package that is not analysed.
+  const others = filter(modules, module => isTooLarge(groups.get(packageOf(module.base)) ?? []))
+  forEach(others, module => unitOf.delete(module))
+  const program = newProgram(others.length > 0)
   const directories = listOf(groups)
   /** @type {PackageState[]} */
   const states = []

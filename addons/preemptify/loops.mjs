@@ -50,7 +50,7 @@ export function pointIn(emitter, node, own) {
  *
  * @param {Emitter} emitter @param {Node} node
  */
-const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
+const preventsChunks = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
   matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
 
 /** Returns the labels of a statement, and their start. @param {Emitter} emitter @param {Node} statement */
@@ -69,6 +69,32 @@ export function labelsOf(emitter, statement) {
  */
 export const labelOf = ({ our, source }, { name, start, end }) =>
   name === 'yield' ? `${our}yield` : slice(source, start, end)
+
+/**
+ * Finds the code in a loop that determines the form of its chunks. `hasMembers` also covers iterations: both
+ * can run code that is not visible in the text. `hasExits` is true if a `return`, a `throw` or a jump to a
+ * label can leave the loop.
+ *
+ * @param {Emitter} emitter @param {Node} loop
+ * @returns {{ hasCalls: boolean, hasMembers: boolean, hasExits: boolean } | null} null if the loop contains
+ *   code for which it cannot run in chunks
+ */
+function contentsOf(emitter, loop) {
+  let hasCalls = false
+  let hasMembers = false
+  let hasExits = false
+  const isRefused = some(loop, node => {
+    if (node !== loop && preventsChunks(emitter, node)) return true
+    const { type, object, computed } = node
+    hasCalls ||= type === 'ImportExpression' ||
+      (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
+    hasMembers ||= type === 'MemberExpression'
+      ? !computed && !(object.name === 'Math' && object.variable === null)
+      : matches(/^(?:Spread|ArrayP|ObjectP|TemplateL)/, type)
+    hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
+  })
+  return isRefused ? null : { hasCalls, hasMembers, hasExits }
+}
 
 /**
  * Makes a loop run in chunks of one budget. A preemption point in a loop is slow, because engines optimise a
@@ -93,22 +119,9 @@ export function chunk(emitter, loop, own) {
   const { source, helper, spell } = emitter
   const { type, start, end, init, test, body } = loop
   if (!emitter.isCounted || loop.left || isInWith(loop, own)) return false
-  let hasCalls = false
-  /** Whether the loop has members or iterates: both can run code that is not visible in the text. */
-  let hasMembers = false
-  /** Whether a `return`, a `throw` or a jump to a label can leave the loop. */
-  let hasExits = false
-  const stays = some(loop, node => {
-    if (node !== loop && staysInPlace(emitter, node)) return true
-    const { type, object, computed } = node
-    hasCalls ||= type === 'ImportExpression' ||
-      (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
-    hasMembers ||= type === 'MemberExpression'
-      ? !computed && !(object.name === 'Math' && object.variable === null)
-      : matches(/^(?:Spread|ArrayP|ObjectP|TemplateL)/, type)
-    hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
-  })
-  if (stays) return false
+  const contents = contentsOf(emitter, loop)
+  if (contents === null) return false
+  const { hasCalls, hasMembers, hasExits } = contents
   const isFor = type === 'ForStatement'
   const isDo = type === 'DoWhileStatement'
   const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
@@ -117,14 +130,14 @@ export function chunk(emitter, loop, own) {
     : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
   const left = `${emitter.budget}.left`
   const count = variable(emitter, 'l')
-  const settle = ` if (${left} < 0) ${left} = ${count};`
+  const restore = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} ? ${count} - 1 : 0) > 0` : `--${count} > 0`
   const { 0: begin, 1: stop, 2: handOver } = hasCalls
     ? ['', '', `${count} = 1; ${pause(emitter, `${helper('v')}()`)} ${count} = 0;`]
     : [
         `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
-        hasExits ? ` } finally {${settle} }` : settle, pause(emitter, `${helper('v')}()`)
+        hasExits ? ` } finally {${restore} }` : restore, pause(emitter, `${helper('v')}()`)
       ]
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
@@ -132,17 +145,17 @@ export function chunk(emitter, loop, own) {
   // A twin with a frame resumes after the chunk.
   const resumePoint = emitter.layout ? `${emitter.our}K` : ''
   const isAhead = emitter.layout && `${resumePoint} < ${emitter.layout.resumePoint}`
-  const { 0: unless, 1: then, 2: anew } = isAhead
+  const { 0: skip, 1: skipped, 2: reset } = isAhead
     ? [`if (${isAhead}) { `, ' }', ` ${resumePoint} = 0;`] : ['', '', '']
   if (isAhead && init) {
     enclose(emitter, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
   }
   insert(emitter, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(
-    `${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
+    `${isFor ? '' : 'for (;'};) { ${skip}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(emitter, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(emitter, labels.start, start, '')
   insert(emitter, end, -STATEMENT_EDGE, start,
-    spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
+    spell(`;${stop} if (${count} > 0) break;${skipped} ${handOver}${reset} ${helper('u')}() }`))
   return true
 }

@@ -18,6 +18,7 @@ import {
 import { canLeaveFrame, frame, markResumePoints, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
 import { findEffects, newPackage } from './effects.mjs'
+import { claimWhole, isUsedAsObject } from './effects-whole.mjs'
 import { codeOfUse, markLastUse } from './event-use.mjs'
 import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpers.mjs'
 import { EVENT_USE } from './run.mjs'
@@ -102,18 +103,19 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const isLong = text.length >= SHORT
   const name = url ?? `text:${hashOf(text)}`
   const directory = given ?? packageOf(name)
-  const unit = { name, directory, exclusive: ruleFor(exclusive, directory) }
+  const rule = ruleFor(exclusive, directory)
+  const isAnalysed = tree.plans !== undefined
+  const plans = tree.plans ??= planModule(tree)
+  if (rule) claimWhole(plans)
+  else if (rule === undefined && !isAnalysed) {
+    findEffects([{ tree, plans, text, name }], { package: newPackage(directory === '') })
+  }
+  const unit = { name, directory, exclusive: rule ?? (tree.isTooLarge || undefined) }
   // Calls pass the texts of their callees for messages. A short text keeps them even if it is too long, since
   // most of the excess is the prologue.
-  const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit, claimsArguments = true) =>
-    printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, { ...unit, claimsArguments })
-  let result = printed(true, isLong) ?? printed(false, false) ?? ''
-  // If a text is still too long, only jobs claim arguments; plain calls do not.
-  if (isLong && result.length > room) {
-    if (kept) kept.length = named.length = 0
-    result = printed(false, false, false) ?? ''
-  }
-  result += epilogue
+  const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit) =>
+    printModule(text, tree, runtime, kept, named, prologue, room, says, mustFit, unit)
+  const result = `${printed(true, isLong) ?? printed(false, false)}${epilogue}`
   return kept && url !== undefined ? result + mapLine(text, result, kept, url, named) : result
 }
 
@@ -132,18 +134,12 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {number} room the maximum length of the text
  * @param {boolean} says whether calls pass the texts of their callees for messages
  * @param {boolean} mustFit whether to return null if the text is too long, instead of shortening it
- * @param {{ name: string, directory: string, exclusive: boolean | undefined,
- *   claimsArguments: boolean }} unitOf the unit for `claimsOf`, and whether plain calls claim arguments
+ * @param {{ name: string, directory: string, exclusive: boolean | undefined }} unitOf the unit for `claimsOf`
  * @returns {string | null} the text; null if the text must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
-  const isAnalysed = tree.plans !== undefined
-  const plans = isAnalysed && !tree.isPrinted ? tree.plans : planModule(tree)
-  if (isAnalysed) copyEffects(tree.plans, plans)
-  else {
-    const state = newPackage(unitOf.directory === '')
-    findEffects([{ tree, plans, text: source, name: unitOf.name }], { package: state })
-  }
+  const plans = tree.isPrinted ? planModule(tree) : tree.plans
+  if (tree.isPrinted) copyEffects(tree.plans, plans)
   tree.plans = plans
   tree.isPrinted = true
   countCopies(plans)
@@ -219,9 +215,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const claimingArguments = identity => isShortList(identity)
     ? `${helper('J')}(${identity})`
     : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
-  if (unitOf.claimsArguments && unitOf.exclusive !== false) {
-    forEach(plans, plan => { plan.identity = identityOf(plan) })
-  }
+  if (unitOf.exclusive !== false) forEach(plans, plan => { plan.identity = identityOf(plan) })
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
@@ -229,6 +223,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const spare = inOrderOfLoss(plans)
   /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
+  // Generators and fewer inline caches are not enough.
+  if (!mustFit && predictedLength(plans, says, 0) > MARGIN * room) dropArgumentClaims()
   forEach(plans, plan => plan.isLong && planForm(plan))
   forEach(plans, plan => {
     if (!plan.isLong) return
@@ -386,6 +382,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
       add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
     }
+    if (find(plans[0].children, ({ isListed }) => isListed)) {
+      add(BODY_EDGE * 0.75, `;var ${global}0`)
+      add(BODY_EDGE * 1.25, ';')
+    }
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
   }
@@ -460,7 +460,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /**
    * Shortens the text in small steps. First, twins change from frame form to generator form. Then inline
-   * caches are removed, those with the fewest calls first.
+   * caches are removed, those with the fewest calls first. At last, plain calls stop claiming arguments.
    *
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
@@ -477,6 +477,17 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       inlineCacheOf(rare[i]).isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
+    if (dropArgumentClaims()) yield Infinity
+  }
+
+  /**
+   * Ends the claims of arguments in plain calls. Jobs still claim arguments. A short text keeps these claims,
+   * since most of its excess is the prologue.
+   */
+  function dropArgumentClaims() {
+    if (source.length < SHORT) return false
+    forEach(plans, plan => { plan.identity = '' })
+    return true
   }
 
   /**
@@ -656,7 +667,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const fn = isDual ? whole : stub(plan, `function ${name}`)
     replace(around, start, end, [fn, isHoisted ? text : ''])
     plan.registered = registration(child, name)
-    if (parent.type === 'BlockStatement' || parent.type === 'StaticBlock') {
+    if (hasStatements(parent)) {
       const at = pastDirectives(parent.body, seek(source, '{', parent.start) + 1)
       // In a block, the text belongs to none of the ranges that start there.
       insert(around, at, -BODY_EDGE / 2, Infinity, plan.registered)
@@ -678,7 +689,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Returns the statements that register a declared function.
+   * Returns the text that registers a declared function: statements, or a part of the declaration of the
+   * script.
    *
    * @param {Child} child @param {string} name @returns {Fragments}
    */
@@ -689,15 +701,16 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const declare = isOfScript ? 'var' : 'const'
     const isNamed = frame || callee || isCalledDirectly || !isDual
     const declaresTwin = isNamed && !isHoisted && !isKept
+    const value = isHoisted ? registered(child, name, twin, helper('D'))
+      : registered(child, name, isNamed ? twin : titled(plan))
     // A declaration does not change the completion value of a script, for example the result of `eval`.
-    const result = callee ? `${declare} ${callee}=` : isOfScript ? `var ${global}0=` : ''
+    const result = callee || (isOfScript ? `${global}0` : '')
+    plan.isListed = isOfScript && !hasStatements(node.parent)
+    if (plan.isListed) return [declaresTwin ? [`,${twin}=`, titled(plan)] : '', `,${result}=`, value]
     return [
       node.id ? ';' : `;${helper('m')}(${name},"default");`,
       declaresTwin ? [`${declare} ${twin}=`, titled(plan), ';'] : '',
-      result,
-      isHoisted ? registered(child, name, twin, helper('D'))
-        : registered(child, name, isNamed ? twin : titled(plan)),
-      ';'
+      result && `${declare} ${result}=`, value, ';'
     ]
   }
 
@@ -965,6 +978,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 }
 
+/** Whether a node is a block of statements. @param {Node} node */
+const hasStatements = ({ type }) => type === 'BlockStatement' || type === 'StaticBlock'
+
 /**
  * The arguments that a function may change: bit 0 is `this`, bit 1 the first parameter, and so on.
  *
@@ -1001,26 +1017,12 @@ function copyEffects(from, to) {
   for (let i = 0; i < to.length; i++) {
     to[i].claims = from[i].claims
     to[i].openClaims = from[i].openClaims
+    to[i].claimsAll = from[i].claimsAll
     to[i].changes = from[i].changes
     to[i].isExposed = from[i].isExposed
     to[i].joins = from[i].joins
     to[i].unknownImports = from[i].unknownImports
   }
-}
-
-/**
- * Whether a reference can use the contents of an object. An operand of arithmetic, a key, a condition, a
- * callee and a result of the function cannot.
- *
- * @param {Node} reference
- */
-function isUsedAsObject(reference) {
-  const { type, operator, property, callee, test, body } = reference.parent
-  if (reference.isWritten === true) return false
-  if (matches(/^(?:Update|Sequence|Template|Return|ExpressionSt)/, type)) return false
-  if (type === 'UnaryExpression') return false
-  if (type === 'BinaryExpression') return operator === 'in'
-  return property !== reference && callee !== reference && test !== reference && body !== reference
 }
 
 /**

@@ -7,6 +7,7 @@ import { extend } from '../../rt.mjs'
 import { kindOf, targetOf } from './calls.mjs'
 import { packageOf } from './claimed.mjs'
 import { findEffects, newPackage } from './effects.mjs'
+import { limits } from './effects-whole.mjs'
 import { treeAt } from './graph.mjs'
 import { implicitCalls } from './implicit.mjs'
 import { isHuge, isInnermost, planModule } from './plan.mjs'
@@ -98,6 +99,11 @@ export function report(source, options = {}) {
   /** @type {Part[]} */
   const list = []
   const others = implicitCalls(tree, plans)
+  if (tree.isTooLarge) {
+    const reason = `possibly waits for other jobs: the package has more than ${limits.functions} functions,` +
+      ' so its functions claim the whole package. Remedy: split the package, or set the option exclusive'
+    push(list, { name: '', line: 1, column: 1, reason, certain: false })
+  }
   forEach(plans, plan => {
     const { node } = plan
     const { start } = node.parent?.value === node ? node.parent : node

@@ -10,6 +10,8 @@
 import { inspect } from 'node:util'
 import { Scheduler, defaultHost } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
+import { limits } from '../../addons/preemptify/effects-whole.mjs'
+import { withLimit } from './analysis-limit.mjs'
 import { switchesOf } from './switches.mjs'
 import { virtualHost } from './virtual-host.mjs'
 /** @import { Random } from './seeded.mjs' */
@@ -528,24 +530,25 @@ let programs = 0
  * Rewrites a program.
  *
  * @param {Program} program
- * @param {{ packages: 'two' | 'one' | 'own', isKnown: boolean, padding: boolean }} options `isKnown`: whether
- *   both modules are analysed together
+ * @param {{ packages: 'two' | 'one' | 'own', isKnown: boolean, padding: boolean, functions: number }} options
+ *   `isKnown`: whether both modules are analysed together. `functions`: the maximum number of functions of a
+ *   package that is analysed
  * @returns {{ a: string, b: string }}
  */
-export function rewrite({ a, b }, { packages, isKnown, padding }) {
+export function rewrite({ a, b }, { packages, isKnown, padding, functions }) {
   programs++
   const urls = {
-    two: { a: `file:///p${programs}/node_modules/pa/a.mjs`, b: `file:///p${programs}/node_modules/pb/b.mjs` },
-    one: { a: `file:///p${programs}/node_modules/p/a.mjs`, b: `file:///p${programs}/node_modules/p/b.mjs` },
+    two: { a: `file:///node_modules/pa${programs}/a.mjs`, b: `file:///node_modules/pb${programs}/b.mjs` },
+    one: { a: `file:///node_modules/p${programs}/a.mjs`, b: `file:///node_modules/p${programs}/b.mjs` },
     own: { a: `file:///p${programs}/a.mjs`, b: `file:///p${programs}/b.mjs` }
   }[packages]
   const filled = { a: padding ? a + PADDING : a, b: padding ? b + PADDING : b }
-  const specifier = packages === 'two' ? 'pa' : './a.mjs'
+  const specifier = packages === 'two' ? `pa${programs}` : './a.mjs'
   filled.b = filled.b.replace(" from 'a'", ` from '${specifier}'`)
   const get = name => isKnown && name === specifier ? { url: urls.a, text: filled.a } : undefined
   const textAt = module => preemptify.source(filled[module], { runtime, url: urls[module], get })
     .replace(/\n\/\/# sourceMappingURL=.*\s*$/, '').replace(`'${specifier}'`, "'a'")
-  return { b: textAt('b'), a: textAt('a') }
+  return withLimit(functions, () => ({ b: textAt('b'), a: textAt('a') }))
 }
 
 /**
@@ -612,7 +615,8 @@ export async function runAsJobs(program, texts, { budget, slice, isVirtual, prio
 
 /** How a program is rewritten. @param {Random} random */
 export const randomRewriting = random => ({
-  packages: random.pick(['two', 'two', 'one', 'own']), isKnown: random.chance(0.6), padding: random.chance(0.6)
+  packages: random.pick(['two', 'two', 'one', 'own']), isKnown: random.chance(0.6), padding: random.chance(0.6),
+  functions: random.pick([limits.functions, limits.functions, limits.functions, 0, random.integer(5, 20)])
 })
 
 /** @param {Random} random @param {Program} program */

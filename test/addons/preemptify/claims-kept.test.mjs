@@ -197,40 +197,47 @@ let programs = 0
  * Loads modules that `preemptify.source` has rewritten.
  *
  * @param {Record<string, string>} texts the texts by their names; a module imports earlier modules
- * @param {Record<string, string>} paths the paths by the names of the modules
+ * @param {() => Record<string, string>} place returns the paths by the names of the modules
  * @param {boolean} isKnown whether the text of an importer is analysed together with the imported texts
  */
-async function loaded(texts, paths, isKnown) {
+async function loaded(texts, place, isKnown) {
   const at = `file:///kept-${programs++}/`
+  const paths = place()
   const modules = {}
   const files = {}
   const outputs = {}
-  const get = specifier => isKnown && texts[specifier] !== undefined
-    ? { url: at + paths[specifier], text: PAUSE + texts[specifier] } : undefined
-  for (const name of isKnown ? Object.keys(texts).reverse() : Object.keys(texts)) {
-    outputs[name] = preemptify.source(PAUSE + texts[name], { runtime, url: at + paths[name], get })
+  const names = Object.keys(texts)
+  const specifierOf = name => /^node_modules\/(.*)\//.exec(paths[name])?.[1] ?? `./${paths[name]}`
+  const textOf = name => PAUSE + texts[name].replace(/(?<= from )"(\w)"/g, (_, other) => `"${specifierOf(other)}"`)
+  const get = specifier => {
+    const name = names.find(name => specifierOf(name) === specifier)
+    return isKnown && name !== undefined ? { url: at + paths[name], text: textOf(name) } : undefined
   }
-  for (const name of Object.keys(texts)) {
+  for (const name of isKnown ? [...names].reverse() : names) {
+    outputs[name] = preemptify.source(textOf(name), { runtime, url: at + paths[name], get })
+  }
+  for (const name of names) {
     let output = outputs[name]
-    for (const [other, file] of Object.entries(files)) output = output.replaceAll(`"${other}"`, `"${file}"`)
+    for (const other in files) output = output.replaceAll(`"${specifierOf(other)}"`, `"${files[other]}"`)
     files[name] = written(output)
     modules[name] = await import(files[name])
   }
   return modules
 }
 
+/** The paths of the modules. Packages have new names for each test, because a join of two locks remains. */
 const PLACES = {
-  'two packages': { a: 'node_modules/a/a.mjs', b: 'node_modules/b/b.mjs', c: 'c.mjs' },
-  'own code and a package': { a: 'node_modules/a/a.mjs', b: 'b.mjs', c: 'c.mjs' },
-  'own code': { a: 'a.mjs', b: 'b.mjs', c: 'c.mjs' }
+  'two packages': () => ({ a: `node_modules/a${programs}/a.mjs`, b: `node_modules/b${programs}/b.mjs`, c: 'c.mjs' }),
+  'own code and a package': () => ({ a: `node_modules/a${programs}/a.mjs`, b: 'b.mjs', c: 'c.mjs' }),
+  'own code': () => ({ a: 'a.mjs', b: 'b.mjs', c: 'c.mjs' })
 }
-for (const [where, paths] of Object.entries(PLACES)) {
+for (const [where, place] of Object.entries(PLACES)) {
   for (const isKnown of [true, false]) {
     const title = `${where}${isKnown ? '' : ', apart'}`
     for (const [way, [object, a, b]] of Object.entries(WAYS)) {
       packages(`${title}: ${way} that the other keeps has one lock`, async () => {
         const texts = { a: `${a}\n${changing('alter', object)}`, b: `${STATE}${b}\n${changing('change', 'own')}` }
-        const modules = await loaded(texts, paths, isKnown)
+        const modules = await loaded(texts, place, isKnown)
         modules.b.start?.()
         await runTogether(modules.a.alter, modules.b.change)
         assert.is(modules.b.total(), 2)
@@ -239,7 +246,7 @@ for (const [where, paths] of Object.entries(PLACES)) {
     for (const [way, [object, a, b]] of Object.entries(WAYS_BACK)) {
       packages(`${title}: ${way} that the importer keeps has one lock`, async () => {
         const texts = { a: `${STATE}${a}\n${changing('change', 'own')}`, b: `${b}\n${changing('alter', object)}` }
-        const modules = await loaded(texts, paths, isKnown)
+        const modules = await loaded(texts, place, isKnown)
         modules.b.start?.()
         await runTogether(modules.b.alter, modules.a.change)
         assert.is(modules.a.total(), 2)
@@ -250,11 +257,29 @@ for (const [where, paths] of Object.entries(PLACES)) {
         a: `let kept; export function keep(o) { kept = o }\n${changing('alter', 'kept')}`,
         b: `${STATE}export const get = () => own\n${changing('change', 'own')}`,
         c: 'import { keep } from "a"; import { get } from "b"; keep(get())'
-      }, paths, isKnown)
+      }, place, isKnown)
       await runTogether(a.alter, b.change)
       assert.is(b.total(), 2)
     })
   }
 }
+
+packages('two packages of CommonJS that change one object have one lock', async () => {
+  const texts = {
+    a: `let kept; exports.keep = o => { kept = o }; exports.alter = function () { ${CHANGES['writes a property'].replaceAll('o.', 'kept.')} }`,
+    b: `const { keep } = require('commonjs-a'); const own = { n: 0 }; keep(own); exports.total = () => own.n
+      exports.change = function () { ${CHANGES['writes a property'].replaceAll('o.', 'own.')} }`
+  }
+  const modules = {}
+  for (const [name, text] of Object.entries(texts)) {
+    const url = `file:///commonjs/node_modules/commonjs-${name}/index.js`
+    const output = preemptify.source(`export const exports = {}; ${PAUSE}${text}`, { runtime, url })
+    globalThis.require = () => modules.a
+    modules[name] = (await import(written(output))).exports
+    delete globalThis.require
+  }
+  await runTogether(modules.a.alter, modules.b.change)
+  assert.is(modules.b.total(), 2)
+})
 
 packages.run()

@@ -1,6 +1,7 @@
 /** Random programs, whose accesses are recorded and compared with the claims. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { withLimit } from '../../support/analysis-limit.mjs'
 import { driveRandomly, programOfOneWay, randomProgram } from '../../support/effects-program.mjs'
 import { unguarded } from '../../support/effects-watch.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
@@ -33,6 +34,22 @@ programs('an object that takes a random way to a write is claimed by writer and 
     })
     assert.equal(found, [], texts.a)
   })
+})
+
+programs('stays of packages that are claimed as a whole hold conflicting claims', async () => {
+  let runs = 0
+  await forSeeds(150, random => {
+    const texts = random.chance(0.5) ? randomProgram(random) : programOfOneWay(random)
+    try {
+      const found = withLimit(0, () => unguarded(texts, (units, stay) => driveRandomly(random, units, stay)))
+      runs++
+      assert.equal(found, [], `${texts.a}\n// b\n${texts.b}\n`)
+    } catch (error) {
+      // Some programs fail while they load.
+      if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    }
+  })
+  assert.ok(runs > 50, `${runs} programs ran`)
 })
 
 programs('the check finds two stays without claims', () => {

@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../../../addons/preemptify.mjs'
+import { withLimit } from '../../support/analysis-limit.mjs'
 
 const reports = suite('preemptify.report')
 
@@ -221,6 +222,18 @@ export function pure(list) { let sum = 0; for (const x of list) sum += x; return
   assert.equal(claimed.find(([name]) => name === 'count')[2].map(({ location, line }) => [location, line]), [['size', 2]])
   assert.is(claimed.find(([name]) => name === 'pure'), undefined)
   assert.match(found[0].reason, /^claims at \(line 1\)/)
+})
+
+reports('report names the remedy for a package with too many functions', () => {
+  const text = `let at = 0
+export function next(list) { for (const x of list) at = x; return at }
+export function pure(list) { let sum = 0; for (const x of list) sum += x; return sum }
+`
+  const found = withLimit(2, () => preemptify.report(text))
+  assert.match(found[0].reason, /more than 2 functions.*Remedy: split the package, or set the option exclusive/)
+  const [{ claims: [{ location, exclusive }], ...part }] = found.filter(({ claims }) => claims)
+  assert.equal([part.name, location, exclusive], ['next', 'the package', true])
+  assert.not.match(preemptify.report(text)[0].reason, /functions/)
 })
 
 reports.run()

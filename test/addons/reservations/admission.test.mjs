@@ -523,7 +523,7 @@ atomic('a rejected resize leaves an I/O reservation unchanged', () => {
   near(admit([]).utilization, 1)
 })
 
-atomic('a rejected set changes neither the claims, the guarantee nor the share', () => {
+atomic('a rejected set changes neither the requests, the guarantee nor the share', () => {
   const { reserve, admit } = world()
   const all = [reserve(50), reserve(50)]
   refusal(() => admit(all))
@@ -717,7 +717,7 @@ ends('a capacity of 0 frees the share until the next resize', () => {
 })
 
 for (const policy of [edf, fp]) {
-  ends(`the sums match the present claims after random changes (${policy.name})`, () => {
+  ends(`the sums match the present requests after random changes (${policy.name})`, () => {
     return forSeeds(20, random => {
       const { reserve, io, admit } = world(policy)
       /** @type {any[]} */
