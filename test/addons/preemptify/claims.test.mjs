@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, budget } from '../../../rt.mjs'
+import { Scheduler, budget, extend } from '../../../rt.mjs'
 import { sleep } from '../../../alarms.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
 import { addSites, adoptSites, lockOf } from '../../../addons/preemptify/claims.mjs'
@@ -518,6 +518,17 @@ for (const [name, call, result] of [
     assert.is(object.x, result)
   })
 }
+
+identity('plain calls outside of jobs claim their arguments only while a job holds objects', async () => {
+  const { counts } = extend.code
+  const before = counts.held
+  const own = scheduler({ round: 0.001 })
+  const job = suspended(own, updates.add, { x: 0 })
+  assert.is(counts.held, before + 1)
+  await own.host.drain()
+  assert.is(await job, 1)
+  assert.is(counts.held, before)
+})
 
 identity('a hand-written stay keeps the claims of its plain calls', async () => {
   const twin = preemptify(parser.pure)
