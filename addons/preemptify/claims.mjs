@@ -443,16 +443,34 @@ function claimAtOnce(lock, isExclusive, site) {
  * @param {number} site
  */
 function finishHolders(lock, job, isExclusive, site) {
-  const holds = lock.conflicts(job, isExclusive)
-  if (holds.length === 0) return
-  sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
+  if (lock.conflicts(job, isExclusive).length === 0) return
   if (job !== null) push(below, job)
-  forEach(holds, hold => {
+  finishEach(lock, job, isExclusive, hold => {
     const since = code.now(hold.job)
-    if (!finishStay(hold.job)) return warn(hold.site, site)
-    explain(site, hold, job, code.now(hold.job) - since)
+    const isFinished = finishStay(hold.job)
+    if (isFinished) explain(site, hold, job, code.now(hold.job) - since)
+    else warn(hold.site, site)
+    return isFinished
   })
   if (job !== null) takeLast(below)
+}
+
+/**
+ * Finishes the holders of a lock, the one with the highest rank first. The end of a stay grants the lock to a
+ * waiting job, which is then a holder too.
+ *
+ * @param {Lock} lock @param {Job | null} job the claiming job @param {boolean} isExclusive
+ * @param {(hold: Hold) => boolean} finish returns `false` if the holder cannot be finished
+ * @returns {boolean} whether all holders were finished
+ */
+function finishEach(lock, job, isExclusive, finish) {
+  const stuck = emptySet()
+  for (;;) {
+    const holds = filter(lock.conflicts(job, isExclusive), hold => !stuck.has(hold.job))
+    if (holds.length === 0) return stuck.size === 0
+    sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
+    if (!finish(holds[0])) stuck.add(holds[0].job)
+  }
 }
 
 /**
@@ -470,13 +488,12 @@ export function finishStay(job) {
     if (waitable instanceof Claim) {
       push(below, job)
       const { lock, isExclusive } = waitable
-      let isFinished = true
-      forEach(lock.conflicts(job, isExclusive), hold => { isFinished &&= finishStay(hold.job) })
+      const isFinished = finishEach(lock, job, isExclusive, hold => finishStay(hold.job))
       takeLast(below)
       if (isOver()) break
       if (!isFinished) return false
       if (code.waitOf(job) === waitable) lock.grant()
-      if (code.waitOf(job) === waitable) return false
+      if (code.waitOf(job) === waitable && lock.isFree(job, isExclusive, waitable)) return false
     } else {
       undriven(() => code.runInside(job, isOver))
       if (!isOver() && !(code.waitOf(job) instanceof Claim)) return false

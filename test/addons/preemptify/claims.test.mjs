@@ -132,6 +132,22 @@ claims('a plain call outside of jobs finishes the suspended holder first', async
   assert.is(await job, 6)
 })
 
+claims('a plain call also finishes the jobs that get the lock from the holder', async () => {
+  const { add } = await rewrittenModule('let n = 0; export function add(k) { const before = n; for (let i = 0; i < 5; i++); n = before + k; return n }')
+  for (const isInJob of [false, true]) {
+    const before = add(0)
+    const own = scheduler({ round: 0.001 })
+    const blocked = []
+    own.observe(({ type, job }) => { if (type === 'block') blocked.push(job) })
+    const jobs = [1, 2, 4].map(k => own.spawn(add, {}, k))
+    while (blocked.length < 2) own.host.run({ turns: 1 })
+    if (isInJob) jobs.push(own.spawn(function* () { return add(8) }, { priority: 1 }))
+    else assert.is(add(8), before + 15)
+    await settled(jobs, own)
+    assert.is(add(0), before + 15, `${isInJob}`)
+  }
+})
+
 claims('a holder inherits the rank of a waiting claim', async () => {
   const own = scheduler()
   const order = []
