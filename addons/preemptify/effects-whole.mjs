@@ -9,7 +9,7 @@
 
 import { targetOf } from './calls.mjs'
 import { ENGINE, PRIMITIVE_NAME } from './effects-tables.mjs'
-import { emptySet, find, forEach, keysOf, matches, push } from './primordials.mjs'
+import { emptyMap, emptySet, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
 import { isFixed, seemsFixed } from './scopes.mjs'
 /** @import { Claim, Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -45,13 +45,19 @@ push(WHOLE.aliases, WHOLE)
 /** Returns an exclusive claim. @param {Location} location @returns {Claim} */
 export const claimOf = location => ({ location, isExclusive: true, guard: '', isForFunctions: false })
 
-/** Lets the functions of a text claim the whole package. @param {Plan[]} plans */
-export function claimWhole(plans) {
-  const users = usersOfState(plans)
+/**
+ * Lets the functions of a text claim the whole package.
+ *
+ * @param {Plan[]} plans
+ * @param {boolean} [isRule] whether the option `exclusive` lets each function claim; default: only functions
+ *   that may use state
+ */
+export function claimWhole(plans, isRule = false) {
+  const users = isRule ? emptySet() : usersOfState(plans)
   forEach(plans, plan => {
     const { node: { params = [] }, facts, isOnce } = plan
     const { isArrow, usesThis, usesSuper, usesArguments, usesEval } = facts
-    plan.claims = users.has(plan) ? [claimOf(WHOLE)] : []
+    plan.claims = isRule && !isOnce || users.has(plan) ? [claimOf(WHOLE)] : []
     plan.isExposed = !isOnce
     /** @type {boolean[]} */
     const parameters = []
@@ -94,17 +100,21 @@ function usersOfState(plans) {
  * @param {Plan[]} plans @param {Set<Plan>} users
  */
 function addCallers(plans, users) {
-  for (let isStable = false; !isStable;) {
-    isStable = true
-    forEach(plans, plan => {
-      if (plan.isOnce || users.has(plan)) return
-      const isCaller = find(plan.facts.calls, call => {
-        const target = targetOf(call)
-        return target !== null && !target.isLong && users.has(target)
-      }) !== undefined
-      if (!isCaller) return
+  /** The callers of each short function. @type {Map<Plan, Plan[]>} */
+  const callers = emptyMap()
+  forEach(plans, plan => forEach(plan.facts.calls, call => {
+    const target = targetOf(call)
+    if (target === null || target.isLong || plan.isOnce) return
+    const list = callers.get(target)
+    if (list) push(list, plan)
+    else callers.set(target, [plan])
+  }))
+  const list = listOf(users)
+  for (let i = 0; i < list.length; i++) {
+    forEach(callers.get(list[i]) ?? [], plan => {
+      if (users.has(plan)) return
       users.add(plan)
-      isStable = false
+      push(list, plan)
     })
   }
 }

@@ -50,6 +50,13 @@ whole('a function that other scripts can replace may be called without a claim',
   assert.equal(claiming('var n = 5; function f() { return n }', 'script'), ['f'])
 })
 
+whole('with the option exclusive, functions without state claim too', () => {
+  const text = 'let n = 0; export function f(a) { for (;;) a() } export function g(a) { for (;;) n = a() }'
+  const claims = result => Array.from(result.matchAll(/if\(\$X0\(/g)).length
+  assert.is(claims(preemptify.source(text, { exclusive: true })), 2)
+  assert.is(claims(withLimit(0, () => preemptify.source(text))), 1)
+})
+
 whole('the lock guards the packages that the text imports and requires', () => {
   const text = `import { state } from 'lib'
     let n = 0
