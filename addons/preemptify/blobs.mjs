@@ -7,7 +7,7 @@ import { prefixFor, replace } from './edits.mjs'
 import { emptyMap, forEach, push, shielded, stringify } from './primordials.mjs'
 import { rewrittenText } from './print.mjs'
 import { read } from './read.mjs'
-import { names } from './scopes.mjs'
+import { analyseScopes } from './scopes.mjs'
 
 /**
  * Returns the functions of the platform that load modules. A page fetches modules, and gives rewritten
@@ -79,7 +79,7 @@ export function readModule(text, url) {
 /** @param {string} text @returns {any} the tree of the text, with resolved names */
 function parsed(text) {
   const tree = read(text, 'module')
-  names(tree)
+  analyseScopes(tree)
   return tree
 }
 

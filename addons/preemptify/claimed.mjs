@@ -8,7 +8,8 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  append, cut, emptyMap, emptySet, exec, find, holds, isArray, join, joined, listOf, matches, pick, stringify
+  emptyMap, emptySet, exec, filter, find, forEach, holds, isArray, join, listOf, matches, push, pushAll,
+  slice, stringify
 } from './primordials.mjs'
 import { GLOBALS, IMPORTS } from './claims.mjs'
 import { groupOf } from './effects.mjs'
@@ -51,7 +52,7 @@ const replaced = (/** @type {string} */ directory) => exec(/^.*?(?=@[^@/\\]*$|$)
  * @param {string} url the URL of a text of the package, if the option is a boolean
  */
 export function override(exclusive, url) {
-  if (isArray(exclusive)) pick(exclusive, name => overrides.set(name, true))
+  if (isArray(exclusive)) forEach(exclusive, name => overrides.set(name, true))
   else overrides.set(packageOf(url) ? nameOfPackage(packageOf(url)) : OWN_CODE, exclusive)
 }
 
@@ -112,7 +113,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   const ownHome = directory && nameOfPackage(directory)
   const ownLock = directory && nameOfPackageLock(ownHome)
   /** The names of the locks that this text joins with the lock of its package. */
-  const joinedLocks = pick(locksOfJoins(plans[0], name), lock => lock !== ownLock)
+  const joinedLocks = filter(locksOfJoins(plans[0], name), lock => lock !== ownLock)
   /** Whether this text can pass objects from one unknown text to another one. */
   const hasUnknownImports = exclusive !== false && joinedLocks.length > 0 &&
     plans[0].unknownImports.length > 0
@@ -170,7 +171,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       groups.set(group, groups.size)
       named.set(group, [])
     }
-    append(named.get(group), location)
+    push(named.get(group), location)
     return /** @type {number} */ (groups.get(group))
   }
   /**
@@ -181,10 +182,10 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   function namesOfLock(/** @type {any} */ group) {
     if (typeof group === 'string') return group
     if (group === plans) {
-      return exclusive ? namesOfWhole() : join(joined([ownLock || name], joinedLocks), '\n')
+      return exclusive ? namesOfWhole() : join(pushAll([ownLock || name], joinedLocks), '\n')
     }
     const names = emptySet()
-    pick(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
+    forEach(named.get(group) ?? [], ({ isOpen, kind, variable, name }) => {
       if (isOpen && (isShared || variable === null && kind === 'variable')) {
         names.add(`${GLOBALS}${variable?.name ?? name}`)
       }
@@ -193,11 +194,11 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     if (names.size === 0 || !isShared && group.name !== UNKNOWN) {
       names.add(`${group.unit} ${group.name} ${group.node?.start ?? ''}`)
     }
-    pick(named.get(group) ?? [], location => {
+    forEach(named.get(group) ?? [], location => {
       if (location.aliases[0].name === UNKNOWN) names.add(UNKNOWN)
       if (isOwn && homeOfImport(location) === '') names.add(IMPORTS)
     })
-    if (names.has(UNKNOWN)) pick(joinedLocks, lock => names.add(lock))
+    if (names.has(UNKNOWN)) forEach(joinedLocks, lock => names.add(lock))
     return join(listOf(names), '\n')
   }
   /**
@@ -207,12 +208,12 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
   function namesOfWhole() {
     const names = emptySet()
     names.add(ownLock || name)
-    pick(joinedLocks, lock => names.add(lock))
-    if (directory === '') pick([UNKNOWN, GLOBALS], shared => names.add(shared))
-    pick(specifiersIn(plans), specifier => {
+    forEach(joinedLocks, lock => names.add(lock))
+    if (directory === '') forEach([UNKNOWN, GLOBALS], shared => names.add(shared))
+    forEach(specifiersIn(plans), specifier => {
       const home = homeOf(specifier, name)
       if (home === '') names.add(IMPORTS)
-      else if (home !== null) pick([nameOfPackageLock, nameOfOpenLock], nameOf => names.add(nameOf(home)))
+      else if (home !== null) forEach([nameOfPackageLock, nameOfOpenLock], nameOf => names.add(nameOf(home)))
     })
     return join(listOf(names), '\n')
   }
@@ -234,20 +235,20 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
    * @param {Plan} plan @returns {Claim[]}
    */
   function allClaims({ claims, openClaims }) {
-    const open = pick(openClaims, claim => isShared ? isState(claim)
+    const open = filter(openClaims, claim => isShared ? isState(claim)
       : claim.location.site !== null || homeOfImport(claim.location) !== null)
     /** @type {Claim[]} */
-    const all = joined([], claims)
-    pick(open, claim => {
-      if (isOwn) append(all, claim)
-      else if (claim.location.site) append(all, importClaim(claim, nameOfOpenLock(ownHome), false))
+    const all = pushAll([], claims)
+    forEach(open, claim => {
+      if (isOwn) push(all, claim)
+      else if (claim.location.site) push(all, importClaim(claim, nameOfOpenLock(ownHome), false))
     })
-    pick(joined(joined([], claims), open), claim => {
+    forEach(pushAll(pushAll([], claims), open), claim => {
       const home = homeOfImport(claim.location)
       if (home === null || home === '') return
       const { isContested } = claim.location
-      append(all, importClaim(claim, nameOfPackageLock(home), false))
-      append(all, importClaim(claim, nameOfOpenLock(home), isContested))
+      push(all, importClaim(claim, nameOfPackageLock(home), false))
+      push(all, importClaim(claim, nameOfOpenLock(home), isContested))
     })
     return all
   }
@@ -257,21 +258,21 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     if (!isOwn) return [claimOf(WHOLE)]
     /** @type {Claim[]} */
     const all = []
-    pick(plans, ({ claims }) => pick(claims, ({ location }) =>
-      activationOf(location) === null && append(all, claimOf(location))))
+    forEach(plans, ({ claims }) => forEach(claims, ({ location }) =>
+      activationOf(location) === null && push(all, claimOf(location))))
     return all
   }
 
-  pick(plans, plan => {
+  forEach(plans, plan => {
     const { parent, isOnce } = plan
     if (parent === null || exclusive === false) return
     const all = exclusive ? plan.claims
-      : joined(allClaims(plan), plan.claimsAll && !isOnce ? everything() : [])
+      : pushAll(allClaims(plan), plan.claimsAll && !isOnce ? everything() : [])
     /** The claims by their locks. One claim per lock is enough. @type {Map<any, Claim>} */
     const claims = emptyMap()
     /** The guards by the locks whose claims all have guards. @type {Map<any, Map<string, boolean>>} */
     const guards = emptyMap()
-    pick(all, claim => {
+    forEach(all, claim => {
       const owner = activationOf(claim.location)
       // A call of the owner makes a new activation, so its callers need no claim.
       if (owner !== null && !isAround(owner, plan)) return
@@ -293,10 +294,10 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
       const site = isTooLarge ? '' : sites.get(lines) ?? `${names.length}`
       if (!sites.has(lines)) {
         sites.set(lines, site)
-        append(names, lines)
+        push(names, lines)
       }
       const guard = guardText(guards.get(lock))
-      append(plan.claimTexts, {
+      push(plan.claimTexts, {
         test: guard + textOf(location, isExclusive ? 'X' : 'S', site),
         atOnce: guard + textOf(location, isExclusive ? 'P' : 'Q', site)
       })
@@ -307,13 +308,13 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     /** @param {string} runtime an expression of the run-time support */
     prologue(runtime) {
       const joins = hasUnknownImports
-        ? `${runtime}.lockOf(${stringify(join(joined([ownLock || UNKNOWN], joinedLocks), '\n'))});` : ''
+        ? `${runtime}.lockOf(${stringify(join(pushAll([ownLock || UNKNOWN], joinedLocks), '\n'))});` : ''
       if (used.size === 0) return joins
       let text = `${joins}var ${unit}U=${runtime}.sites(${stringify(join(names, '\n'))});`
       /** @type {any[]} */
       const list = []
-      groups.forEach((_, group) => append(list, group))
-      pick(listOf(used), (/** @type {string} */ key) => {
+      groups.forEach((_, group) => push(list, group))
+      forEach(listOf(used), (/** @type {string} */ key) => {
         const letter = key[0]
         if (letter === 'O') {
           text += `function ${unit}${key}(v){return typeof v=='object'&&v!==null` +
@@ -321,7 +322,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
           return
         }
         const field = letter === 'X' || letter === 'P' ? 'h' : 'r'
-        const number = cut(key, 1)
+        const number = slice(key, 1)
         const lock = `${unit}L${number}`
         if (number === 'a') {
           text += `function ${unit}${key}(l,n){return l.${field}!==${budget}.s&&l.${letter}(${unit}U+n)}`
@@ -370,7 +371,7 @@ function locksOfJoins({ joins, unknownImports }, unit) {
     locks.add(home === '' ? UNKNOWN : nameOfPackageLock(home))
   }
   joins?.forEach((/** @type {string} */ directory) => add(directory && nameOfPackage(directory)))
-  pick(unknownImports, variable => {
+  forEach(unknownImports, variable => {
     const home = homeOfImport(/** @type {any} */ ({ variable, site: null, unit }))
     if (home !== null) add(home)
   })
@@ -442,12 +443,12 @@ function specifiersIn(plans) {
   /** @type {string[]} */
   const found = []
   const add = (/** @type {Node | null | undefined} */ source) => {
-    if (typeof source?.value === 'string') append(found, source.value)
+    if (typeof source?.value === 'string') push(found, source.value)
   }
-  pick(tree.body, ({ source }) => add(source))
-  pick(tree.imports, ({ node }) => add(node.source))
-  pick(plans, ({ facts: { calls } }) => {
-    pick(calls, ({ callee, arguments: list }) => callee?.name === 'require' && add(list[0]))
+  forEach(tree.body, ({ source }) => add(source))
+  forEach(tree.imports, ({ node }) => add(node.source))
+  forEach(plans, ({ facts: { calls } }) => {
+    forEach(calls, ({ callee, arguments: list }) => callee?.name === 'require' && add(list[0]))
   })
   return found
 }

@@ -30,7 +30,7 @@
 
 import { extend } from '../../rt.mjs'
 import {
-  append, apply, assign, emptyMap, emptySet, emptyWeakMap, find, joined, pick, realm,
+  apply, assign, emptyMap, emptySet, emptyWeakMap, filter, find, forEach, push, pushAll, realm,
   setPrototypeOf, sort, split, startsWith, symbolIterator, takeLast
 } from './primordials.mjs'
 import { expect, isDriving, steps, takeExpected, undriven } from './run.mjs'
@@ -177,7 +177,7 @@ const isBelow = (/** @type {Job} */ job) => find(below, other => other === job) 
 function jobsOf(list) {
   /** @type {Job[]} */
   const jobs = []
-  pick(list, ({ job }) => job !== null && append(jobs, job))
+  forEach(list, ({ job }) => job !== null && push(jobs, job))
   return jobs
 }
 
@@ -230,7 +230,7 @@ export class Lock {
    * @param {Job | null} job @param {boolean} isExclusive @returns {Hold[]}
    */
   conflicts(job, isExclusive) {
-    return pick(this.holds, hold => hold.job !== job && (isExclusive || hold.isExclusive))
+    return filter(this.holds, hold => hold.job !== job && (isExclusive || hold.isExclusive))
   }
 
   /**
@@ -252,7 +252,7 @@ export class Lock {
   before(job, isExclusive, claim) {
     if (this.holdOf(job) !== undefined) return []
     let isEarlier = true
-    return pick(this.waiting, other => {
+    return filter(this.waiting, other => {
       isEarlier &&= other !== claim
       return isEarlier && other.job !== null && (isExclusive || other.isExclusive) &&
         code.compare(other.job, job) <= 0
@@ -285,8 +285,8 @@ export class Lock {
     stay.isExclusive ||= isExclusive
     const hold = this.holdOf(job)
     if (hold === undefined) {
-      this.holds = joined(joined([], this.holds), [{ job, isExclusive, site }])
-      append(stay.locks, this)
+      this.holds = pushAll(pushAll([], this.holds), [{ job, isExclusive, site }])
+      push(stay.locks, this)
       if (this.isOfObject && !stay.hasObjects) {
         stay.hasObjects = true
         code.countHolders(1)
@@ -324,21 +324,21 @@ export class Lock {
     const { peers, isIdle } = this
     const { 0: last, length } = other.peers
     const { holds } = last
-    const claims = joined(joined([], this.waiting), last.waiting)
-    for (let i = 0; i < length; i++) append(peers, other.peers[i])
+    const claims = pushAll(pushAll([], this.waiting), last.waiting)
+    for (let i = 0; i < length; i++) push(peers, other.peers[i])
     for (let i = 0; i < peers.length; i++) {
       peers[i].peers = peers
       peers[i].isIdle = isIdle && last.isIdle
     }
-    pick(claims, claim => {
+    forEach(claims, claim => {
       claim.lock.dequeue(claim)
       claim.lock = this
     })
-    pick(holds, ({ job, isExclusive, site }) => {
+    forEach(holds, ({ job, isExclusive, site }) => {
       last.remove(job)
       this.add(job, isExclusive, site)
     })
-    pick(claims, claim => {
+    forEach(claims, claim => {
       const { job, isExclusive, site } = claim
       if (job === null || !closesCycle(this, job, isExclusive)) return this.enqueue(claim)
       warnOfCycle(this, job, isExclusive, site)
@@ -360,7 +360,7 @@ export class Lock {
 
   /** Removes a holder whose stay has ended. @param {Job} job */
   remove(job) {
-    this.holds = pick(this.holds, hold => hold.job !== job)
+    this.holds = filter(this.holds, hold => hold.job !== job)
     const left = this.holds.length > 0 ? HELD : null
     this.show(left, left)
     this.queue?.deleteOwner(job)
@@ -369,7 +369,7 @@ export class Lock {
   /** Grants the waiting claims that can be granted, in order of rank. */
   grant() {
     while (this.waiting.length > 0) {
-      const order = sort(pick(this.waiting, ({ job }) => job !== null), compareClaims)
+      const order = sort(filter(this.waiting, ({ job }) => job !== null), compareClaims)
       const canHave = (/** @type {any} */ claim) => this.isFree(claim.job, claim.isExclusive, claim)
       const claim = find(order, canHave)
       if (claim === undefined) return
@@ -385,16 +385,16 @@ export class Lock {
   enqueue(claim) {
     this.queue ??= new WaitQueue()
     const { queue } = this
-    this.waiting = joined(joined([], this.waiting), [claim])
+    this.waiting = pushAll(pushAll([], this.waiting), [claim])
     queue.push(claim)
-    pick(this.holds, ({ job }) => queue.addOwner(job))
+    forEach(this.holds, ({ job }) => queue.addOwner(job))
   }
   /** @param {Claim} claim */
   dequeue(claim) {
     this.queue?.remove(claim)
-    this.waiting = pick(this.waiting, other => other !== claim)
+    this.waiting = filter(this.waiting, other => other !== claim)
     const { queue } = this
-    if (queue !== null && queue.size === 0) pick(this.holds, ({ job }) => queue.deleteOwner(job))
+    if (queue !== null && queue.size === 0) forEach(this.holds, ({ job }) => queue.deleteOwner(job))
   }
 }
 
@@ -443,16 +443,34 @@ function claimAtOnce(lock, isExclusive, site) {
  * @param {number} site
  */
 function finishHolders(lock, job, isExclusive, site) {
-  const holds = lock.conflicts(job, isExclusive)
-  if (holds.length === 0) return
-  sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
-  if (job !== null) append(below, job)
-  pick(holds, hold => {
+  if (lock.conflicts(job, isExclusive).length === 0) return
+  if (job !== null) push(below, job)
+  finishEach(lock, job, isExclusive, hold => {
     const since = code.now(hold.job)
-    if (!finishStay(hold.job)) return warn(hold.site, site)
-    explain(site, hold, job, code.now(hold.job) - since)
+    const isFinished = finishStay(hold.job)
+    if (isFinished) explain(site, hold, job, code.now(hold.job) - since)
+    else warn(hold.site, site)
+    return isFinished
   })
   if (job !== null) takeLast(below)
+}
+
+/**
+ * Finishes the holders of a lock, the one with the highest rank first. The end of a stay grants the lock to a
+ * waiting job, which is then a holder too.
+ *
+ * @param {Lock} lock @param {Job | null} job the claiming job @param {boolean} isExclusive
+ * @param {(hold: Hold) => boolean} finish returns `false` if the holder cannot be finished
+ * @returns {boolean} whether all holders were finished
+ */
+function finishEach(lock, job, isExclusive, finish) {
+  const stuck = emptySet()
+  for (;;) {
+    const holds = filter(lock.conflicts(job, isExclusive), hold => !stuck.has(hold.job))
+    if (holds.length === 0) return stuck.size === 0
+    sort(holds, (/** @type {Hold} */ a, /** @type {Hold} */ b) => code.compare(a.job, b.job))
+    if (!finish(holds[0])) stuck.add(holds[0].job)
+  }
 }
 
 /**
@@ -468,15 +486,14 @@ export function finishStay(job) {
     if (isBelow(job)) return false
     const waitable = code.waitOf(job)
     if (waitable instanceof Claim) {
-      append(below, job)
+      push(below, job)
       const { lock, isExclusive } = waitable
-      let isFinished = true
-      pick(lock.conflicts(job, isExclusive), hold => { isFinished &&= finishStay(hold.job) })
+      const isFinished = finishEach(lock, job, isExclusive, hold => finishStay(hold.job))
       takeLast(below)
       if (isOver()) break
       if (!isFinished) return false
       if (code.waitOf(job) === waitable) lock.grant()
-      if (code.waitOf(job) === waitable) return false
+      if (code.waitOf(job) === waitable && lock.isFree(job, isExclusive, waitable)) return false
     } else {
       undriven(() => code.runInside(job, isOver))
       if (!isOver() && !(code.waitOf(job) instanceof Claim)) return false
@@ -498,8 +515,8 @@ function closesCycle(lock, job, isExclusive) {
   const visit = (/** @type {{ lock: Lock, job: Job, isExclusive: boolean, claim: Claim | undefined }} */
     { lock, job, isExclusive, claim }) => {
     const others = jobsOf(lock.conflicts(job, isExclusive))
-    joined(others, jobsOf(lock.before(job, isExclusive, claim)))
-    pick(others, other => find(found, job => job === other) === undefined && append(found, other))
+    pushAll(others, jobsOf(lock.before(job, isExclusive, claim)))
+    forEach(others, other => find(found, job => job === other) === undefined && push(found, other))
   }
   visit({ lock, job, isExclusive, claim: undefined })
   for (let i = 0; i < found.length; i++) {
@@ -544,7 +561,7 @@ const warn = (holder, site) => say(`c ${holder} ${site}`,
 
 /** @param {Lock} lock @param {Job} job @param {boolean} isExclusive @param {number} site */
 function warnOfCycle(lock, job, isExclusive, site) {
-  pick(lock.conflicts(job, isExclusive), hold => warn(hold.site, site))
+  forEach(lock.conflicts(job, isExclusive), hold => warn(hold.site, site))
 }
 
 /** @param {string} key @param {string} text */
@@ -803,19 +820,19 @@ export function lockOf(names, isContested = false, isExporting = false) {
   const join = (/** @type {Lock | undefined} */ other) => {
     if (other !== undefined && other.peers !== lock.peers) lock.merge(other.peers[0])
   }
-  pick(list, name => {
+  forEach(list, name => {
     join(locks.get(name))
     locks.set(name, lock)
   })
   if (isExporting) {
-    append(exporting, lock)
+    push(exporting, lock)
     join(locks.get(IMPORTS))
   }
-  if (find(list, name => name === IMPORTS)) pick(exporting, join)
+  if (find(list, name => name === IMPORTS)) forEach(exporting, join)
   if (find(list, name => startsWith(name, GLOBALS))) join(locks.get(GLOBALS))
   if (find(list, name => name === GLOBALS)) {
     locks.forEach((other, name) => { if (startsWith(name, GLOBALS)) join(other) })
   }
-  if (isContested) pick(lock.peers, peer => { peer.isIdle = false })
+  if (isContested) forEach(lock.peers, peer => { peer.isIdle = false })
   return lock
 }

@@ -4,8 +4,8 @@
 
 import { budget } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, apply, emptyWeakMap, getPrototypeOf, isArray, isConstructor, isExtensible, isObject, joined,
-  push, reflectConstruct, setPrototypeOf, splice
+  NO_ARGUMENTS, apply, emptyWeakMap, getPrototypeOf, isArray, isConstructor, isExtensible, isObject, push,
+  pushAll, reflectConstruct, setPrototypeOf, splice
 } from './primordials.mjs'
 import {
   begun, entryPointOf, isAsyncTwin, isLatestPlain, notConstructor, pending, recordOf, run, suspended, wayInto
@@ -63,7 +63,7 @@ export function construct(F, args, target = F) {
   }
   if (twin.target !== null) {
     const { fn, args: given } = twin.target
-    const all = joined(joined([], given), args)
+    const all = pushAll(pushAll([], given), args)
     splice(all, 0, 1)
     return construct(fn, all, target === F ? fn : target)
   }
@@ -72,7 +72,7 @@ export function construct(F, args, target = F) {
   const object = !twin.body ? blank(twin, F, target) : target !== F ? reflectConstruct(F, NOTHINGS, target)
     : new F(nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
   const takesTarget = twin.self === true
-  const given = takesTarget ? joined([target], args) : args
+  const given = takesTarget ? pushAll([target], args) : args
   const result = takesTarget && !twin.body ? run(apply(twin.generator, object, given))
     : apply(twin.body ?? begin, object, given)
   if (result !== budget) return isObject(result) ? result : object

@@ -9,8 +9,8 @@ import { blobOf, blobs, door, moduleHost, nameBlob, nameIn, neededBy } from './b
 import { calledIn } from './calls.mjs'
 import { BODY_EDGE, REPLACES, insert, prefixFor, replace, seek } from './edits.mjs'
 import {
-  append, create, define, emptyMap, emptySet, freeze, holds, join, listOf, matches, pick, sort, split,
-  stringify, withPropertiesOf
+  create, define, emptyMap, emptySet, filter, forEach, freeze, holds, join, listOf, matches, push, sort,
+  split, stringify, withPropertiesOf
 } from './primordials.mjs'
 import { resolveExport } from './graph.mjs'
 import { variableOf } from './scopes.mjs'
@@ -32,14 +32,14 @@ function exportsOf(module) {
   sources.add(module)
   // `forEach` also visits the sources that the callback adds.
   sources.forEach((/** @type {Loaded} */ source) => {
-    pick(listOf(source.exports), name => (source === module || name !== 'default') && names.add(name))
-    pick(source.stars, need => sources.add(neededBy(need)))
+    forEach(listOf(source.exports), name => (source === module || name !== 'default') && names.add(name))
+    forEach(source.stars, need => sources.add(neededBy(need)))
   })
   /** @type {[string, Target][]} */
   const all = []
-  pick(sort(listOf(names)), name => {
+  forEach(sort(listOf(names)), name => {
     const target = resolveExport(module, name)
-    if (target) append(all, [name, target])
+    if (target) push(all, [name, target])
   })
   return all
 }
@@ -67,12 +67,12 @@ function demanded({ need, name }, user) {
 export function linkCycle(component, made) {
   const places = emptyMap()
   let texts = ''
-  pick(component, module => {
+  forEach(component, module => {
     places.set(module, places.size)
     texts += module.text
   })
   // Missing names throw here, before the first blob is made.
-  pick(component, module => {
+  forEach(component, module => {
     const demand = (/** @type {Export} */ entry) => entry.need && demanded(entry, module)
     module.exports.forEach(demand)
     module.imports.forEach(demand)
@@ -84,15 +84,15 @@ export function linkCycle(component, made) {
   /** @type {string[]} */
   const members = []
   let all = begin
-  pick(component, module => {
+  forEach(component, module => {
     const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`,
       `\n;${our}.done(${places.get(module)})`)
-    append(members, blob)
+    push(members, blob)
     all += `import ${stringify(blob)}; `
   })
-  pick(component, user => {
+  forEach(component, user => {
     let text = all
-    pick(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
+    forEach(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
       const as = quotedName(exportedName)
       const origin = name === '' ? module.blob : members[places.get(module)] ?? module.blob
       const from = `from ${stringify(origin)}; `
@@ -135,12 +135,12 @@ function cyclic(module, places, our) {
     return name === '' ? holder : `${holder}[${stringify(name)}]`
   }
 
-  pick(exportsOf(module), ({ 0: name, 1: target }) => {
+  forEach(exportsOf(module), ({ 0: name, 1: target }) => {
     const local = target.module === module && exports.get(target.name)?.local
     const value = !local ? access(target) : local === 'default' ? `${our}0` : local
     getters += `get ${quotedName(name)}() { return ${value} }, `
   })
-  pick(needs, need => {
+  forEach(needs, need => {
     const { type, start, end } = need.node
     const needed = neededBy(need)
     if (places.has(needed)) replace(facts, start, end, ';')
@@ -150,7 +150,7 @@ function cyclic(module, places, our) {
     if (!places.has(neededBy(/** @type {Need} */ (entry.need)))) return
     const value = access(demanded(entry, module))
     variable.isDynamic = true
-    pick(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
+    forEach(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
       if (parent.type === 'ExportSpecifier') return
       // A called name must not become a call of a method of the cell.
       const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start
@@ -158,11 +158,11 @@ function cyclic(module, places, our) {
         : isFunction ? `${our}.bare(${value})` : value)
     })
   })
-  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
+  forEach(body, ({ type, source, specifiers, declaration, start, end }) => {
     if (type === 'ExportNamedDeclaration' && !declaration && !source) {
-      const stay = pick(specifiers, ({ local }) => !imports.has(local.variable))
+      const stay = filter(specifiers, ({ local }) => !imports.has(local.variable))
       let list = ''
-      pick(stay, ({ local, exported }) => { list += `${local.name} as ${quotedName(nameIn(exported))}, ` })
+      forEach(stay, ({ local, exported }) => { list += `${local.name} as ${quotedName(nameIn(exported))}, ` })
       replace(facts, start, end, `export { ${list}};`)
     } else if (type === 'ExportDefaultDeclaration') {
       if (matches(/Declaration$/, declaration.type) && declaration.id) return
@@ -189,7 +189,7 @@ export function cycle(size) {
   /** @type {((value?: any) => void)[]} */
   const turns = []
   let ready = 0
-  for (let i = 0; i < size; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
+  for (let i = 0; i < size; i++) push(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
   return {
     cells: freeze(cells),
     bare: (/** @type {any} */ fn) => fn,

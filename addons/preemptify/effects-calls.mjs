@@ -5,7 +5,7 @@
 import { isMember, targetOf } from './calls.mjs'
 import {
   BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, calleeOf, domNode, each,
-  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newPlace, newSite, outerFlow, pathOf,
+  edge, either, foreign, given, invoke, keep, load, newCallee, newFlow, newSite, newSlot, outerFlow, pathOf,
   put, release, selectorOf, store, touch, use
 } from './effects-flow.mjs'
 import {
@@ -14,7 +14,7 @@ import {
   propertyOf, selfFlow, siteOf, specifierOfLoad, unknownFlow
 } from './effects-names.mjs'
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
-import { append, cut, holds, lastIndexOf, matches, pick } from './primordials.mjs'
+import { filter, holds, lastIndexOf, matches, push, slice } from './primordials.mjs'
 import { isDirectEval } from './scopes.mjs'
 /** @import { Callee, Effects, Flow, Root } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -27,7 +27,7 @@ function argumentsOf(list) {
   let rest = null
   for (let i = 0; i < list.length; i++) {
     if (list[i].type === 'SpreadElement' || rest !== null) rest = either(rest, list[i].flow ?? newFlow())
-    else append(args, list[i].flow ?? null)
+    else push(args, list[i].flow ?? null)
   }
   return { args, rest }
 }
@@ -48,7 +48,7 @@ export function callFlow(node) {
     // A module that is loaded once is an object of a variable.
     if (!now.f.plan.isOnce) return flow
   }
-  eachDescriptor(node, (name, { properties }) => pick(properties, ({ key, computed, value }) => {
+  eachDescriptor(node, (name, { properties }) => filter(properties, ({ key, computed, value }) => {
     if (!value?.flow || !matches(/^[gs]et$/, nameOfKey(key, computed))) return
     keep(value.flow)
     edge(value.flow, memberNamed(`${name}()`))
@@ -154,11 +154,11 @@ function react(promise, reactions) {
     if (!f || f.first === null) return
     const { params: { 0: node } } = f.plan.node
     const { name = 'the value of a promise', variable = null } = node
-    const place = newPlace(null, name, variable, node)
-    if (values) edge(outerFlow(values, place), f.first)
+    const slot = newSlot(null, name, variable, node)
+    if (values) edge(outerFlow(values, slot), f.first)
     if (f.isReaction) return
     f.isReaction = true
-    edge(outerFlow(unknownFlow(), place), f.first)
+    edge(outerFlow(unknownFlow(), slot), f.first)
     release(of)
   })
 }
@@ -260,7 +260,7 @@ function applyTo(callee, name, args, rest, by, to) {
   if (name === 'apply') return invoke(callee, self, [], load(args[1] ?? null, by), by, to)
   /** @type {(Flow | null)[]} */
   const others = []
-  for (let i = 1; i < args.length; i++) append(others, args[i])
+  for (let i = 1; i < args.length; i++) push(others, args[i])
   invoke(callee, self, others, rest, by, to)
 }
 
@@ -318,7 +318,7 @@ function match(object, by, node) {
     if (kind === BUILT_IN || ((kind === SITE || kind === SHARED) && of.kind !== 'regexp')) return
     use(object, by, READ | MATCH)
   })
-  append(now.program.matches, name, object, by)
+  push(now.program.matches, name, object, by)
 }
 
 /** Records the uses of regular expressions in properties that only unknown code assigns. */
@@ -387,10 +387,10 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
   } else if (matches(/\.prototype\.\w+\.(?:call|apply)$/, path)) {
     const isCall = matches(/call$/, path)
     const end = lastIndexOf(path, '.')
-    const name = cut(path, lastIndexOf(path, '.', end - 1) + 1, end)
+    const name = slice(path, lastIndexOf(path, '.', end - 1) + 1, end)
     /** @type {(Flow | null)[]} */
     const others = []
-    if (isCall) for (let i = 1; i < args.length; i++) append(others, args[i])
+    if (isCall) for (let i = 1; i < args.length; i++) push(others, args[i])
     const spread = isCall ? rest : load(args[1] ?? null, by)
     if (METHODS[name]) applyWord(METHODS[name], first, first?.roots[0] ?? null, others, spread, by, to, node)
     else giveUp(args, rest, by, to)
@@ -400,7 +400,7 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
     const others = []
     const isStatic = holds(word, 'w') || holds(word, 's') || holds(word, 'c')
     for (let i = isStatic ? 1 : 0; i < args.length; i++) {
-      append(others, holds(word, 's') ? storedBy(path, args[i], by) : args[i])
+      push(others, holds(word, 's') ? storedBy(path, args[i], by) : args[i])
     }
     if (!isStatic && matches(/[nzj]$/, word)) {
       for (let i = 0; i < args.length; i++) touch(args[i], by, holds(word, 'l') ? READ | LEAVE : READ)
@@ -425,7 +425,7 @@ const storedBy = (path, flow, by) => matches(/^Object\.(?:assign|defineP)/, path
 function cutFirst(args) {
   /** @type {any[]} */
   const rest = []
-  for (let i = 1; i < args.length; i++) append(rest, args[i])
+  for (let i = 1; i < args.length; i++) push(rest, args[i])
   return rest
 }
 
@@ -480,7 +480,7 @@ export function newObject(node) {
   const by = /** @type {any} */ (now.f)
   each(callee.flow, ({ kind, of }) => {
     if ((kind !== SITE && kind !== SHARED) || !of.fields) return
-    for (let i = 0; i < of.fields.length; i++) append(by.includes, of.fields[i])
+    for (let i = 0; i < of.fields.length; i++) push(by.includes, of.fields[i])
   })
   edge(to, flow)
   return flow

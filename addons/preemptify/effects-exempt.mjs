@@ -8,7 +8,7 @@
 import { isMember, keyOf, targetOf } from './calls.mjs'
 import { CONTAINER, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
 import { isNameOfProgram, pathOfNode } from './effects-names.mjs'
-import { append, find, matches, takeLast } from './primordials.mjs'
+import { find, matches, push, takeLast } from './primordials.mjs'
 import { fieldsOf, isFunctionNode } from './scopes.mjs'
 /** @import { Location } from './effects.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
@@ -143,16 +143,16 @@ function mayHaveEffects(expression, mayWrite) {
     if (matches(/^(?:Call|New)Expression$/, type) && isUnknownCall(node, mayWrite)) return true
     if (type === 'Identifier' && variable && matches(/^(?:const|let|var)$/, variable.kind) &&
       !find(seen, other => other === variable)) {
-      append(seen, variable)
+      push(seen, variable)
       const { declarations, references, scope } = variable
       if (scope.facts.parent) {
         for (let i = 0; i < declarations.length; i++) {
           const { init } = declarations[i].parent
-          if (init) append(rest, init)
+          if (init) push(rest, init)
         }
         for (let i = 0; i < references.length; i++) {
           const { parent, isWritten } = references[i]
-          if (isWritten && parent.right) append(rest, parent.right)
+          if (isWritten && parent.right) push(rest, parent.right)
         }
       }
     }
@@ -162,8 +162,8 @@ function mayHaveEffects(expression, mayWrite) {
       const part = node[key]
       if (!part || (isLabel && !node.computed)) continue
       if (part.length === undefined) {
-        if (part.type) append(rest, part)
-      } else for (let k = 0; k < part.length; k++) if (part[k]) append(rest, part[k])
+        if (part.type) push(rest, part)
+      } else for (let k = 0; k < part.length; k++) if (part[k]) push(rest, part[k])
     }
   }
   return false

@@ -2,16 +2,16 @@
  * addons/preemptify/effects-flow.mjs: the objects that the values of a program may be.
  *
  * A `Flow` is a set of roots: the objects that one variable or expression may hold. The walk over the tree
- * connects flows by watchers, for example `y = x` by an edge from the flow of `x`. `settle` then moves each
- * root through the watchers of its flows, until nothing changes. The sets only grow, so the order of the walk
- * does not matter, and recursion ends.
+ * connects flows by watchers, for example `y = x` by an edge from the flow of `x`. `propagate` then moves
+ * each root through the watchers of its flows, until nothing changes. The sets only grow, so the order of the
+ * walk does not matter, and recursion ends.
  *
  * A root is known by how the function reached the object. An object that the function made is not shared; the
  * same object is shared when it comes from a variable of an outer function. What a caller passed is guarded
  * by the caller, who claims the object before the call.
  */
 
-import { append, emptyMap, emptySet, find, listOf, pick, takeLast } from './primordials.mjs'
+import { emptyMap, emptySet, find, forEach, listOf, push, takeLast } from './primordials.mjs'
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -22,7 +22,7 @@ export const GIVEN = 0
 export const SITE = 1
 /** An object from a variable of an outer function; `of` is a Site. */
 export const SHARED = 2
-/** An unknown object in a variable of an outer function, or in a shared object; `of` is a Place. */
+/** An unknown object in a variable of an outer function, or in a shared object; `of` is a Slot. */
 export const HELD = 3
 /** A parameter; `of` is a Callee, and `index` its position: SELF for `this`, MORE for all others. */
 export const PARAMETER = 4
@@ -104,7 +104,7 @@ const STATE = 17
  * @property {Root | null} inner the objects inside a parameter
  * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
  * @property {Root | null} forgotten the root in its place in large sets
- * @property {Place | null} place the holder of a shared object
+ * @property {Slot | null} slot the holder of a shared object
  */
 /**
  * @typedef {object} Flow
@@ -128,8 +128,8 @@ const STATE = 17
 /**
  * A variable, `this` of a function, or a shared object, as the holder of unknown objects.
  *
- * @typedef {object} Place
- * @property {Effects | null} owner the function whose activation contains the place; null: the module
+ * @typedef {object} Slot
+ * @property {Effects | null} owner the function whose activation contains the slot; null: the module
  * @property {string} name
  * @property {Variable | null} variable
  * @property {Node} node
@@ -246,7 +246,7 @@ export const newFlow = () => ({
 const newRoot = (kind, of, index) => ({
   kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, given: null, sources: NONE,
   outer: null,
-  outers: null, place: null,
+  outers: null, slot: null,
   base: null, inner: null, origin: null, forgotten: null
 })
 
@@ -261,7 +261,7 @@ export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 export function anyOf(flow) {
   const root = newRoot(GIVEN, null, 0)
   root.sources = []
-  each(flow, source => append(root.sources, source))
+  each(flow, source => push(root.sources, source))
   const to = newFlow()
   add(to, root)
   return to
@@ -269,9 +269,9 @@ export function anyOf(flow) {
 
 /**
  * @param {any} owner @param {string} name @param {Variable | null} variable @param {Node} node
- * @returns {Place}
+ * @returns {Slot}
  */
-export const newPlace = (owner, name, variable, node) =>
+export const newSlot = (owner, name, variable, node) =>
   ({ owner, name, variable, node, held: null, location: null, own: null })
 
 /** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
@@ -364,18 +364,18 @@ export function newCrowd() {
 /** The functions in large flows of the analysed program. */
 let crowd = /** @type {Crowd} */ (/** @type {any} */ (null))
 /** The holder of all objects that flows of the analysed program have forgotten. */
-let various = /** @type {Place} */ (/** @type {any} */ (null))
+let various = /** @type {Slot} */ (/** @type {any} */ (null))
 
 /** The functions that the analysed program stores under computed names. */
 let unnamed = /** @type {Callee} */ (/** @type {any} */ (null))
 
-/** @returns {Place} the holder of the objects that flows of a new program forget */
-export const newVarious = () => newPlace(null, 'objects', null, /** @type {any} */ (null))
+/** @returns {Slot} the holder of the objects that flows of a new program forget */
+export const newVarious = () => newSlot(null, 'objects', null, /** @type {any} */ (null))
 
 /**
  * Sets what all flows of a program share. Kept from one program to the next, it would keep all programs.
  *
- * @param {{ crowd: Crowd, various: Place, unnamedFunctions: Callee }} program
+ * @param {{ crowd: Crowd, various: Slot, unnamedFunctions: Callee }} program
  */
 export function setShared(program) {
   crowd = program.crowd
@@ -396,7 +396,7 @@ function passedFlow() {
 /** Replaces the functions of a large flow by all functions in large flows. @param {Flow} flow */
 function joinCrowd(flow) {
   flow.crowd = crowd
-  append(joining, flow)
+  push(joining, flow)
 }
 
 /** Moves the functions and the watchers of a flow to its crowd. @param {Flow} flow */
@@ -433,14 +433,14 @@ export function add(flow, root) {
     }
   }
   if (roots === NONE) flow.roots = [root]
-  else append(roots, root)
+  else push(roots, root)
   if (flow.isPassed && flow.roots.length > MAX_PASSED) return joinCrowd(flow)
   const { watchers } = flow
   for (let i = 0; i < watchers.length; i++) {
     const watcher = watchers[i]
     // The crowd has an edge to each flow that has joined it since.
     if (flow === crowd?.flow && watcher.kind === EDGE && watcher.to.crowd !== null) continue
-    if (concerns(watcher, root)) append(queue, watcher, root)
+    if (concerns(watcher, root)) push(queue, watcher, root)
   }
 }
 
@@ -498,7 +498,7 @@ export function put(site, value, f, name = '') {
   watch(value, EDGE, null, site.inside, 0)
   if (site.properties !== null) edge(value, name === '' ? othersOf(site) : fieldOf(site, name))
   if (site.stored === NONE) site.stored = [value, f]
-  else append(site.stored, value, f)
+  else push(site.stored, value, f)
   if (site.hasEscaped) touch(value, f, READ | LEAVE)
 }
 
@@ -514,7 +514,7 @@ export function spreadInto(site, flow, f) {
   put(site, load(flow, f), f)
   site.properties = properties
   if (site.spreads === NONE) site.spreads = [flow, f]
-  else append(site.spreads, flow, f)
+  else push(site.spreads, flow, f)
   properties?.forEach((to, name) => edge(loadField(flow, f, name), to))
 }
 
@@ -575,9 +575,9 @@ function watch(flow, kind, f, to, more) {
   }
   const watcher = { kind, f, to, more }
   if (flow.watchers === NONE) flow.watchers = [watcher]
-  else append(flow.watchers, watcher)
+  else push(flow.watchers, watcher)
   const { roots } = flow
-  for (let i = 0; i < roots.length; i++) if (concerns(watcher, roots[i])) append(queue, watcher, roots[i])
+  for (let i = 0; i < roots.length; i++) if (concerns(watcher, roots[i])) push(queue, watcher, roots[i])
 }
 
 /** @param {Flow | null} from @param {Flow} to */
@@ -599,10 +599,10 @@ export function either(one, other) {
   return to
 }
 
-/** @param {Flow} from @param {Place} place @returns {Flow} the same objects, as other functions reach them */
-export function outerFlow(from, place) {
+/** @param {Flow} from @param {Slot} slot @returns {Flow} the same objects, as other functions reach them */
+export function outerFlow(from, slot) {
   const to = newFlow()
-  watch(from, OUTER, null, to, place)
+  watch(from, OUTER, null, to, slot)
   return to
 }
 
@@ -718,8 +718,8 @@ export function functionsIn(flow) {
  * @param {Flow | null} to
  */
 export function invoke(callee, self, args, rest, f, to) {
-  append(callees, callee)
-  append(f.callees, callee)
+  push(callees, callee)
+  push(f.callees, callee)
   if (self) pass(self, callee, SELF, f)
   for (let i = 0; i < args.length; i++) if (args[i]) pass(/** @type {Flow} */ (args[i]), callee, i, f)
   if (rest) pass(rest, callee, SPREAD, f)
@@ -728,7 +728,7 @@ export function invoke(callee, self, args, rest, f, to) {
   addUser(callee, call)
   if (to !== null) watch(callee.result, RESULT, call, to, 0)
   if (callee.effects !== null) return
-  append(callee.calls, call)
+  push(callee.calls, call)
   for (let i = 0; i < callee.paths.length; i++) onBuiltIn(call, callee.paths[i])
 }
 
@@ -743,7 +743,7 @@ function pass(flow, callee, index, f) {
 /** @param {Callee} callee @param {any} user a call, or a set of functions that contains the callee */
 function addUser(callee, user) {
   if (callee.users === NONE) callee.users = [user]
-  else append(callee.users, user)
+  else push(callee.users, user)
   callee.facts?.forEach(fact => useFact(user, fact))
 }
 
@@ -767,8 +767,8 @@ function useFact(user, fact) {
   const functions = argumentsAt(user, called)
   for (let i = 0; i < functions.length; i++) {
     const callee = calleeOf(functions[i])
-    append(callees, callee)
-    append(f.callees, callee)
+    push(callees, callee)
+    push(f.callees, callee)
     for (let k = 0; k < objects.length; k++) {
       const flow = isInner ? /** @type {Flow} */ (deepOf(objects[k], f)) : objects[k]
       pass(flow, callee, at, f)
@@ -782,14 +782,14 @@ function argumentsAt({ self, args, rest }, index) {
   /** @type {Flow[]} */
   const list = []
   if (index === SELF) {
-    if (self) append(list, self)
+    if (self) push(list, self)
     return list
   }
   for (let i = index < 0 ? 0 : index; i < args.length; i++) {
-    if (args[i]) append(list, /** @type {Flow} */ (args[i]))
+    if (args[i]) push(list, /** @type {Flow} */ (args[i]))
     if (index >= 0) return list
   }
-  if (rest) append(list, rest)
+  if (rest) push(list, rest)
   return list
 }
 
@@ -802,7 +802,7 @@ function addOpen(callee, root) {
   if (root.of.effects === null || find(callee.calls, ({ f }) => f !== root.of)) return makeUnknown(callee)
   for (let i = 0; i < callee.open.length; i++) if (callee.open[i] === root) return
   if (callee.open === NONE) callee.open = [root]
-  else append(callee.open, root)
+  else push(callee.open, root)
   add(callee.result, foreign)
   const { parameters } = callee
   for (let i = 0; i < parameters.length; i++) {
@@ -834,11 +834,11 @@ export function parameterOf(callee, index) {
   if (known) return known
   const parameter = newRoot(PARAMETER, callee, key)
   const list = parameters === NONE ? callee.parameters = [] : parameters
-  while (list.length < key - SPREAD) append(list, undefined)
+  while (list.length < key - SPREAD) push(list, undefined)
   list[key - SPREAD] = parameter
   if (callee.isUnknown) parameter.bits = LEAVE
   if (callee.open.length || callee.captured.length) parameter.bits |= OPEN
-  if (callee.lenders !== null) pick(listOf(callee.lenders), one => one.result && addSource(parameter, one))
+  if (callee.lenders !== null) forEach(listOf(callee.lenders), one => one.result && addSource(parameter, one))
   if (effects === null) for (let i = 0; i < targets.length; i++) link(parameter, targets[i])
   else if (key === SPREAD) {
     for (let i = 0; i < effects.declared; i++) linkTo(parameter, parameterOf(callee, i))
@@ -857,7 +857,7 @@ function follow(parameter, follower, f) {
   const { open = NONE } = parameter.of
   if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
-  else append(parameter.watchers, follower, f)
+  else push(parameter.watchers, follower, f)
 }
 
 /**
@@ -915,7 +915,7 @@ export function flag(parameter, bits) {
   bits &= ALL | OPEN
   if ((parameter.bits & bits) === bits) return
   parameter.bits |= bits
-  append(flagged, parameter)
+  push(flagged, parameter)
 }
 
 /** Records effects on a parameter, or on objects inside it. @param {Root} root @param {number} bits */
@@ -948,7 +948,7 @@ function affect(flow, f, bits) {
 export function addTarget(callee, target) {
   const { targets, parameters } = callee
   for (let i = 0; i < targets.length; i++) if (targets[i] === target) return
-  append(targets, target)
+  push(targets, target)
   for (let i = 0; i < parameters.length; i++) if (parameters[i]) link(/** @type {Root} */ (parameters[i]),
     target)
   addUser(target, callee)
@@ -971,17 +971,17 @@ export function makeUnknown(callee) {
 export function release(site) {
   if (site.hasLeft) return
   site.hasLeft = true
-  append(leaving, site)
+  push(leaving, site)
 }
 
-/** @param {Site} site @param {Place} place @returns {Root} */
-function sharedOf(site, place) {
+/** @param {Site} site @param {Slot} slot @returns {Root} */
+function sharedOf(site, slot) {
   const { shared } = site
-  for (let i = 0; i < shared.length; i++) if (shared[i].place?.owner === place.owner) return shared[i]
+  for (let i = 0; i < shared.length; i++) if (shared[i].slot?.owner === slot.owner) return shared[i]
   const root = newRoot(SHARED, site, 0)
-  root.place = newPlace(place.owner, place.name, place.variable, site.node)
+  root.slot = newSlot(slot.owner, slot.name, slot.variable, site.node)
   if (shared === NONE) site.shared = [root]
-  else append(shared, root)
+  else push(shared, root)
   keepSite(site)
   return root
 }
@@ -993,11 +993,11 @@ function keepSite(site) {
   keep(site.inside)
 }
 
-/** @param {Place} place @returns {Root} */
-const heldIn = place => place.held ??= newRoot(HELD, place, 0)
+/** @param {Slot} slot @returns {Root} */
+const heldIn = slot => slot.held ??= newRoot(HELD, slot, 0)
 
 /** @param {Root} root the root of a shared object @returns {Flow} */
-const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Place} */ (root.place))
+const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Slot} */ (root.slot))
 
 /** Functions with new effects. @type {Effects[]} */
 let changed = []
@@ -1009,7 +1009,7 @@ export function takeChanged() {
   return list
 }
 
-/** @param {Effects} f @param {any} key a holder, a place or a root @param {number} bits */
+/** @param {Effects} f @param {any} key a holder, a slot or a root @param {number} bits */
 export function note(f, key, bits) {
   const uses = f.uses ??= emptyMap()
   const before = uses.get(key) ?? 0
@@ -1017,11 +1017,11 @@ export function note(f, key, bits) {
   uses.set(key, before | bits)
   if (f.isChanged) return
   f.isChanged = true
-  append(changed, f)
+  push(changed, f)
 }
 
 /** Propagates all roots until nothing changes. */
-export function settle() {
+export function propagate() {
   for (;;) {
     if (flagged.length) {
       const parameter = takeLast(flagged)
@@ -1112,18 +1112,18 @@ function mapResult(root, target, callee) {
   add(callee.result, kind === INNER && isOwn ? innerOf(parameter) : parameter)
 }
 
-/** @param {Root} root @param {Flow} to @param {Place} place */
-function moveOut(root, to, place) {
+/** @param {Root} root @param {Flow} to @param {Slot} slot */
+function moveOut(root, to, slot) {
   const { kind, of } = root
-  if (kind === SITE) return add(to, sharedOf(of, place))
+  if (kind === SITE) return add(to, sharedOf(of, slot))
   // A variable of an inner function can hold an object of the module, or of an outer activation.
   if (kind === SHARED) {
-    const { owner } = /** @type {Place} */ (root.place)
-    return add(to, isAround(owner, place.owner) ? root : sharedOf(of, place))
+    const { owner } = /** @type {Slot} */ (root.slot)
+    return add(to, isAround(owner, slot.owner) ? root : sharedOf(of, slot))
   }
-  if (kind === HELD && isAround(of.owner, place.owner)) return add(to, root)
+  if (kind === HELD && isAround(of.owner, slot.owner)) return add(to, root)
   if (kind !== GIVEN && kind !== HELD && kind !== PARAMETER && kind !== INNER) return add(to, root)
-  const held = heldIn(place)
+  const held = heldIn(slot)
   add(to, held)
   add(held.origin ??= newFlow(), root)
   if (kind === PARAMETER) add(held.origin, innerOf(root))
@@ -1156,8 +1156,8 @@ function loadFrom(root, f, to, name) {
       let outer = outers.get(name)
       if (!outer) {
         outers.set(name, outer = newFlow())
-        const { place } = root
-        eachField(of, name, flow => watch(flow, OUTER, null, outer, place))
+        const { slot } = root
+        eachField(of, name, flow => watch(flow, OUTER, null, outer, slot))
       }
       edge(outer, to)
     }
@@ -1205,7 +1205,7 @@ function touchRoot(root, f, bits) {
   if (bits & (LEAVE | KEPT)) of.hasLeft = true
   if (bits & LEAVE) {
     if (of.leavers === NONE) of.leavers = [f]
-    else append(of.leavers, f)
+    else push(of.leavers, f)
   }
   if (bits & PUT) addInside(of, given)
   if (bits & LEAVE) addInside(of, foreign)
@@ -1258,7 +1258,7 @@ function keepRoot(root) {
  */
 function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
-  const owner = kind === HELD ? of.owner : kind === SHARED ? root.place?.owner : undefined
+  const owner = kind === HELD ? of.owner : kind === SHARED ? root.slot?.owner : undefined
   if (isUnknown) {
     if (kind === SITE || owner !== undefined) touchRoot(root, f, READ | LEAVE)
   } else if (owner === null) {
@@ -1289,7 +1289,7 @@ export function addCallee(root, callee, isCall) {
     if (of.kind === 'function') addTarget(callee, of.effects)
     else if (of.kind === 'instance' && isCall) makeUnknown(callee)
   } else if (kind === BUILT_IN) {
-    append(callee.paths, of)
+    push(callee.paths, of)
     for (let i = 0; i < callee.calls.length; i++) onBuiltIn(callee.calls[i], of)
   } else {
     if (!isCall) return
@@ -1303,11 +1303,11 @@ export function addCallee(root, callee, isCall) {
 }
 
 /**
- * Whether a place is a parameter of a function that only returns its closures, for example `f` in
+ * Whether a slot is a parameter of a function that only returns its closures, for example `f` in
  * `f => x => f(x)`. The caller alone gets a closure of this activation, so a closure in a flow of the program
  * calls only functions that the program has passed.
  *
- * @param {Place} place
+ * @param {Slot} slot
  */
 function isOfMaker({ owner, variable }) {
   if (owner === null || variable?.kind !== 'parameter') return false
@@ -1341,20 +1341,20 @@ let undecided = []
 function addCaptured(callee, held) {
   if (find(callee.captured, other => other === held) !== undefined) return
   if (callee.captured === NONE) callee.captured = [held]
-  else append(callee.captured, held)
+  else push(callee.captured, held)
   add(callee.result, foreign)
   const { parameters } = callee
-  pick(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
+  forEach(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
   /** @type {CapturedCall} */
   const call = { callee, functions: [], isFollowed: false }
-  append(undecided, call)
+  push(undecided, call)
   const check = (/** @type {Root} */ root) => {
     const { kind, of } = root
     if (kind === INNER || callee.isUnknown) return
     if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
-      append(call.functions, root)
+      push(call.functions, root)
       if (call.isFollowed) followFunctions(call)
-    } else if (kind === PARAMETER && of === /** @type {Place} */ (held.of).owner) each(givenTo(root), check)
+    } else if (kind === PARAMETER && of === /** @type {Slot} */ (held.of).owner) each(givenTo(root), check)
     else makeUnknown(callee)
   }
   each(held.origin ??= newFlow(), check)
@@ -1391,7 +1391,7 @@ function lendFrom(target, callee) {
   if (target === callee || lenders.has(target)) return
   lenders.add(target)
   const { parameters } = callee
-  pick(parameters, parameter => { if (parameter) addSource(parameter, target) })
+  forEach(parameters, parameter => { if (parameter) addSource(parameter, target) })
   watch(target.result, LEND, target, callee, 0)
 }
 
@@ -1399,7 +1399,7 @@ function lendFrom(target, callee) {
 function addSource(parameter, target) {
   const to = parameterOf(target, parameter.index)
   if (to.sources === NONE) to.sources = [parameter]
-  else append(to.sources, parameter)
+  else push(to.sources, parameter)
   if (to.bits & PUT) flag(parameter, PUT)
   if (to.passed !== null) edge(passedTo(parameter), to.passed)
 }
@@ -1432,7 +1432,7 @@ function lendTo(callee, root) {
   if (root === lent || isLent.has(root)) return
   isLent.add(root)
   passFunction(root, /** @type {Flow} */ (lent.passed))
-  append(lent.sources, root)
+  push(lent.sources, root)
 }
 
 /** @param {Root} root @param {Call} call @param {Flow} to */

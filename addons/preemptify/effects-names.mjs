@@ -9,13 +9,13 @@ import { isMember, keyOf } from './calls.mjs'
 import {
   BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
   domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown,
-  newCallee, newCrowd, newFlow, newPlace, newSite, newVarious, note, outerFlow, parameterOf, pathOf, put,
+  newCallee, newCrowd, newFlow, newSite, newSlot, newVarious, note, outerFlow, parameterOf, pathOf, put,
   release, setShared, touch, use
 } from './effects-flow.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
-import { append, cut, emptyMap, find, matches, pick, sort } from './primordials.mjs'
+import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
-/** @import { Callee, Crowd, Effects, Flow, Place, Root, Site } from './effects-flow.mjs' */
+/** @import { Callee, Crowd, Effects, Flow, Root, Site, Slot } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -45,7 +45,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @typedef {object} Holder
  * @property {Flow} inner the objects in the variable
  * @property {Flow | null} outer the same objects, as other functions reach them
- * @property {Place} place
+ * @property {Slot} slot
  * @property {Effects} owner the function that declares it
  * @property {boolean} isExported
  * @property {boolean} isOpened whether any code can assign it
@@ -76,7 +76,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
  * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
  * @property {Crowd} crowd
- * @property {Place} various the holder of the objects that flows have forgotten
+ * @property {Slot} various the holder of the objects that flows have forgotten
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
  */
 
@@ -119,7 +119,7 @@ export function endWalk() {
 
 /** @param {Node} key @param {boolean} isComputed @returns {string} empty: not known */
 export function nameOfKey(key, isComputed) {
-  if (key.type === 'Literal') return `${key.value ?? cut(now.unit?.text ?? '', key.start, key.end)}`
+  if (key.type === 'Literal') return `${key.value ?? slice(now.unit?.text ?? '', key.start, key.end)}`
   if (key.type === 'PrivateIdentifier') return `#${key.name}`
   if (!isComputed) return key.name
   return isMember(key) && key.object.name === 'Symbol' ? `@${keyOf(key)}` : ''
@@ -136,7 +136,7 @@ export function eachDescriptor({ callee, arguments: list }, to) {
   if (keyOf(callee) === 'defineProperty') {
     if (second?.type === 'Literal' && third?.type === 'ObjectExpression') to(nameOfKey(second, true), third)
   } else if (second?.type === 'ObjectExpression') {
-    pick(second.properties, ({ key, computed, value }) => {
+    forEach(second.properties, ({ key, computed, value }) => {
       if (value?.type === 'ObjectExpression') to(nameOfKey(key, computed), value)
     })
   }
@@ -167,19 +167,19 @@ function versionsOf({ kind, isDynamic, declarations, references, scope: { facts 
   }
   /** @type {number[]} */
   const ends = [0]
-  pick(references, id => {
+  forEach(references, id => {
     const { parent: assignment, scope } = id
     const { type, operator, left, end, parent } = assignment
     if (type !== 'AssignmentExpression' || operator !== '=' || left !== id || scope.facts !== facts) return
     const statement = parent.type === 'SequenceExpression' ? parent.parent : parent
-    if (statement.type === 'ExpressionStatement' && statement.parent === body) append(ends, end)
+    if (statement.type === 'ExpressionStatement' && statement.parent === body) push(ends, end)
   })
   if (ends.length === 1) return null
   sort(ends, (/** @type {number} */ a, /** @type {number} */ b) => a - b)
   /** @type {Version[]} */
   const versions = []
   for (let i = 0; i < ends.length; i++) {
-    append(versions, { from: ends[i], inner: newFlow(), outer: null })
+    push(versions, { from: ends[i], inner: newFlow(), outer: null })
     edge(versions[i].inner, all)
   }
   return versions
@@ -201,7 +201,7 @@ export function fill({ versions, owner, inner }, value, { start, parent }) {
   if (versions === null) return edge(value, inner)
   const position = parent.type === 'AssignmentExpression' ? parent.end : start
   if (owner === now.f) edge(value, versionAt(versions, position).inner)
-  else pick(versions, version => edge(value, version.inner))
+  else forEach(versions, version => edge(value, version.inner))
 }
 
 /**
@@ -220,8 +220,8 @@ function isAfterText(owner) {
  * @returns {Holder}
  */
 function newHolder(owner, name, variable, node) {
-  const place = newPlace(owner === null || owner.plan.isOnce ? null : owner, name, variable, node)
-  return { inner: newFlow(), outer: null, place, owner, isExported: false, isOpened: false, location: null,
+  const slot = newSlot(owner === null || owner.plan.isOnce ? null : owner, name, variable, node)
+  return { inner: newFlow(), outer: null, slot, owner, isExported: false, isOpened: false, location: null,
     isCaptured: false, writes: [], versions: null }
 }
 
@@ -300,16 +300,16 @@ function isPrimitive(variable, { start }) {
 function primitiveRanges({ references }) {
   /** @type {number[]} */
   const ranges = []
-  pick(references, ({ parent: type }) => {
+  forEach(references, ({ parent: type }) => {
     const { parent: test } = type
     if (type.operator !== 'typeof' || test.type !== 'BinaryExpression' || test.left !== type ||
       !matches(PRIMITIVE_TYPE, `${test.right.value}`)) return
     const { parent: around } = test
     const { start, end } = around.consequent ?? around.right ?? test // the text that runs if the test holds
     if (around.test !== test && (around.operator !== '&&' || around.left !== test)) return
-    if (matches(/^===?$/, test.operator)) append(ranges, start, end)
+    if (matches(/^===?$/, test.operator)) push(ranges, start, end)
     else if (around.type === 'IfStatement' && !around.alternate && leaves(around.consequent) &&
-      around.parent.type === 'BlockStatement') append(ranges, around.end, around.parent.end)
+      around.parent.type === 'BlockStatement') push(ranges, around.end, around.parent.end)
   })
   return ranges
 }
@@ -389,14 +389,14 @@ export function initialized(variable) {
   const holder = holderOf(variable)
   if (variable.kind === 'arguments' && !holder.inner.roots.length) {
     const { owner } = holder
-    const list = newSite('array', holder.place.node)
+    const list = newSite('array', holder.slot.node)
     for (let i = 0; i < owner.declared; i++) add(list.inside, parameterOf(owner, i))
     add(list.inside, parameterOf(owner, MORE))
     add(holder.inner, list.root)
     const { facts, node } = owner.plan
     // In sloppy code an element of `arguments` is the parameter.
     if (!facts.isStrict) {
-      pick(node.params, ({ variable }) => variable && edge(list.inside, holderOf(variable).inner))
+      forEach(node.params, ({ variable }) => variable && edge(list.inside, holderOf(variable).inner))
     }
   }
   if (variable.isDynamic && !holder.isOpened) open(holder, holder.owner)
@@ -412,7 +412,7 @@ function open(holder, by) {
 
 /** @param {Holder} holder @param {Node} node @returns {Flow} */
 function readHolder(holder, node) {
-  const { owner, inner, versions, place } = holder
+  const { owner, inner, versions, slot } = holder
   if (owner === now.f && node.start < /** @type {any} */ (now.f).resumesAt) {
     return versions === null ? inner : versionAt(versions, node.start).inner
   }
@@ -421,9 +421,9 @@ function readHolder(holder, node) {
   else keep(inner)
   const last = versions?.[versions.length - 1]
   if (last && owner !== now.f && node.start >= last.from && isAfterText(owner)) {
-    return last.outer ??= outerFlow(last.inner, place)
+    return last.outer ??= outerFlow(last.inner, slot)
   }
-  return holder.outer ??= outerFlow(inner, holder.place)
+  return holder.outer ??= outerFlow(inner, holder.slot)
 }
 
 /** @param {Holder} holder @param {number} bits */
@@ -433,11 +433,11 @@ export function noteUse(holder, bits) {
 
 /** Notes a variable of an outer function in all functions between. @param {Holder} holder */
 export function capture(holder) {
-  const { owner, place } = holder
+  const { owner, slot } = holder
   holder.isCaptured = true
-  if (place.owner === null) return
+  if (slot.owner === null) return
   for (let inner = /** @type {any} */ (now.f); inner && inner !== owner; inner = inner.plan.parent?.effects) {
-    append(inner.captures, holder)
+    push(inner.captures, holder)
   }
 }
 
@@ -469,13 +469,13 @@ function importedFlow(variable, id) {
   const holder = holderOf(variable)
   if (!holder.inner.roots.length) fillUnknown(holder)
   noteUse(holder, READ)
-  return holder.outer ??= outerFlow(holder.inner, holder.place)
+  return holder.outer ??= outerFlow(holder.inner, holder.slot)
 }
 
 /** Gives an import the objects of an unknown text. @param {Holder} holder */
-function fillUnknown({ inner, place: { variable } }) {
+function fillUnknown({ inner, slot: { variable } }) {
   add(inner, foreign)
-  append(now.unit.tree.plan.unknownImports, variable)
+  push(now.unit.tree.plan.unknownImports, variable)
 }
 
 /**
@@ -497,7 +497,7 @@ export function moduleFlow(specifier, node) {
     modules.set(specifier, holder)
     fillUnknown(holder)
   }
-  return holder.outer ??= outerFlow(holder.inner, holder.place)
+  return holder.outer ??= outerFlow(holder.inner, holder.slot)
 }
 
 /** @param {ModuleExport} found @returns {Flow} the objects that another text exports */
@@ -505,12 +505,12 @@ export function exportFlow(found) {
   const holder = holderOfExport(found)
   if (found.isNamespace) {
     releaseExports(found.unit)
-    pick(exportsOf(found.unit).known, one => { if (!one.isNamespace) noteUse(holderOfExport(one), READ) })
+    forEach(exportsOf(found.unit).known, one => { if (!one.isNamespace) noteUse(holderOfExport(one), READ) })
   } else {
     noteUse(holder, READ)
     capture(holder)
   }
-  return holder.outer ??= outerFlow(holder.inner, holder.place)
+  return holder.outer ??= outerFlow(holder.inner, holder.slot)
 }
 
 /**
@@ -534,7 +534,7 @@ function holderOfExport({ unit, variable, isNamespace }) {
     unit.namespace = newHolder(/** @type {any} */ (null), '*namespace*', null, unit.tree)
     const site = newSite('namespace', unit.tree)
     add(unit.namespace.inner, site.root)
-    pick(known, one => put(site, holderOfExport(one).inner, now.f))
+    forEach(known, one => put(site, holderOfExport(one).inner, now.f))
     if (!isComplete) add(site.inside, given)
   }
   return unit.namespace
@@ -560,9 +560,9 @@ function exportsOf(unit) {
   if (unit.exports) return unit.exports
   const { names, isComplete } = unit.exportNames?.() ?? { names: [], isComplete: false }
   const exports = unit.exports = { known: /** @type {ModuleExport[]} */ ([]), isComplete }
-  pick(names, name => {
+  forEach(names, name => {
     const one = unit.exportOf?.(name)
-    if (one) append(exports.known, one)
+    if (one) push(exports.known, one)
     else exports.isComplete = false
   })
   return exports

@@ -5,15 +5,15 @@
  * object. An object from outside of the program does not belong to one activation: the caller can pass it to
  * several activations. Two packages share a lock if one of them may keep an object of the other.
  *
- * A few walks over one graph answer the questions about all places, so the time is linear. The nodes are
+ * A few walks over one graph answer the questions about all slots, so the time is linear. The nodes are
  * roots, and flows with several roots. An edge leads from an object to an object that it may be.
  */
 
 import {
   HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
 } from './effects-flow.mjs'
-import { append, emptyMap, emptySet, find, pick } from './primordials.mjs'
-/** @import { Effects, Flow, Place, Root } from './effects-flow.mjs' */
+import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
+/** @import { Effects, Flow, Root, Slot } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** The effects on a parameter by which a function may keep the argument, or an object inside it. */
@@ -33,53 +33,53 @@ export function forgetOrigins() {
 /**
  * Finds the origins of unknown objects in variables of activations.
  *
- * @param {Place[]} places
- * @param {Place[]} written the places whose objects a closure writes
+ * @param {Slot[]} slots
+ * @param {Slot[]} written the slots whose objects a closure writes
  */
-export function findOrigins(places, written) {
-  pick(reachable(heldIn(written), null), ({ kind, of }) => {
+export function findOrigins(slots, written) {
+  forEach(reachable(heldIn(written), null), ({ kind, of }) => {
     if (kind === SITE || kind === SHARED) of.isChanged = true
   })
   /** The sources of the edges to each node. @type {Map<any, any[]>} */
   const sources = emptyMap()
-  const nodes = reachable(heldIn(places), (from, to) => {
+  const nodes = reachable(heldIn(slots), (from, to) => {
     const list = sources.get(to)
-    if (list) append(list, from)
+    if (list) push(list, from)
     else sources.set(to, [from])
   })
   const isRoot = (/** @type {any} */ { roots }) => roots === undefined
-  shared = leadingTo(pick(nodes, node => isRoot(node) && isState(node)), sources)
-  changed = leadingTo(pick(nodes, node => isRoot(node) && (node.kind === SITE || node.kind === SHARED) &&
+  shared = leadingTo(filter(nodes, node => isRoot(node) && isState(node)), sources)
+  changed = leadingTo(filter(nodes, node => isRoot(node) && (node.kind === SITE || node.kind === SHARED) &&
     node.of.isChanged), sources)
 }
 
 /**
- * Lists the objects of the program that some functions keep, or let leave: the objects in their places, and
+ * Lists the objects of the program that some functions keep, or let leave: the objects in their slots, and
  * the arguments that they store or pass on.
  *
- * @param {Effects[]} functions @param {Place[]} places
+ * @param {Effects[]} functions @param {Slot[]} slots
  * @returns {Node[]} the expressions that make the objects, and the variables that hold unknown objects
  */
-export function findKept(functions, places) {
-  const roots = heldIn(places)
-  pick(functions, ({ parameters }) => {
-    pick(parameters, root => { if (root && root.bits & MAY_KEEP) append(roots, root) })
+export function findKept(functions, slots) {
+  const roots = heldIn(slots)
+  forEach(functions, ({ parameters }) => {
+    forEach(parameters, root => { if (root && root.bits & MAY_KEEP) push(roots, root) })
   })
   /** @type {Node[]} */
   const found = []
-  pick(reachable(roots, null), ({ kind, of }) => {
-    if (kind === HELD && of.node) append(found, of.node)
+  forEach(reachable(roots, null), ({ kind, of }) => {
+    if (kind === HELD && of.node) push(found, of.node)
     if ((kind !== SITE && kind !== SHARED) || isOther(of.kind) || of.isFrozen) return
-    if (kind === SHARED || of.isKept) append(found, of.node)
+    if (kind === SHARED || of.isKept) push(found, of.node)
   })
   return found
 }
 
-/** @param {Place[]} places @returns {Root[]} the roots of the unknown objects in the places */
-function heldIn(places) {
+/** @param {Slot[]} slots @returns {Root[]} the roots of the unknown objects in the slots */
+function heldIn(slots) {
   /** @type {Root[]} */
   const roots = []
-  pick(places, ({ held }) => held && append(roots, held))
+  forEach(slots, ({ held }) => held && push(roots, held))
   return roots
 }
 
@@ -93,27 +93,27 @@ function reachable(roots, onEdge) {
   const seen = emptySet()
   /** @type {any[]} */
   const list = []
-  const push = (/** @type {any} */ from, /** @type {any} */ to) => {
+  const pushEdge = (/** @type {any} */ from, /** @type {any} */ to) => {
     if (from !== null) onEdge?.(from, to)
     if (seen.has(to)) return
     seen.add(to)
-    append(list, to)
+    push(list, to)
   }
-  for (let i = 0; i < roots.length; i++) push(null, roots[i])
-  for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => push(list[i], to))
+  for (let i = 0; i < roots.length; i++) pushEdge(null, roots[i])
+  for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => pushEdge(list[i], to))
   return list
 }
 
 /** @param {any[]} list @param {Map<any, any[]>} sources @returns {Set<any>} the nodes that lead to a list */
 function leadingTo(list, sources) {
   const found = emptySet()
-  pick(list, node => { found.add(node) })
+  forEach(list, node => { found.add(node) })
   for (let i = 0; i < list.length; i++) {
     const from = sources.get(list[i])
     if (from) for (let k = 0; k < from.length; k++) {
       if (found.has(from[k])) continue
       found.add(from[k])
-      append(list, from[k])
+      push(list, from[k])
     }
   }
   return found
@@ -151,16 +151,16 @@ const isOther = kind => kind === 'function' || kind === 'namespace'
  * Whether an unknown object in a variable of an activation may be an object that other functions of the
  * program reach as their own: an object of the module, of another activation, or from outside of the program.
  *
- * @param {Place} place @returns {boolean}
+ * @param {Slot} slot @returns {boolean}
  */
-export const mayBeShared = place => shared.has(place.held)
+export const mayBeShared = slot => shared.has(slot.held)
 
 /**
  * Whether another closure may write the object as an unknown object.
  *
- * @param {Place} place @returns {boolean}
+ * @param {Slot} slot @returns {boolean}
  */
-export const mayBeChanged = place => changed.has(place.held)
+export const mayBeChanged = slot => changed.has(slot.held)
 
 /** @param {Root} root @returns {boolean} */
 function isState(root) {
@@ -169,5 +169,5 @@ function isState(root) {
   if (kind === PARAMETER) return of.effects?.site.hasLeft === true
   if (kind === HELD) return of.owner === null
   if ((kind !== SITE && kind !== SHARED) || isOther(of.kind)) return false
-  return of.isReached || find(of.shared, ({ place }) => place?.owner === null) !== undefined
+  return of.isReached || find(of.shared, ({ slot }) => slot?.owner === null) !== undefined
 }

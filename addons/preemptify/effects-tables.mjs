@@ -24,7 +24,7 @@
  *            u  any object
  */
 
-import { pick, split } from './primordials.mjs'
+import { forEach, split } from './primordials.mjs'
 
 /** @param {string[][]} rows words, and the names that they are for @returns {any} */
 function tableOf(rows) {
@@ -32,7 +32,7 @@ function tableOf(rows) {
   const table = { __proto__: null }
   for (let i = 0; i < rows.length; i++) {
     const { 0: word, 1: names } = rows[i]
-    pick(split(names, ' '), name => { table[name] = word })
+    forEach(split(names, ' '), name => { table[name] = word })
   }
   return table
 }

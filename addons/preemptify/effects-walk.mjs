@@ -19,7 +19,7 @@ import {
   memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow,
   siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
-import { append, codeAt, cut, emptyMap, holds, lastIndexOf, matches, takeLast } from './primordials.mjs'
+import { codeAt, emptyMap, holds, lastIndexOf, matches, push, slice, takeLast } from './primordials.mjs'
 import { fieldsOf } from './scopes.mjs'
 /** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -108,7 +108,7 @@ export function walk(next) {
       if (flow) node.flow = flow
       continue
     }
-    if (visits[node.type] !== undefined) append(stack, around, node, null)
+    if (visits[node.type] !== undefined) push(stack, around, node, null)
     const own = node.plan?.effects ?? around
     const fields = fieldsOf(node)
     for (let i = 0; i < fields.length; i++) {
@@ -117,20 +117,20 @@ export function walk(next) {
       if (!part || (isLabel && !node.computed)) continue
       const inner = key === 'key' ? around : own
       if (part.length === undefined) {
-        if (part.type) push(stack, part, inner)
-      } else for (let k = 0; k < part.length; k++) if (part[k]) push(stack, part[k], inner)
+        if (part.type) pushNode(stack, part, inner)
+      } else for (let k = 0; k < part.length; k++) if (part[k]) pushNode(stack, part[k], inner)
     }
   }
 }
 
 /** @param {any[]} stack @param {Node} node @param {Effects} around */
-function push(stack, node, around) {
+function pushNode(stack, node, around) {
   if (node.type === 'Identifier') {
     if (node.isWritten !== false) return
     enter(around)
     const flow = referenceTo(node)
     if (flow) node.flow = flow
-  } else if (node.type !== 'Literal' || node.value === undefined) append(stack, node, around)
+  } else if (node.type !== 'Literal' || node.value === undefined) push(stack, node, around)
 }
 
 /**
@@ -145,7 +145,7 @@ const visits = {
   Program: ({ body }) => exportAll(body),
   Literal(node) {
     if (codeAt(now.unit.text, node.start) !== 47) return null
-    const flags = cut(now.unit.text, lastIndexOf(now.unit.text, '/', node.end - 1), node.end)
+    const flags = slice(now.unit.text, lastIndexOf(now.unit.text, '/', node.end - 1), node.end)
     return holds(flags, 'g') || holds(flags, 'y') ? made('regexp', node) : null
   },
   ThisExpression: node => selfFlow(node),
@@ -240,7 +240,7 @@ const visits = {
   TaggedTemplateExpression(node) {
     const { tag, quasi } = node
     const args = [unknownFlow()]
-    for (let i = 0; i < quasi.expressions.length; i++) append(args, quasi.expressions[i].flow)
+    for (let i = 0; i < quasi.expressions.length; i++) push(args, quasi.expressions[i].flow)
     return isMember(tag) ? callMember(tag, args, null, node) : callValue(tag.flow, null, args, null, node)
   },
   ImportExpression(node) {
@@ -302,27 +302,27 @@ export function bind(target, value, isDeclaration) {
         bindMember(node, flow)
         break
       case 'AssignmentPattern':
-        append(rest, node.left, either(flow, node.right.flow))
+        push(rest, node.left, either(flow, node.right.flow))
         break
       case 'RestElement': {
         const list = made(node.parent.type === 'ObjectPattern' ? 'object' : 'array', node)
         put(siteOf(list), flow, now.f)
-        append(rest, node.argument, list)
+        push(rest, node.argument, list)
         break
       }
       case 'ArrayPattern': {
         const items = iterated(flow)
-        for (let i = 0; i < node.elements.length; i++) append(rest, node.elements[i], items)
+        for (let i = 0; i < node.elements.length; i++) push(rest, node.elements[i], items)
         break
       }
       case 'ObjectPattern': {
         const path = pathOf(flow)
         for (let i = 0; i < node.properties.length; i++) {
           const part = node.properties[i]
-          if (part.type === 'RestElement') append(rest, part, load(flow, now.f))
+          if (part.type === 'RestElement') push(rest, part, load(flow, now.f))
           else {
             const name = nameOfKey(part.key, part.computed)
-            append(rest, part.value, path !== null ? memberOfBuiltIn(path, name, node) : propertyOf(flow,
+            push(rest, part.value, path !== null ? memberOfBuiltIn(path, name, node) : propertyOf(flow,
               name))
           }
         }
@@ -338,7 +338,7 @@ function bindName(id, value, isDeclaration) {
   const holder = variable ? initialized(variable) : globalOf(name, id)
   fill(holder, value, id)
   if (isDeclaration && holder.owner === now.f) return
-  append(holder.writes, id)
+  push(holder.writes, id)
   noteUse(holder, WRITE)
   if (holder.owner === now.f) return
   capture(holder)
@@ -415,8 +415,8 @@ function classFlow(node) {
     const { type, key, kind, value, computed, static: isStatic } = body[i]
     if (type === 'PropertyDefinition' || type === 'StaticBlock') {
       if (!body[i].plan) continue // a field without a value
-      if (!isStatic && type === 'PropertyDefinition') append(fields, body[i].plan.effects)
-      else append(/** @type {any} */ (now.f).includes, body[i].plan.effects)
+      if (!isStatic && type === 'PropertyDefinition') push(fields, body[i].plan.effects)
+      else push(/** @type {any} */ (now.f).includes, body[i].plan.effects)
     } else if (kind !== 'constructor') {
       release(value.plan.effects.site)
       const name = nameOfKey(key, computed)
@@ -424,7 +424,7 @@ function classFlow(node) {
     }
   }
   /** @type {any} */ (site).fields = fields
-  if (own) for (let i = 0; i < fields.length; i++) append(own.plan.effects.includes, fields[i])
+  if (own) for (let i = 0; i < fields.length; i++) push(own.plan.effects.includes, fields[i])
   if (id) {
     const holder = initialized(id.variable)
     edge(flow, holder.inner)

@@ -21,17 +21,17 @@
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
 import {
-  CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, setBuiltInHandler,
-  settle, takeChanged
+  CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, propagate,
+  setBuiltInHandler, takeChanged
 } from './effects-flow.mjs'
 import { isExempt } from './effects-exempt.mjs'
 import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
-import { append, emptyMap, emptySet, find, matches, pick, takeLast } from './primordials.mjs'
+import { emptyMap, emptySet, find, forEach, matches, push, takeLast } from './primordials.mjs'
 import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
-/** @import { Effects, Place, Root } from './effects-flow.mjs' */
+/** @import { Effects, Root, Slot } from './effects-flow.mjs' */
 /** @import { Program, Unit } from './effects-names.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -43,7 +43,7 @@ import { isFunctionNode } from './scopes.mjs'
  * @property {'variable' | 'object' | 'regexp' | 'dom'} kind
  * @property {string} name a name for people, for example `tokens` or `[].rules`
  * @property {Variable | null} variable the variable, or the variable by which functions reach the object
- * @property {Node} node the place in the text
+ * @property {Node} node the node in the text
  * @property {string} unit the name of the text
  * @property {Plan | null} owner the function whose activation it belongs to; null: the module or script
  * @property {boolean} isContested
@@ -117,7 +117,7 @@ function newLocation(kind, name, variable, node, unit) {
     kind, name, variable, node, unit, owner: null, isContested: false, isOpen: false, isExported: false,
     isExempt: false, aliases: [], site: null, group: null, isOfParameter: false
   }
-  append(location.aliases, location)
+  push(location.aliases, location)
   return location
 }
 
@@ -152,7 +152,7 @@ export function findEffects(units, { package: state = newPackage() } = {}) {
  */
 export function addTexts(units, state) {
   if (isTooLarge(units)) {
-    pick(units, unit => {
+    forEach(units, unit => {
       unit.tree.isTooLarge = true
       claimWhole(unit.plans)
     })
@@ -162,9 +162,9 @@ export function addTexts(units, state) {
   beginWalk(state.program)
   for (let i = 0; i < units.length; i++) prepare(units[i])
   for (let i = 0; i < units.length; i++) walk(units[i])
-  settle()
+  propagate()
   finishWalk()
-  settle()
+  propagate()
   // An earlier function has new effects if a new text adds a method or assigns a variable that it uses.
   const changed = takeChanged()
   for (let i = 0; i < changed.length; i++) {
@@ -177,7 +177,7 @@ export function addTexts(units, state) {
       const { effects } = /** @type {any} */ (plans[k])
       effects.unit = name
       effects.state = state
-      append(state.functions, effects)
+      push(state.functions, effects)
     }
     plans[0].joins = state.joins
   }
@@ -195,7 +195,7 @@ export function findClaims(states) {
     const state = states[i]
     const functions = after(state.functions, state.located)
     state.located = state.functions.length
-    append(found, functions)
+    push(found, functions)
     findLoading(functions)
   }
   for (let i = 0; i < states.length; i++) locate(found[i], states[i], states)
@@ -209,7 +209,7 @@ export function findClaims(states) {
 function after(list, first) {
   /** @type {Effects[]} */
   const rest = []
-  for (let i = first; i < list.length; i++) append(rest, list[i])
+  for (let i = first; i < list.length; i++) push(rest, list[i])
   return rest
 }
 
@@ -280,25 +280,25 @@ function isCalledInPlace(node) {
  * @param {Effects[]} functions @param {PackageState} state @param {PackageState[]} states all packages
  */
 function locate(functions, state, states) {
-  /** @type {Place[]} */
-  const places = []
-  /** @type {Place[]} */
+  /** @type {Slot[]} */
+  const slots = []
+  /** @type {Slot[]} */
   const written = []
-  /** The places of all unknown objects that the functions use. @type {Place[]} */
+  /** The slots of all unknown objects that the functions use. @type {Slot[]} */
   const kept = []
   for (let i = 0; i < functions.length; i++) {
     const { uses } = functions[i]
     if (uses !== null) uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
-      const { kind, of, place, owner, writes } = key
-      if (kind === SHARED && place.owner && !isInsider(functions[i], place.owner.plan)) of.isReached = true
+      const { kind, of, slot, owner, writes } = key
+      if (kind === SHARED && slot.owner && !isInsider(functions[i], slot.owner.plan)) of.isReached = true
       if (kind !== undefined || writes) return
-      append(kept, key)
+      push(kept, key)
       if (!owner) return
-      append(places, key)
-      if (bits & WRITE) append(written, key)
+      push(slots, key)
+      if (bits & WRITE) push(written, key)
     })
   }
-  findOrigins(places, written)
+  findOrigins(slots, written)
   joinPackages(functions, kept, state, states)
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
@@ -313,7 +313,7 @@ function locate(functions, state, states) {
       if (location) found.set(location, (found.get(location) ?? 0) | bits)
     }
     f.uses.forEach((/** @type {number} */ bits, /** @type {any} */ key) => {
-      const { owner } = key.place ?? key
+      const { owner } = key.slot ?? key
       // A caller claims its arguments, also for closures that run before the call returns.
       if (!key.writes && owner && (!isInside(f, owner.plan) || !owner.isDeferred &&
         isInsider(f, owner.plan))) return
@@ -333,12 +333,12 @@ function locate(functions, state, states) {
  * Joins the locks of packages if one package may keep an object of the other, because each of them may write
  * the object. All unknown objects of the two packages are one location from then on.
  *
- * @param {Effects[]} functions the functions of one package @param {Place[]} kept places of unknown objects
+ * @param {Effects[]} functions the functions of one package @param {Slot[]} kept the slots of unknown objects
  * @param {PackageState} state @param {PackageState[]} states all packages
  */
 function joinPackages(functions, kept, state, states) {
   if (states.length < 2) return
-  pick(findKept(functions, kept), node => {
+  forEach(findKept(functions, kept), node => {
     const { directory } = stateOfNode(node)
     if (directory === state.directory || state.joins.has(directory)) return
     state.joins.add(directory)
@@ -350,7 +350,7 @@ function joinPackages(functions, kept, state, states) {
 /** @param {Node} node @returns {PackageState} the package of the text that contains a node */
 const stateOfNode = node => topOf(node).plan.effects.state
 
-/** @param {Place} place @returns {Plan | null} */
+/** @param {Slot} slot @returns {Plan | null} */
 const ownerOf = ({ owner }) => owner === null || /** @type {any} */ (owner).isLoading ? null : owner.plan
 
 /** Names of holders that no code assigns. */
@@ -358,18 +358,18 @@ const CONSTANT = /^(?:this|\*default\*|\*namespace\*)$/
 
 /** @param {any} holder @param {PackageState} state @returns {Location | null} */
 function locationOfVariable(holder, state) {
-  const { place, location, isOpened, isExported } = holder
-  const { name, variable, node } = place
+  const { slot, location, isOpened, isExported } = holder
+  const { name, variable, node } = slot
   const isConstant = variable ? !isOpened && !variable.isAssigned && !variable.isOpen
     : matches(CONSTANT, name)
   if (isConstant || (holder.owner && !holder.isCaptured && !isExported)) return null
   if (location) return location
   const made = holder.location = newLocation('variable', name, variable, node, nameOfUnit(node))
-  made.owner = ownerOf(place)
+  made.owner = ownerOf(slot)
   made.isOpen = !variable || variable.isOpen
   made.isExported = isExported
   if (isOpened) made.isContested = true
-  append(state.locations, made)
+  push(state.locations, made)
   return made
 }
 
@@ -378,39 +378,42 @@ function locationOfVariable(holder, state) {
  * object, the object belongs to the activation. Otherwise another activation, a module or another package may
  * keep the same object, so all unknown objects are one location.
  *
- * @param {any} place @param {any} f @param {number} bits @param {PackageState} state
+ * @param {any} slot @param {any} f @param {number} bits @param {PackageState} state
  * @param {(location: Location, bits: number) => void} note
  */
-function noteUnknown(place, f, bits, state, note) {
-  const owner = ownerOf(place)
-  if (owner === null || mayBeShared(place)) {
-    return note(locationOfPlace(place, f, state), bits & (READ | WRITE | LEAVE | DETAIL))
+function noteUnknown(slot, f, bits, state, note) {
+  const owner = ownerOf(slot)
+  if (owner === null || mayBeShared(slot)) {
+    return note(locationOfSlot(slot, f, state), bits & (READ | WRITE | LEAVE | DETAIL))
   }
-  if (bits & WRITE || mayBeChanged(place)) {
-    note(locationOfPlace(place, f, state), READ | bits & (WRITE | DETAIL))
+  if (bits & WRITE || mayBeChanged(slot)) {
+    note(locationOfSlot(slot, f, state), READ | bits & (WRITE | DETAIL))
   }
-  if (!place.own) {
-    const { name, variable, node } = place
-    const made = place.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
+  if (!slot.own) {
+    const { name, variable, node } = slot
+    const made = slot.own = newLocation('object', `${name}.*`, variable, node, nameOfUnit(node))
     made.owner = owner
-    append(state.locations, made)
+    push(state.locations, made)
   }
-  note(place.own, bits & (READ | WRITE | LEAVE))
+  note(slot.own, bits & (READ | WRITE | LEAVE))
 }
 
 /** @param {any} site of a function @returns {boolean} */
 const hasState = ({ hasState, mayHaveState, isRead }) => hasState || (mayHaveState && isRead)
 
-/** @param {any} place of an unknown object @param {any} f @param {PackageState} state @returns {Location} */
-function locationOfPlace(place, f, state) {
-  if (place.location) return place.location
-  const { name, variable, node } = place
-  const made = place.location = newLocation('object', `${name}.*`, variable, node, node ? nameOfUnit(node)
+/**
+ * @param {any} slot the slot of an unknown object @param {any} f @param {PackageState} state @returns
+ *   {Location}
+ */
+function locationOfSlot(slot, f, state) {
+  if (slot.location) return slot.location
+  const { name, variable, node } = slot
+  const made = slot.location = newLocation('object', `${name}.*`, variable, node, node ? nameOfUnit(node)
     : f.unit)
   made.isOpen = true
-  made.isOfParameter = variable?.holder?.place === place && isFixedParameter(variable)
+  made.isOfParameter = variable?.holder?.slot === slot && isFixedParameter(variable)
   unite(state.unknown, made)
-  append(state.locations, made)
+  push(state.locations, made)
   return made
 }
 
@@ -426,21 +429,21 @@ function locationOfRoot(root, f, state) {
     const made = newLocation(kind === DOM ? 'dom' : 'variable', name, null, node, f.unit)
     made.isOpen = true
     state.named.set(name, made)
-    append(state.locations, made)
+    push(state.locations, made)
     return made
   }
   const { shared } = of
   if (!of.location) {
-    const { name, variable } = /** @type {Place} */ (root.place)
+    const { name, variable } = /** @type {Slot} */ (root.slot)
     const made = of.location = newLocation(of.kind === 'regexp' ? 'regexp' : 'object', name, variable,
       of.node, nameOfUnit(of.node))
-    made.owner = ownerOf(shared[0].place)
+    made.owner = ownerOf(shared[0].slot)
     made.site = of
-    append(state.locations, made)
+    push(state.locations, made)
   }
   const { location } = of
   for (let i = 0; i < shared.length; i++) {
-    if (ownerOf(shared[i].place) !== location.owner) location.owner = null
+    if (ownerOf(shared[i].slot) !== location.owner) location.owner = null
   }
   location.isOpen = of.isOpen
   if (of.hasLeft && of.kind !== 'function') {
@@ -466,7 +469,7 @@ function topOf(node) {
 function unite(one, other) {
   if (one.aliases === other.aliases) return
   const { aliases, isContested: wasContested } = one
-  for (let i = 0; i < other.aliases.length; i++) append(aliases, other.aliases[i])
+  for (let i = 0; i < other.aliases.length; i++) push(aliases, other.aliases[i])
   const moved = other.aliases
   for (let i = 0; i < moved.length; i++) moved[i].aliases = aliases
   if (wasContested === other.isContested) return
@@ -511,7 +514,7 @@ function contest(functions, state) {
   /** Locations of activations that code outside of the activation uses. */
   const outside = emptySet()
   const written = emptySet()
-  pick(functions, f => {
+  forEach(functions, f => {
     const { isLoading, located } = /** @type {any} */ (f)
     located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
       const { owner } = location
@@ -562,8 +565,8 @@ function claim(functions, state) {
       const isExclusive = isWriter || (written !== undefined && written.has(groupOf(location)))
       const guard = guardOf(location, plan)
       const made = { location, isExclusive, guard, isForFunctions: f.detailed.has(location) }
-      if (location.isContested) append(plan.claims, made)
-      else if (location.isOpen) append(plan.openClaims, made)
+      if (location.isContested) push(plan.claims, made)
+      else if (location.isOpen) push(plan.openClaims, made)
     })
   }
 }
@@ -650,7 +653,7 @@ function hasWriter(f) {
     })
     if (isWriter) return true
     const targets = targetsOf(list[i])
-    for (let k = 0; k < targets.length; k++) append(list, targets[k])
+    for (let k = 0; k < targets.length; k++) push(list, targets[k])
   }
   return false
 }
@@ -719,12 +722,12 @@ function findWriters(functions) {
     const f = /** @type {any} */ (functions[i])
     if (f.isLoading) continue
     f.claimed.forEach((/** @type {boolean} */ isExclusive, /** @type {Location} */ location) => {
-      if (isExclusive && location.isContested && !location.isExempt) append(rest, f, groupOf(location))
+      if (isExclusive && location.isContested && !location.isExempt) push(rest, f, groupOf(location))
     })
     const targets = targetsOf(f)
     for (let k = 0; k < targets.length; k++) {
       const list = callers.get(targets[k])
-      if (list) append(list, f)
+      if (list) push(list, f)
       else callers.set(targets[k], [f])
     }
   }
@@ -736,7 +739,7 @@ function findWriters(functions) {
     if (/** @type {any} */ (groups).has(location)) continue
     groups?.add(location)
     const list = callers.get(f)
-    if (list) for (let i = 0; i < list.length; i++) append(rest, list[i], location)
+    if (list) for (let i = 0; i < list.length; i++) push(rest, list[i], location)
   }
   return written
 }
@@ -749,7 +752,7 @@ function changesOf({ parameters, declared }) {
   }
   /** @type {boolean[]} */
   const list = []
-  for (let i = 0; i < declared; i++) append(list, isChanged(i))
+  for (let i = 0; i < declared; i++) push(list, isChanged(i))
   return { this: isChanged(SELF), parameters: list, others: isChanged(MORE) }
 }
 
@@ -767,7 +770,7 @@ function partsOf(f) {
   const include = (/** @type {any} */ other) => {
     if (other.partOf === parts || other.isLoading) return
     other.partOf = parts
-    append(parts, other)
+    push(parts, other)
   }
   for (let i = 0; i < parts.length; i++) {
     const { includes, plan: { children } } = parts[i]
@@ -790,13 +793,13 @@ function targetsOf(f) {
   const found = f.known = []
   /** @type {any[]} */
   const rest = []
-  for (let i = 0; i < callees.length; i++) append(rest, callees[i])
+  for (let i = 0; i < callees.length; i++) push(rest, callees[i])
   while (rest.length) {
     const callee = takeLast(rest)
     if (callee.isNamed || callee.calledBy === found) continue
     callee.calledBy = found
-    if (callee.effects !== null) append(found, callee.effects)
-    for (let i = 0; i < callee.targets.length; i++) append(rest, callee.targets[i])
+    if (callee.effects !== null) push(found, callee.effects)
+    for (let i = 0; i < callee.targets.length; i++) push(rest, callee.targets[i])
   }
   return found
 }

@@ -13,8 +13,8 @@ import {
 } from './edits.mjs'
 import { chunk, labelsOf } from './loops.mjs'
 import {
-  create, emptySet, filter, find, firstOf, flat, forEach, join, joined, keysOf, listOf, matches, max, min,
-  push, slice, sort, trimmed
+  create, emptySet, filter, find, firstOf, flat, forEach, join, keysOf, listOf, matches, max, min, push,
+  pushAll, slice, sort, trimmed
 } from './primordials.mjs'
 import {
   LISTS, isBefore, isConstant, isFunctionNode, isInitialized, isStrictBody, isWithin
@@ -425,7 +425,7 @@ const ARITHMETIC = /^(?:(?:[-+*/%&|^~]|\*\*|<<|>>>?)=?|\+\+|--)$/
 function isNumber({ kind, declarations, references }) {
   if (!matches(/^(?:var|let|const)$/, kind) ||
     !find(references, ({ parent }) => matches(ARITHMETIC, parent.operator ?? ''))) return false
-  const uses = joined(filter(declarations, ({ parent }) => parent.init), references)
+  const uses = pushAll(filter(declarations, ({ parent }) => parent.init), references)
   let { 0: first } = uses
   forEach(uses, use => use.start < first.start && (first = use))
   const { parent: assignment } = first
@@ -613,9 +613,9 @@ function operandsOf(node) {
       return parts
     }
     case 'AssignmentExpression':
-      return isMember(left) ? joined(partsOfMember(left), [right]) : isHeld(left) ? null : [right]
+      return isMember(left) ? pushAll(partsOfMember(left), [right]) : isHeld(left) ? null : [right]
     case 'CallExpression': case 'NewExpression':
-      return joined(isMember(callee) ? partsOfMember(callee) : [callee], node.arguments)
+      return pushAll(isMember(callee) ? partsOfMember(callee) : [callee], node.arguments)
     default: return null
   }
 }
@@ -1088,7 +1088,7 @@ function tried(layout, node, units) {
   layout.around++
   const inner = caught(layout, node)
   layout.around--
-  if (!finalizer) joined(units, inner)
+  if (!finalizer) pushAll(units, inner)
   else emit(units, ['try{', fragmentsOfUnits(layout, inner), `}finally{if(!${layout.emitter.budget}.away)`,
     asItStands(layout, finalizer), '}'], first)
 }
@@ -1223,7 +1223,7 @@ export function textOfFrame(emitter, plan) {
     push(declarations, range(emitter, start, end), plan?.registered ?? '')
   })
   const own = emitter.lock ? [`${emitter.lock}=${emitter.helper('z')}()`] : []
-  return [head, declarations, `var ${join(joined(joined(own, shared), [`${self}=`]), ',')}`,
+  return [head, declarations, `var ${join(pushAll(pushAll(own, shared), [`${self}=`]), ',')}`,
     withTitle(title, ['()=>{', text]), `;return ${self}()}`]
 }
 
@@ -1270,8 +1270,8 @@ function textOfParts(emitter, { node: { body }, facts, frame }, self, given) {
   for (let i = 1; i <= mostTemps; i++) push(locals, `${our}T${i}`)
   let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
   forEach(locals, name => { declared += `,${name}${numbers.has(name) ? '=0' : ''}` })
-  declared = join(joined(emitter.begin ? [declared, emitter.begin] : [declared], listOf(variables)), ',')
-  const saved = join(joined(joined([`{0:${our}r`, `${our}K`], given), locals), ',') + '}'
+  declared = join(pushAll(emitter.begin ? [declared, emitter.begin] : [declared], listOf(variables)), ',')
+  const saved = join(pushAll(pushAll([`{0:${our}r`, `${our}K`], given), locals), ',') + '}'
   // A twin without calls does not count the call depth.
   const isTooDeep = !nests ? '' : `${hasRestored ? `(${our}D=--${budget}.room)` : `--${budget}.room`}<0||`
   const restore = `if(${isTooDeep}--${budget}.left<=0)` +

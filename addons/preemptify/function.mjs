@@ -19,8 +19,8 @@ import { labelOf, pointIn } from './loops.mjs'
 import {
   NO_SOURCE, apply, checkPatterns, create, define, defineProperties, defineProperty, emptyMap, emptySet,
   emptyWeakMap, engine, exec, filter, find, forEach, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
-  getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
-  listOf, matches, ownKeys, push, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
+  getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, keysOf, listOf,
+  matches, ownKeys, push, pushAll, reflectGet, reflectSet, shielded, slice, sourceOf, startsWith, stringify,
   takeLast, withPropertiesOf
 } from './primordials.mjs'
 import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
@@ -30,7 +30,7 @@ import {
 } from './run.mjs'
 import { Arguments, claimingAll } from './claims.mjs'
 import { outerTwinOf, runtime, twinOf } from './runtime.mjs'
-import { isDirectEval, names } from './scopes.mjs'
+import { analyseScopes, isDirectEval } from './scopes.mjs'
 /** @import { Outcome, Yieldable } from '../../rt.mjs' */
 /** @import { CallSite, Emitter } from './calls.mjs' */
 /** @import { Facts, Node, Scope } from './scopes.mjs' */
@@ -50,7 +50,7 @@ const OPTIONS = {
 }
 
 const OPTION_NAMES = /* @__PURE__ */ Object.keys(OPTIONS)
-const KNOWN_OPTIONS = /* @__PURE__ */ tableOf(joined(['methods', 'this'], OPTION_NAMES), () => unchecked)
+const KNOWN_OPTIONS = /* @__PURE__ */ tableOf(pushAll(['methods', 'this'], OPTION_NAMES), () => unchecked)
 
 /** Names that every function can define for its body. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
@@ -355,7 +355,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   // The name of a function expression is resolved like a variable outside the function.
   const ownName = own?.id ? own.id.name : ''
   if (own) own.id = null
-  const free = names(tree)
+  const free = analyseScopes(tree)
   const our = prefixFor(`${source} ${join(links.values, ' ')}`)
   /** @type {FunctionEmitter} */
   const emitter = {
@@ -681,11 +681,11 @@ function replaceWords(emitter, own, ownName) {
   if (isArrow) {
     /** The words in the arrow function and in the arrow functions inside it. @type {Node[]} */
     const words = []
-    const ours = [own.facts]
-    while (ours.length) {
-      const facts = takeLast(ours)
+    const unvisited = [own.facts]
+    while (unvisited.length) {
+      const facts = takeLast(unvisited)
       forEach(facts.words, word => push(words, word))
-      forEach(facts.functions, inner => inner.isArrow && push(ours, inner))
+      forEach(facts.functions, inner => inner.isArrow && push(unvisited, inner))
     }
     if (options.evaluate && !options.home && own.facts.usesSuper) {
       forEach(words, ({ type, start, end, parent }) => {
@@ -794,7 +794,7 @@ function planFunction(emitter, plan) {
  * @returns {string} the text of the entry, or 'null'
  */
 function entryText(emitter, plan) {
-  const other = { ...emitter, edits: joined([], emitter.edits), variables: emptySet() }
+  const other = { ...emitter, edits: pushAll([], emitter.edits), variables: emptySet() }
   markResumePoints(plan, false)
   plan.frame = optimisations.frame ? frame(other, plan) : null
   if (!plan.frame) return 'null'

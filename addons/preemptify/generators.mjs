@@ -17,7 +17,7 @@ import {
 import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
 import {
-  emptySet, find, forEach, join, joined, keysOf, listOf, matches, push, slice
+  emptySet, find, forEach, join, keysOf, listOf, matches, push, pushAll, slice
 } from './primordials.mjs'
 import { pastSpace } from './read.mjs'
 import { isWithin } from './scopes.mjs'
@@ -185,7 +185,7 @@ export function handlersAround({ awaits, yields, loops }, body) {
       if (inner !== at.finalizer && at.finalizer) blocks.add(at.finalizer)
     }
   }
-  forEach(joined(joined([], awaits), yields), node => { if (node.start > body.start) around(node) })
+  forEach(pushAll(pushAll([], awaits), yields), node => { if (node.start > body.start) around(node) })
   forEach(loops, node => { if (node.await) around(node) })
   return listOf(blocks)
 }

@@ -14,7 +14,7 @@ import { isTooLarge } from './effects-whole.mjs'
 import { planModule } from './plan.mjs'
 import { emptyMap, emptySet, filter, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
 import { read } from './read.mjs'
-import { names } from './scopes.mjs'
+import { analyseScopes } from './scopes.mjs'
 /** @import { PackageState } from './effects.mjs' */
 /** @import { Loaded, Target } from './blobs.mjs' */
 
@@ -234,7 +234,7 @@ function readGraph(text, url, get) {
   const added = []
   const add = (/** @type {string} */ url, /** @type {string} */ text) => {
     const tree = read(text, 'module')
-    names(tree)
+    analyseScopes(tree)
     /** @type {Loaded} */
     const module = {
       url, attributes: '', base: url, text, tree, needs: [], imports: emptyMap(), exports: emptyMap(),

@@ -251,7 +251,7 @@ export function push(list, value, ..._more) {
 }
 
 /** @param {any[]} list @param {any[]} more */
-export function joined(list, more) {
+export function pushAll(list, more) {
   for (let i = 0; i < more.length; i++) push(list, more[i])
   return list
 }
@@ -353,8 +353,3 @@ export function find(list, isWanted) {
 
 /** @param {any} fn */
 export const isAsync = fn => fn?.[symbolToStringTag] === 'AsyncFunction'
-
-// The former names of these functions.
-export const cut = slice
-export const append = push
-export const pick = filter

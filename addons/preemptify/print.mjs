@@ -27,8 +27,8 @@ import { labelsOf } from './loops.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
-  checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, forEach, holds, join, joined, listOf,
-  matches, max, push, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
+  checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, forEach, holds, join, listOf, matches,
+  max, push, pushAll, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
 import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
 import {
@@ -401,7 +401,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (plan.own !== null || inner.length > 0) {
       plan.own ??= trimmed(edits)
       edits.length = 0
-      joined(joined(edits, plan.own), inner)
+      pushAll(pushAll(edits, plan.own), inner)
     }
     inOrder(edits)
   }
@@ -573,7 +573,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * @param {Plan} plan @param {boolean} isInner whether the text is a twin, or inside a twin
    */
   function childEdits(plan, isInner) {
-    const emitter = { edits: joined([], plan.facts.edits) }
+    const emitter = { edits: pushAll([], plan.facts.edits) }
     forEach(plan.facts.classes, node => inheritConstructor(emitter, node))
     forEach(plan.children, child => printChild(emitter, child, isInner))
     return emitter.edits
@@ -895,7 +895,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${first},`, ')')
     }
     if (claims && isLater) {
-      forEach(joined(joined([], facts.awaits), facts.yields), ({ start, end }) => {
+      forEach(pushAll(pushAll([], facts.awaits), facts.yields), ({ start, end }) => {
         if (start < body.start) return
         enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('Z')}((`, `),${claims})`)
       })

@@ -14,7 +14,7 @@ import { isHuge, isInnermost, planModule } from './plan.mjs'
 import { NO_SOURCE, filter, find, forEach, join, matches, push, sort, sourceOf } from './primordials.mjs'
 import { kind } from './source.mjs'
 import { lineAt, linesOf, read } from './read.mjs'
-import { names } from './scopes.mjs'
+import { analyseScopes } from './scopes.mjs'
 /** @import { Plan } from './calls.mjs' */
 /** @import { Getter } from './graph.mjs' */
 
@@ -32,7 +32,7 @@ export function returnsOf(fn) {
   const source = sourceOf(fn)
   if (matches(NO_SOURCE, source)) return true
   const tree = read(source, 'function')
-  names(tree)
+  analyseScopes(tree)
   const { facts, body } = tree.body[0].value ?? tree.body[0] // a method, or a function
   return body.type !== 'BlockStatement' || find(facts.returns, ({ argument }) => argument) !== undefined
 }
@@ -89,7 +89,7 @@ export function report(source, options = {}) {
   const isText = typeof source === 'string'
   const tree = isText && get && url ? treeAt(text, url, get) : read(text, isText ? type : 'function')
   if (tree.plans === undefined) {
-    names(tree)
+    analyseScopes(tree)
     tree.plans = planModule(tree)
     const state = newPackage(packageOf(url) === '')
     findEffects([{ tree, plans: tree.plans, text, name: url }], { package: state })

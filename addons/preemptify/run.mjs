@@ -15,8 +15,8 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  NO_ARGUMENTS, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, joined, next, pop,
-  promiseResolve, push, symbolIterator, takeLast, throwInNext
+  NO_ARGUMENTS, apply, defineProperty, emptyWeakMap, engine, getPrototypeOf, next, pop, promiseResolve, push,
+  pushAll, symbolIterator, takeLast, throwInNext
 } from './primordials.mjs'
 import { awaiting } from './family.mjs'
 
@@ -486,7 +486,7 @@ export function* forwarded(entry, self, args) {
  * @param {any} generator
  */
 const calledPlainly = generator => /** @this {any} @param {any[]} args */ function (...args) {
-  return apply(generator, this, joined([undefined], args))
+  return apply(generator, this, pushAll([undefined], args))
 }
 
 /** Returns the entry of a twin at its first call. @param {Twin} twin @param {any} fn the function */

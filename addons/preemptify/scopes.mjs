@@ -214,8 +214,8 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
   return variable
 }
 
-/** Makes `names`. Its closures exist once, as those of the reader in read.mjs. */
-function namer() {
+/** Makes `analyseScopes`. Its closures exist once, as those of the reader in read.mjs. */
+function scopeAnalyser() {
   /** The scopes and identifiers in the order of the source. @type {any[]} */
   let order = []
   let tree = /** @type {Node} */ (null)
@@ -495,7 +495,7 @@ function namer() {
     pushParts(node, /** @type {string} */ (visits[type]?.(node, role) ?? role))
   }
 
-  return names
+  return analyseScopes
 
   /**
    * Binds the names of a program to variables, and collects the facts of its functions.
@@ -512,7 +512,7 @@ function namer() {
    * @returns {Record<string, Node[]>} the references to names that the program does not declare, by name, in
    *   the order of the source; `program.free` is the same object
    */
-  function names(program) {
+  function analyseScopes(program) {
     tree = program
     tree.special = []
     tree.reads = []
@@ -535,7 +535,7 @@ function namer() {
   }
 }
 
-export const names = /* @__PURE__ */ namer()
+export const analyseScopes = /* @__PURE__ */ scopeAnalyser()
 
 /**
  * Looks up the names of a program.

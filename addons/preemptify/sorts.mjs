@@ -20,7 +20,7 @@
 
 import { budget, extend } from '../../rt.mjs'
 import {
-  apply, defineProperties, find, floor, forEach, joined, min, push, resume, takeLast
+  apply, defineProperties, find, floor, forEach, min, push, pushAll, resume, takeLast
 } from './primordials.mjs'
 import { MANY_POINTS, steps, suspended } from './run.mjs'
 
@@ -696,7 +696,7 @@ const probeElement = i => i % 100 < 40 ? i : i % 100 < 70 ? -i : i * 73 % 251
  * @returns {Sort}
  */
 export function algorithmOf(sort, make) {
-  forEach(joined(joined([], DELEGATES), ALGORITHMS), ({ prototype }) => {
+  forEach(pushAll(pushAll([], DELEGATES), ALGORITHMS), ({ prototype }) => {
     defineProperties(prototype, steps)
   })
   /** @type {Probe[]} */

@@ -8,7 +8,7 @@ import { treeAt } from './graph.mjs'
 import { rewrittenText } from './print.mjs'
 import { shielded } from './primordials.mjs'
 import { read } from './read.mjs'
-import { names } from './scopes.mjs'
+import { analyseScopes } from './scopes.mjs'
 /** @import { Getter } from './graph.mjs' */
 
 const { among, callable, options: optionsOf, text, wrongType } = extend.check
@@ -56,6 +56,6 @@ function rewriteSource(text, options) {
     return rewrittenText(text, treeAt(text, url, get), runtime, url, '', '', rest)
   }
   const tree = read(text, type)
-  names(tree)
+  analyseScopes(tree)
   return rewrittenText(text, tree, runtime, url, '', '', rest)
 }

@@ -11,8 +11,8 @@ import { budget, extend } from '../../rt.mjs'
 import { construct, make } from './construct.mjs'
 import { turn } from './family.mjs'
 import {
-  NO_ARGUMENTS, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject, joined, next,
-  push, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
+  NO_ARGUMENTS, apply, engine, getOwnPropertyDescriptor, isArray, isGeneratorFunction, isObject, next, push,
+  pushAll, reflectConstruct, reflectDefine, returnFromNext, symbolIterator, throwInNext
 } from './primordials.mjs'
 import {
   Failure, beginners, begun, entryPointOf, newTwinStore, pending, rethrow, run, suspended, typeErrorBelow
@@ -129,7 +129,7 @@ function stepping(twin, fn) {
     const steps = new Steps()
     const { prototype } = fn
     if (generator.prototype !== prototype) generator.prototype = prototype
-    steps.generator = apply(generator, this, joined([steps], args))
+    steps.generator = apply(generator, this, pushAll([steps], args))
     stepsOfGenerators.set(steps.generator, steps)
     return steps.generator
   }

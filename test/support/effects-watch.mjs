@@ -6,12 +6,12 @@ import { findEffects } from '../../addons/preemptify/effects.mjs'
 import { readAhead, treeAt } from '../../addons/preemptify/graph.mjs'
 import { planModule } from '../../addons/preemptify/plan.mjs'
 import { read } from '../../addons/preemptify/read.mjs'
-import { names } from '../../addons/preemptify/scopes.mjs'
+import { analyseScopes } from '../../addons/preemptify/scopes.mjs'
 
 /** A text that is read and planned. @param {string} name @param {string} text @param {string} type @returns {any} */
 export function planned(name, text, type) {
   const tree = read(text, type)
-  names(tree)
+  analyseScopes(tree)
   return { name, text, tree, plans: planModule(tree) }
 }
 

@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, budget } from '../../../rt.mjs'
+import { Scheduler, budget, extend } from '../../../rt.mjs'
 import { sleep } from '../../../alarms.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
 import { addSites, adoptSites, lockOf } from '../../../addons/preemptify/claims.mjs'
@@ -130,6 +130,22 @@ claims('a plain call outside of jobs finishes the suspended holder first', async
   assert.is(parser.parse('4+5'), 9)
   assert.is(job.state, 'done')
   assert.is(await job, 6)
+})
+
+claims('a plain call also finishes the jobs that get the lock from the holder', async () => {
+  const { add } = await rewrittenModule('let n = 0; export function add(k) { const before = n; for (let i = 0; i < 5; i++); n = before + k; return n }')
+  for (const isInJob of [false, true]) {
+    const before = add(0)
+    const own = scheduler({ round: 0.001 })
+    const blocked = []
+    own.observe(({ type, job }) => { if (type === 'block') blocked.push(job) })
+    const jobs = [1, 2, 4].map(k => own.spawn(add, {}, k))
+    while (blocked.length < 2) own.host.run({ turns: 1 })
+    if (isInJob) jobs.push(own.spawn(function* () { return add(8) }, { priority: 1 }))
+    else assert.is(add(8), before + 15)
+    await settled(jobs, own)
+    assert.is(add(0), before + 15, `${isInJob}`)
+  }
 })
 
 claims('a holder inherits the rank of a waiting claim', async () => {
@@ -518,6 +534,17 @@ for (const [name, call, result] of [
     assert.is(object.x, result)
   })
 }
+
+identity('plain calls outside of jobs claim their arguments only while a job holds objects', async () => {
+  const { counts } = extend.code
+  const before = counts.held
+  const own = scheduler({ round: 0.001 })
+  const job = suspended(own, updates.add, { x: 0 })
+  assert.is(counts.held, before + 1)
+  await own.host.drain()
+  assert.is(await job, 1)
+  assert.is(counts.held, before)
+})
 
 identity('a hand-written stay keeps the claims of its plain calls', async () => {
   const twin = preemptify(parser.pure)

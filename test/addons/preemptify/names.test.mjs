@@ -2,7 +2,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { internals } from '../../support/phases.mjs'
 
-const { names, read } = internals('names', 'read')
+const { analyseScopes, read } = internals('analyseScopes', 'read')
 
 /** Returns all nodes of a tree with parents, in any order. */
 function nodesOf(tree) {
@@ -19,7 +19,7 @@ function nodesOf(tree) {
 /** Returns the source with the number of its variable after each name; 0: undeclared, ~: possibly another variable. */
 function resolved(source, type = 'script') {
   const tree = read(source, type)
-  names(tree)
+  analyseScopes(tree)
   const identifiers = new Map()
   for (const node of nodesOf(tree)) if (node.type === 'Identifier' && node.scope) identifiers.set(node.start, node)
   const numbers = new Map([[null, 0]])
@@ -160,7 +160,7 @@ check(scopes, 'escapes, and names that objects have', [
 scopes('variables have their kinds, assignments and uses by eval', () => {
   const kinds = (source, type = 'script') => {
     const tree = read(source, type)
-    names(tree)
+    analyseScopes(tree)
     const seen = new Set()
     for (const node of nodesOf(tree)) if (node.variable) seen.add(node.variable)
     return [...seen].sort((a, b) => (a.declarations[0]?.start ?? -1) - (b.declarations[0]?.start ?? -1))
@@ -184,8 +184,8 @@ scopes('variables have their kinds, assignments and uses by eval', () => {
   assert.equal(kinds('import a, { b } from "m"; import * as c from "m"', 'module'), ['import a', 'import b', 'import c'])
 })
 
-scopes('names lists the references of each undeclared name', () => {
-  const free = names(read('a(b); { let a; a } b = () => c + b; typeof toString', 'script'))
+scopes('analyseScopes lists the references of each undeclared name', () => {
+  const free = analyseScopes(read('a(b); { let a; a } b = () => c + b; typeof toString', 'script'))
   assert.equal(Object.keys(free).map(key => `${key} ${free[key].length}`), ['a 1', 'b 3', 'c 1', 'toString 1'])
 })
 
@@ -196,7 +196,7 @@ const functions = suite('summaries of functions')
 /** Returns an indented line for each function, with its flags and the contents of its lists. */
 function outline(source, type = 'script') {
   const tree = read(source, type)
-  names(tree)
+  analyseScopes(tree)
   const lines = []
   const add = (facts, indent) => {
     const { node } = facts
@@ -278,7 +278,7 @@ functions('every node has its parent', () => {
     ['async function* a() { yield* await b; for await (const c of d) ; } (class { async *e() {} }), function f() {}, f => g ? h : (i, j)', 'script']
   ]) {
     const tree = read(source, type)
-    names(tree)
+    analyseScopes(tree)
     for (const node of nodesOf(tree)) {
       if (node === tree) continue
       const parts = Object.entries(node.parent ?? {}).flatMap(([key, part]) => key === 'parent' ? [] : part)
@@ -289,7 +289,7 @@ functions('every node has its parent', () => {
 
 functions('an async generator method has a summary with its awaits and yields', () => {
   const tree = read('class A { async *m() { await 1; yield 2; for await (x of y) ; } }', 'script')
-  names(tree)
+  analyseScopes(tree)
   const [facts] = tree.facts.functions
   assert.equal([facts.isAsync, facts.isGenerator, facts.awaits.length, facts.yields.length, facts.loops.length], [true, true, 1, 1, 1])
   assert.is(facts.parent, tree.facts)
@@ -302,8 +302,8 @@ const depth = suite('depth and size')
 
 depth('nesting is limited by memory only, in linear time', () => {
   const nested = n => read(`${'(() => { let a; { '.repeat(n)}a = b${' } })'.repeat(n)}`, 'script')
-  for (const n of [10, 10_000]) assert.is(names(nested(n)).b.length, 1)
-  assert.is(names(read(`a${' + a'.repeat(20_000)}`, 'script')).a.length, 20_001)
+  for (const n of [10, 10_000]) assert.is(analyseScopes(nested(n)).b.length, 1)
+  assert.is(analyseScopes(read(`a${' + a'.repeat(20_000)}`, 'script')).a.length, 20_001)
 })
 
 depth.run()

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { planModule } from '../../../addons/preemptify/plan.mjs'
 import { read } from '../../../addons/preemptify/read.mjs'
-import { names } from '../../../addons/preemptify/scopes.mjs'
+import { analyseScopes } from '../../../addons/preemptify/scopes.mjs'
 
 const plans = suite('plans')
 
@@ -17,7 +17,7 @@ const PROBLEM = `
 /** Whether the function `check` of a module gets a twin. */
 function hasTwin(text) {
   const tree = read(PROBLEM + text, 'module')
-  names(tree)
+  analyseScopes(tree)
   return planModule(tree).find(({ node }) => node.id?.name === 'check').isLong
 }
 

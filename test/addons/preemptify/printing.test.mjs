@@ -5,14 +5,14 @@ import { findEffects } from '../../../addons/preemptify/effects.mjs'
 import { planModule } from '../../../addons/preemptify/plan.mjs'
 import { rewrittenText } from '../../../addons/preemptify/print.mjs'
 import { read } from '../../../addons/preemptify/read.mjs'
-import { names } from '../../../addons/preemptify/scopes.mjs'
+import { analyseScopes } from '../../../addons/preemptify/scopes.mjs'
 
 const printing = suite('printing')
 
 /** Rewrites a text, and counts the plans that are made again and the twins that are made. */
 function printed(text, type) {
   const tree = read(text, type)
-  names(tree)
+  analyseScopes(tree)
   const plans = planModule(tree)
   findEffects([{ tree, plans, text, name: 'a' }])
   tree.plans = plans
