@@ -9,7 +9,7 @@
 
 import { targetOf } from './calls.mjs'
 import { ENGINE, PRIMITIVE_NAME } from './effects-tables.mjs'
-import { emptyMap, emptySet, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
+import { codeAt, emptyMap, emptySet, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
 import { isFixed, seemsFixed } from './scopes.mjs'
 /** @import { Claim, Location } from './effects.mjs' */
 /** @import { Plan } from './calls.mjs' */
@@ -48,12 +48,12 @@ export const claimOf = location => ({ location, isExclusive: true, guard: '', is
 /**
  * Lets the functions of a text claim the whole package.
  *
- * @param {Plan[]} plans
+ * @param {Plan[]} plans @param {string} text the text of the module or script
  * @param {boolean} [isRule] whether the option `exclusive` lets each function claim; default: only functions
  *   that may use state
  */
-export function claimWhole(plans, isRule = false) {
-  const users = isRule ? emptySet() : usersOfState(plans)
+export function claimWhole(plans, text, isRule = false) {
+  const users = isRule ? emptySet() : usersOfState(plans, text)
   forEach(plans, plan => {
     const { node: { params = [] }, facts, isOnce } = plan
     const { isArrow, usesThis, usesSuper, usesArguments, usesEval } = facts
@@ -70,9 +70,9 @@ export function claimWhole(plans, isRule = false) {
 /**
  * Finds the functions that may use variables of other functions, or arguments after the stay of the call.
  *
- * @param {Plan[]} plans @returns {Set<Plan>}
+ * @param {Plan[]} plans @param {string} text @returns {Set<Plan>}
  */
-function usersOfState(plans) {
+function usersOfState(plans, text) {
   const { free, imports } = plans[0].node
   /** @type {Set<Plan>} */
   const users = emptySet()
@@ -82,7 +82,7 @@ function usersOfState(plans) {
     // After a stay has ended, the arguments are no longer guarded.
     if (isAsync || isGenerator || usesEval || usesSuper || hasWith) add(facts)
     forEach(scopes, ({ declared }) => forEach(declared, variable => forEach(variable.references, id => {
-      if (id.scope.facts === facts || isSafe(variable, id)) return
+      if (id.scope.facts === facts || isSafe(variable, id, text)) return
       add(id.scope.facts)
       add(facts) // shares its variable with the inner function
     })))
@@ -143,19 +143,23 @@ export function isUsedAsObject(reference) {
 /** Whether a value is only called. @param {Node} node */
 const isCallee = node => node.parent.callee === node || node.parent.tag === node
 
+const SLASH = 47
+
 /**
  * Whether a reference from an inner function uses no state: a call of a constant function, or a constant with
  * a primitive value.
  *
- * @param {Variable} variable @param {Node} id
+ * @param {Variable} variable @param {Node} id @param {string} text the text of the module or script
  */
-function isSafe(variable, id) {
+function isSafe(variable, id, text) {
   const { kind, declarations } = variable
   if (kind === 'function' || kind === 'class' || kind === 'name') return seemsFixed(variable) && isCallee(id)
   if (kind === 'import' || !isFixed(variable) || declarations.length !== 1) return false
   const { parent } = declarations[0]
   if (parent.id !== declarations[0]) return false
-  return isCallee(id) || parent.init?.type === 'Literal' && !parent.init.regex
+  if (isCallee(id)) return true
+  const { init } = parent
+  return init?.type === 'Literal' && codeAt(text, init.start) !== SLASH // a regular expression has a position
 }
 
 /** Built-in objects whose properties are primitive values and functions. */

@@ -154,7 +154,7 @@ export function addTexts(units, state) {
   if (isTooLarge(units)) {
     forEach(units, unit => {
       unit.tree.isTooLarge = true
-      claimWhole(unit.plans)
+      claimWhole(unit.plans, unit.text)
     })
     return
   }

@@ -106,7 +106,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   const rule = ruleFor(exclusive, directory)
   const isAnalysed = tree.plans !== undefined
   const plans = tree.plans ??= planModule(tree)
-  if (rule) claimWhole(plans, true)
+  if (rule) claimWhole(plans, text, true)
   else if (rule === undefined && !isAnalysed) {
     findEffects([{ tree, plans, text, name }], { package: newPackage(directory === '') })
   }

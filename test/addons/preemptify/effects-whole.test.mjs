@@ -20,6 +20,7 @@ const functions = {
     [], 'function f(a) { for (;;) g(a, new C()) } function g(a) { for (;;) a.b() } class C { c() { for (;;) this.d() } }'
   ],
   'that reads a constant with a primitive value claims nothing': [[], 'const limit = 5; function f(n) { return n < limit }'],
+  'that uses a constant regular expression claims': [['f'], 'const word = /a/g; function f(s) { return word.test(s) }'],
   'that calls built-in functions claims nothing': [
     [], 'function f(x) { return Math.max(x, Math.PI * 2) + Object.keys(x).length + (x instanceof Map) + parseInt(x) + undefined }'
   ],
