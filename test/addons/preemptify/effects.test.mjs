@@ -370,9 +370,12 @@ effects('the analysis of a program keeps no earlier program', async () => {
   const text = `let o; ${'o = { n: 1 }; '.repeat(40)}; export function f(g) { let p = o; p.n++; g(() => { p.n++; return p }) }`
   const treeOf = name => new WeakRef(analysed({ [name]: text }).units[0].tree)
   const trees = ['a', 'b', 'c'].map(treeOf)
-  await new Promise(resolve => { setImmediate(resolve) })
-  collect()
-  assert.equal(trees.slice(0, 2).map(tree => tree.deref()), [undefined, undefined])
+  // The engine itself may hold an object until a later task.
+  for (let i = 0; i < 20 && trees.slice(0, 2).some(tree => tree.deref()); i++) {
+    await new Promise(resolve => { setImmediate(resolve) })
+    collect()
+  }
+  assert.equal(trees.slice(0, 2).map(tree => tree.deref() === undefined), [true, true])
 })
 
 effects.run()
