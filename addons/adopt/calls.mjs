@@ -305,7 +305,8 @@ export class Calls {
   /**
    * Starts a waiting call inside its event, after the calls before it.
    *
-   * @param {Call[]} queue @param {Call} call @param {any} options as for `extend.page.run`
+   * @param {Call[]} queue @param {Call} call
+   * @param {any} options the options of `extend.page.run`
    * @param {number} stalls the stalls of its row before the call
    * @returns {any} the result of the callback, if the call has ended
    */

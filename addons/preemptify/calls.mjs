@@ -631,9 +631,10 @@ function planChain(emitter, chain) {
  * @property {string} identity the arguments of the helpers that claim arguments by identity; empty if the
  *   function does not claim its arguments
  * @property {ClaimText[]} claimTexts
- * @property {Set<string> | null} joins of a module: the directories of the packages whose objects its package
- *   keeps
- * @property {Variable[]} unknownImports of a module: imported names, and specifiers, of unknown texts
+ * @property {Set<string> | null} joins the directories of the packages whose objects this package keeps; only
+ *   on the plan of a module
+ * @property {Variable[]} unknownImports the imported names, and the specifiers, of unknown texts; only on the
+ *   plan of a module
  * @property {string} lock the name of the lock of an activation; empty if activations have no lock
  */
 

@@ -925,7 +925,7 @@ function flagBase(root, bits) {
   else flag(base, onBase(bits))
 }
 
-/** @param {number} bits effects on an object inside a parameter @returns {number} those on the parameter */
+/** @param {number} bits effects on an object inside a parameter @returns {number} effects on the parameter */
 function onBase(bits) {
   if (bits & WRITE) bits = bits & ~WRITE | DEEP
   if (bits & LEAVE) bits = bits & ~LEAVE | PART_LEAVES

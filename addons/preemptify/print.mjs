@@ -56,7 +56,8 @@ const AIM = 0.999
 const SLACK = 0.01
 
 /**
- * A function that is printed with a registration: its twin, or the reason why it has none.
+ * A function that is printed with a registration. The registration names the twin, or the reason for a
+ * missing twin.
  *
  * @typedef {object} Child
  * @property {EditHolder} around the edits of the code around the function

@@ -690,7 +690,8 @@ const PROBE_LENGTHS = [12, 700]
 const probeElement = i => i % 100 < 40 ? i : i % 100 < 70 ? -i : i * 73 % 251
 
 /**
- * Finds the algorithm of a built-in sort: the first one that compares the same elements in the same order.
+ * Finds the algorithm of a built-in sort. The first algorithm with the same comparisons in the same order is
+ * taken.
  *
  * @param {any} sort the built-in method @param {(length: number) => any} make makes an array, typed or not
  * @returns {Sort}

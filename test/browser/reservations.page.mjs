@@ -13,7 +13,7 @@ for (const [policy, kinds] of [[fp, ['sporadic', 'deferrable', 'polling']], [edf
       const scheduler = new Scheduler({ policy })
       const unload = load(scheduler)
       const reservation = new Reservation({ scheduler, capacity: 4, period: 20, kind, depleted: 'wait' })
-      // One budget takes the whole capacity and more if the machine is busy.
+      // If the machine is busy, the first budget can take more than the whole capacity.
       const work = function* () { while (reservation.used < 20 || reservation.replenishments === 0) yield }
       const job = scheduler.spawn(work, { reservation })
       await job

@@ -297,7 +297,7 @@ function randomModule(random, prefix, imported, size) {
     ])()
   }
 
-  /** @param {string} name of an exported update @param {string} source the updated object @param {string} tag */
+  /** @param {string} name the name of an exported update @param {string} source the updated object @param {string} tag */
   function addUpdate(name, source, tag) {
     lines.push(`export function ${name}(p) {\nif (typeof p === 'object') p = p.x | 0\n${update(source)}\n}`)
     names.push({ kind: 'function', name, isUpdate: true, source: tag })

@@ -40,7 +40,7 @@ const minified = repeated(500, i => `function a${i}(a,b){var c=a.e+b.f*2;if(c!=n
   `a.k=c?a.l+1:b.m;return new a${i + 2}(c)}`)
 const exported = repeated(500, i => `export function a${i}(a,b){return b.c(a${i % 7}(a,b.d(a)),"${'.'.repeat(70)}")}`)
 
-printing('a text with room for some frames is planned once, and twins change their form at most once', () => {
+printing('a text with room for some frames is planned once, each twin twice at most', () => {
   const { plans, twins, functions, growth } = printed(exported, 'module')
   assert.ok(growth > 3.9 && growth < 4, `growth ${growth}`)
   assert.is(plans, 0)
