@@ -2,8 +2,7 @@
  * addons/preemptify/graph.mjs: modules that are analysed together.
  *
  * A function claims less if the analysis knows the functions that it calls. So the analysis reads a module
- * and all modules that it imports, before the first of them is printed. The texts of packages that import
- * others come last.
+ * and all modules that it imports, before the first of them is printed.
  */
 
 import { neededBy, nameIn } from './blobs.mjs'
@@ -26,7 +25,7 @@ import { analyseScopes } from './scopes.mjs'
 export function analyse(modules) {
   const { units, unitOf } = unitsOf(modules)
   forEach(modules, module => { module.tree.plans = /** @type {any} */ (unitOf.get(module)).plans })
-  /** The units of each package. A package that others import comes after them. @type {Map<string, any[]>} */
+  /** The units of each package. @type {Map<string, any[]>} */
   const groups = emptyMap()
   forEach(units, unit => {
     const directory = packageOf(unit.name)
@@ -37,15 +36,15 @@ export function analyse(modules) {
   const others = filter(modules, module => isTooLarge(groups.get(packageOf(module.base)) ?? []))
   forEach(others, module => unitOf.delete(module))
   const program = newProgram(others.length > 0)
-  const directories = listOf(groups)
+  /** @type {{ units: any[], state: PackageState }[]} */
+  const packages = []
+  groups.forEach((units, directory) => {
+    push(packages, { units, state: newPackage(directory === '', program, directory) })
+  })
+  addTexts(packages)
   /** @type {PackageState[]} */
   const states = []
-  for (let i = directories.length; i-- > 0;) {
-    const directory = directories[i]
-    const state = newPackage(directory === '', program, directory)
-    addTexts(groups.get(directory) ?? [], state)
-    push(states, state)
-  }
+  forEach(packages, ({ state }) => push(states, state))
   findClaims(states)
 }
 

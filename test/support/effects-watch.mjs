@@ -72,12 +72,15 @@ let graphs = 0
  * The claims of the functions of some modules, by their names. The first module imports the others; a module
  * that is missing stays unknown.
  *
- * @param {Record<string, string>} texts by their specifiers
+ * @param {Record<string, string>} texts by their specifiers, or by their paths from the directory of the first
  */
 export function claimsInGraph(texts) {
   const base = `test:/${graphs++}/`
-  const get = (specifier, from) => texts[specifier] === undefined ? undefined
-    : { url: new URL(specifier, from).href, text: texts[specifier] }
+  const get = (specifier, from) => {
+    const url = new URL(specifier, from).href
+    const text = texts[specifier] ?? texts[`./${url.slice(base.length)}`]
+    return text === undefined ? undefined : { url, text }
+  }
   const [first] = Object.keys(texts)
   const url = new URL(first, base).href
   const trees = [treeAt(texts[first], url, get)]

@@ -357,6 +357,17 @@ effects('an export of an unknown module leaves the other modules known', () => {
   assert.is(found.g, 'near')
 })
 
+effects('a package is analysed before and after packages that import it', () => {
+  const one = './npm/one@1.0.0/index.js'
+  const two = './npm/two@1.0.0/index.js'
+  const found = claimsInGraph({
+    './use.js': `import { set } from '${one}'; import { get } from '${two}'; export function f(v) { set(v); return get() }`,
+    [one]: 'export let n = 0; export function set(v) { n = v }',
+    [two]: "import { n } from '../one@1.0.0/index.js'; export function get() { return n + 1 }"
+  })
+  assert.equal([found.set, found.get], ['n!', 'n'])
+})
+
 effects('the analysis needs no call stack for deep expressions', () => {
   const deep = `${'['.repeat(20000)}${']'.repeat(20000)}`
   claims(`const t = ${deep}; export function f(c) { return ${'('.repeat(5000)}t.length${')'.repeat(5000)} }`, { f: '' })
