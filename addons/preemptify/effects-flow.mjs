@@ -167,6 +167,13 @@ const STATE = 17
  * @property {boolean} isOpen whether other texts can reach the object by an exported name
  * @property {boolean} isWritten whether a function writes the new object, before other functions reach it
  * @property {Flow | null} unknownMembers values under computed names
+ * @property {boolean} isExports whether the object is an exports object of a CommonJS file
+ * @property {Set<string> | null} declared properties that known texts assign to an exports object
+ * @property {boolean} isPut whether code that is not followed stores objects in a function
+ * @property {(() => void)[]} onPut callbacks for `isPut`
+ * @property {Map<string, Callee> | null} statics the static methods of a class by their names
+ * @property {boolean} isReplaced whether an exports object is the initial value of an assigned
+ *   `module.exports`
  * @property {any} location
  */
 /**
@@ -282,7 +289,8 @@ export function newSite(kind, node, effects = null) {
     leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false,
     mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false, isReached: false,
     isKept: false,
-    isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
+    isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, declared: null, isExports: false,
+    isReplaced: false, statics: null, isPut: false, onPut: NONE, location: null
   }
   site.root = newRoot(SITE, site, 0)
   return site
@@ -328,6 +336,10 @@ export const selectorOf = flow => flow && flow.only !== null && flow.only.kind =
 const queue = []
 /** Flows that have joined their crowd. @type {Flow[]} */
 const joining = []
+/** Decisions that wait until nothing changes. @type {(() => void)[]} */
+const waiting = []
+/** Calls a function when nothing changes any more. @param {() => void} fn */
+export const whenStable = fn => push(waiting, fn)
 /** Functions that unknown code can call from now on. @type {Site[]} */
 const leaving = []
 /** Parameters with new effects. @type {Root[]} */
@@ -494,6 +506,7 @@ function escape(site) {
  * @param {string} [name] the name of the property, or empty if the name is not known
  */
 export function put(site, value, f, name = '') {
+  if (name !== '' && site.isExports) declare(site, name)
   if (!value) return
   watch(value, EDGE, null, site.inside, 0)
   if (site.properties !== null) edge(value, name === '' ? othersOf(site) : fieldOf(site, name))
@@ -520,6 +533,7 @@ export function spreadInto(site, flow, f) {
 
 /** Stores an object under an unknown name. @param {Site} site @param {Root} root */
 export function addInside(site, root) {
+  if (site.isFrozen) return // no code can store an object in it
   add(site.inside, root)
   if (site.properties !== null) add(othersOf(site), root)
 }
@@ -528,13 +542,45 @@ export function addInside(site, root) {
 const othersOf = site => site.others ??= newFlow()
 
 /** @param {any} site @param {string} name @returns {Flow} the values of a property */
-function fieldOf({ properties, spreads }, name) {
+function fieldOf(site, name) {
+  const { properties, spreads } = site
   let flow = properties.get(name)
   if (!flow) {
     properties.set(name, flow = newFlow())
+    if (site.isExports) waitForExport(site, name, flow)
     for (let i = 0; i < spreads.length; i += 2) edge(loadField(spreads[i], spreads[i + 1], name), flow)
   }
   return flow
+}
+
+/**
+ * Makes an object an exports object of a CommonJS file: see effects-commonjs.mjs.
+ *
+ * @param {Site} site
+ */
+export function setExports(site) {
+  if (site.isExports) return
+  site.isExports = true
+  site.properties ??= emptyMap()
+  site.properties?.forEach((flow, name) => waitForExport(site, name, flow))
+}
+
+/** Records that a known text assigns a property. @param {Site} site @param {string} name */
+export function declare(site, name) {
+  (site.declared ??= emptySet()).add(name)
+}
+
+/**
+ * Adds an unknown object to a property of an exports object, if no known text assigns the property.
+ *
+ * @param {Site} site @param {string} name @param {Flow} flow the values of the property
+ */
+function waitForExport(site, name, flow) {
+  whenStable(() => {
+    const { declared, isReplaced, spreads, others } = site
+    const isKnown = declared?.has(name) || isReplaced || spreads.length || others?.roots.length
+    if (!isKnown && flow.roots.length === 0) add(flow, given)
+  })
 }
 
 /** @param {Site} site @param {string} name empty: all properties @param {(flow: Flow) => void} to */
@@ -659,11 +705,12 @@ export function use(flow, f, bits) {
 
 /**
  * The position of a stored value: under a known name (or the name itself), under a computed name, or in
- * `this` of a method of a class.
+ * `this` of a method of a class. With COPY, the properties of the value are stored under their names.
  */
 export const NAMED = 0
 export const COMPUTED = 1
 export const OWN = 2
+export const COPY = 3
 
 /** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number | string} how */
 export function store(object, value, f, how) {
@@ -700,6 +747,14 @@ export function calleeOf(flow) {
     watch(flow, CALLEE, null, flow.callee, 0)
   }
   return flow.callee
+}
+
+/** Returns the functions that a call of a member may reach. @param {Flow} flow @returns {Callee} */
+export function membersIn(flow) {
+  const callee = newCallee()
+  callee.isNamed = true
+  watch(flow, CALLEE, null, callee, 0)
+  return callee
 }
 
 /** Returns the functions among the objects of a flow. @param {Flow} flow @returns {Callee} */
@@ -1042,6 +1097,8 @@ export function propagate() {
       const { returned, captures } = effects
       watch(returned, RETURN, effects, null, true)
       for (let i = 0; i < captures.length; i++) keep(captures[i].inner)
+    } else if (waiting.length) {
+      takeLast(waiting)()
     } else if (undecided.length) {
       const calls = undecided
       undecided = []
@@ -1143,6 +1200,17 @@ function isAround(outer, inner) {
   return false
 }
 
+/**
+ * Returns the holder of the objects in a property of a shared object. A property of an exports object counts
+ * as a variable.
+ *
+ * @param {Root} root @param {string} name @returns {Slot}
+ */
+function slotOfField(root, name) {
+  const slot = /** @type {Slot} */ (root.slot)
+  return root.of.isExports ? newSlot(slot.owner, `${slot.name}.${name}`, null, slot.node) : slot
+}
+
 /** @param {Root} root @param {Effects} f @param {Flow} to @param {string} name */
 function loadFrom(root, f, to, name) {
   const { kind, of } = root
@@ -1156,7 +1224,7 @@ function loadFrom(root, f, to, name) {
       let outer = outers.get(name)
       if (!outer) {
         outers.set(name, outer = newFlow())
-        const { slot } = root
+        const slot = slotOfField(root, name)
         eachField(of, name, flow => watch(flow, OUTER, null, outer, slot))
       }
       edge(outer, to)
@@ -1193,6 +1261,7 @@ function touchRoot(root, f, bits) {
   if (of.kind === 'function') {
     if (bits & (LEAVE | KEPT)) release(of)
     else if (kind === SHARED && bits & (READ | WRITE)) note(f, root, bits)
+    if (bits & PUT) notePut(of)
     return
   }
   if (of.kind === 'regexp') {
@@ -1210,6 +1279,24 @@ function touchRoot(root, f, bits) {
   if (bits & PUT) addInside(of, given)
   if (bits & LEAVE) addInside(of, foreign)
   watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, bits)
+}
+
+/** Records that code that is not followed stores objects in a function. @param {Site} site */
+function notePut(site) {
+  if (site.isPut) return
+  site.isPut = true
+  forEach(site.onPut, notify => notify())
+}
+
+/**
+ * Calls `fn` as soon as code that is not followed stores objects in a function.
+ *
+ * @param {Site} site @param {() => void} fn
+ */
+export function whenPut(site, fn) {
+  if (site.isPut) fn()
+  else if (site.onPut === NONE) site.onPut = [fn]
+  else push(site.onPut, fn)
 }
 
 /** @param {Root} root @param {Effects} f @param {number} bits */
@@ -1232,6 +1319,12 @@ function useRoot(root, f, bits) {
 /** @param {Root} root @param {Effects} f @param {Flow} value @param {number | string} how */
 function storeIn(root, f, value, how) {
   const { kind, of } = root
+  if (how === COPY) {
+    const isNamed = (kind === SITE || kind === SHARED) && of.properties !== null
+    if (!isNamed) return storeIn(root, f, /** @type {Flow} */ (load(value, f)), NAMED)
+    if (kind === SHARED) keepSite(of)
+    return spreadInto(of, value, f)
+  }
   if (kind === SITE || kind === SHARED) {
     put(of, value, f, typeof how === 'string' ? how : '')
     if (kind === SHARED) keepSite(of)

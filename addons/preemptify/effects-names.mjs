@@ -12,6 +12,7 @@ import {
   newCallee, newCrowd, newFlow, newSite, newSlot, newVarious, note, outerFlow, parameterOf, pathOf, put,
   release, setShared, touch, use
 } from './effects-flow.mjs'
+import { commonOf, requiredFlow } from './effects-commonjs.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
@@ -30,6 +31,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {(variable: Variable) => ModuleExport | null} [importOf] null: the import is not known
  * @property {(name: string) => ModuleExport | null} [exportOf] null: the export is not known
  * @property {() => { names: string[], isComplete: boolean }} [exportNames]
+ * @property {(specifier: string) => Unit | null} [required] null: the required file is not known
  */
 /**
  * The text and the variable to which an import or an export refers.
@@ -449,6 +451,7 @@ export function selfFlow(node) {
   if (!owner.self) {
     owner.self = newHolder(owner, 'this', null, plan.node)
     if (plan.node.type === 'Program') add(owner.self.inner, given)
+    else if (plan.node === now.unit.tree.commonJS) edge(commonOf(now.unit).exports, owner.self.inner)
     else if (plan.node.type === 'StaticBlock' || (plan.node.type === 'PropertyDefinition' &&
       plan.node.static)) {
       add(owner.self.inner, siteOfClass(plan.node.parent.parent).root)
@@ -604,6 +607,7 @@ function exportedBy(of) {
 /** @param {Node[]} body the body of a module or script */
 export function exportAll(body) {
   const { tree } = now.unit
+  if (tree.commonJS) return openFlow(requiredFlow(now.unit, now.f), true)
   if (tree.sourceType === 'script') {
     const { variables } = tree.scope
     for (const name in variables) exportVariable(variables[name])
@@ -639,7 +643,7 @@ function openFlow(flow, isModule) {
     if (of.kind === 'function') release(of)
     if (of.isOpen) return
     of.isOpen = true
-    if (isModule && of.kind !== 'function') addInside(of, given)
+    if (isModule && of.kind !== 'function' && !of.isExports) addInside(of, given)
     openFlow(of.inside, isModule)
   })
 }

@@ -13,6 +13,7 @@ import {
   either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
   put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
+import { commonOf, declareIn, exportDefinedBy, isExports, replaceExports } from './effects-commonjs.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
   exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, iterated, made,
@@ -83,7 +84,11 @@ export function prepare(next) {
     plan.effects = newEffects(plan)
     const { calls } = plan.facts
     const { accessors } = now.program
-    for (let k = 0; k < calls.length; k++) eachDescriptor(calls[k], name => accessors.set(name, true))
+    for (let k = 0; k < calls.length; k++) {
+      const defined = exportDefinedBy(calls[k], tree)
+      if (defined?.getter) defined.getter.isExportGetter = true
+      else if (defined === null) eachDescriptor(calls[k], name => accessors.set(name, true))
+    }
     if (!plan.facts.isAccessor) continue
     const { key, computed } = plan.node.parent
     now.program.accessors.set(nameOfKey(key, computed), true)
@@ -184,7 +189,7 @@ const visits = {
     const flow = value?.flow ?? null
     const name = nameOfKey(key, computed)
     defineMember(name, flow, null)
-    if (isStatic) put(siteOfClass(parent), flow, now.f)
+    if (isStatic) put(siteOfClass(parent), flow, now.f, name)
     else if (flow) {
       touch(flow, node.plan.effects, READ | LEAVE)
       if (name === '') edge(flow, instancesOf(parent))
@@ -206,6 +211,7 @@ const visits = {
       assign(left, null)
       return null
     }
+    if (isPlain && isExports(left, now.unit.tree)) replaceExports(now.unit, right)
     assign(left, right.flow)
     return isPlain ? right.flow : either(right.flow, left.type === 'Identifier' ? referenceTo(left)
       : left.flow)
@@ -265,6 +271,8 @@ const visits = {
     if (param) bind(param, either(unknownFlow(), now.program.caught), true)
   },
   ReturnStatement({ argument }) {
+    // The exported value is known: see exportDefinedBy.
+    if (now.f.plan.node.isExportGetter) return
     giveBack(argument?.flow ?? null, now.f)
   },
   ThrowStatement({ argument }) {
@@ -361,7 +369,11 @@ function bindMember({ object, property, computed }, value) {
   use(object.flow, now.f, READ | WRITE)
   markState(object.flow)
   if (now.program.accessors.has(name)) invokeAccessor(object.flow, name, [value], null)
-  if (!value) return void now.program.stored.set(name, true)
+  if (!value) {
+    now.program.stored.set(name, true)
+    if (now.unit.tree.commonJS && now.f.plan.isOnce) declareIn(object.flow, name)
+    return
+  }
   const around = object.type === 'ThisExpression' ? classOfThis() : null
   if (around) {
     if (name === '') edge(value, instancesOf(around))
@@ -371,19 +383,27 @@ function bindMember({ object, property, computed }, value) {
   defineMember(name, value, null)
 }
 
+/** @param {Node} node @returns {Flow[] | null} the values of the parameters of a CommonJS file */
+function valuesOf(node) {
+  if (node !== now.unit.tree.commonJS) return null
+  const { exports, module } = commonOf(now.unit)
+  return [exports, unknownFlow(), module, newFlow(), newFlow()]
+}
+
 /** @param {Node} node @returns {Flow} */
 function functionFlow(node) {
   const { id, params, body, plan: { effects }, type } = node
   const around = now.f
   enter(effects)
+  const values = valuesOf(node)
   for (let i = 0; i < params.length; i++) {
     const root = parameterOf(effects, params[i].type === 'RestElement' ? MORE : i)
-    const flow = newFlow()
-    add(flow, root)
+    const flow = values?.[i] ?? newFlow()
+    if (values === null) add(flow, root)
     if (i === 0) effects.first = flow
     bind(params[i], flow, true)
   }
-  if (body.type !== 'BlockStatement') giveBack(body.flow, effects)
+  if (body.type !== 'BlockStatement' && !node.isExportGetter) giveBack(body.flow, effects)
   enter(around)
   const flow = newFlow()
   add(flow, effects.site.root)
@@ -401,6 +421,8 @@ function classFlow(node) {
   const site = siteOfClass(node)
   const own = constructorOf(node)
   const flow = newFlow()
+  site.statics = emptyMap()
+  if (!superClass) site.properties ??= emptyMap()
   add(flow, site.root)
   const instances = /** @type {any} */ (site).instances = instancesOf(node)
   if (superClass?.flow) each(superClass.flow, root => contain(root, instances))
@@ -420,6 +442,7 @@ function classFlow(node) {
     } else if (kind !== 'constructor') {
       release(value.plan.effects.site)
       const name = nameOfKey(key, computed)
+      if (isStatic && kind === 'method') site.statics?.set(name, value.plan.effects)
       defineMember(kind === 'method' ? name : `${name}()`, value.flow, null)
     }
   }

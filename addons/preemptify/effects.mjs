@@ -13,6 +13,7 @@
  *   effects-flow.mjs    the objects that values may be, and the worklist
  *   effects-origins.mjs the objects that unknown objects may be
  *   effects-names.mjs   the objects of variables and properties
+ *   effects-commonjs.mjs the exports of CommonJS files
  *   effects-calls.mjs   the effects of calls
  *   effects-walk.mjs    one walk over each text
  *   effects-exempt.mjs  caches, lazy variables and counters
@@ -448,7 +449,7 @@ function locationOfRoot(root, f, state) {
     if (ownerOf(shared[i].slot) !== location.owner) location.owner = null
   }
   location.isOpen = of.isOpen
-  if (of.hasLeft && of.kind !== 'function') {
+  if (of.hasLeft && of.kind !== 'function' && !of.isFrozen) {
     location.owner = null
     location.isOpen = true
     unite(state.unknown, location)
@@ -534,7 +535,7 @@ function contest(functions, state) {
     const { site, owner } = location
     if (owner !== null) {
       if (outside.has(location) && (written.has(location) || site?.isWritten)) setContested(location)
-    } else if (site) {
+    } else if (site && !site.isFrozen) {
       for (let k = 0; k < site.leavers.length; k++) if (site.leavers[k].isLoading) setContested(location)
     }
   }

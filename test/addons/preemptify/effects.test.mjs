@@ -368,6 +368,42 @@ effects('a package is analysed before and after packages that import it', () => 
   assert.equal([found.set, found.get], ['n!', 'n'])
 })
 
+effects('a call of a member of a class reaches its static method', () => {
+  const text = `class Matrix { static zeros() { return new this() } plus(x) { this.sum = x.length }
+      static plus(a) { return new Matrix().plus(a) } static keep(list) { list.push(1) } }
+    class Square extends Matrix {} Matrix.last = 1; const rows = [{}], lines = []
+    export function f() { return Matrix.plus(rows) } export function g() { return Square.plus(rows) }
+    export function h() { Matrix.keep(lines) } export function get() { return Matrix.last + 1 }`
+  claims(text, { f: '', g: '', h: 'lines!', get: '' })
+})
+
+effects('a function that a text stores in a class replaces a static method', () => {
+  const text = call => `class A { static sum(list) { return list.length } } class B extends A {} const rows = [{}]
+    function mixin(target) { target.sum = list => { list.push(1) } } export function f() { return B.sum(rows) + A.sum(rows) } ${call}`
+  claims(text(''), { f: '' })
+  for (const call of ['A.sum = list => { list.push(1) }', 'B.sum = list => { list.push(1) }', 'mixin(A)', 'mixin(B)',
+    'Object.assign(A, { sum(list) { list.push(1) } })', 'A["su" + "m"] = list => { list.push(1) }',
+    'Object.defineProperty(B, "sum", { value: list => { list.push(1) } })']) {
+    assert.match(claimsIn(text(call)).f, /rows!/, call)
+  }
+})
+
+effects('a literal that is frozen in place needs no claim', () => {
+  claims('const t = Object.freeze({ a: 1 }); export function f(o) { return o ?? t } export function g(o) { return f(o).a + 1 } export function h(o) { o.t = t }',
+    { f: '', g: '', h: '' })
+  assert.is(claimsIn('const t = Object.freeze({ list: [] }); export function f(o) { t.list.push(1) }').f, 't!')
+  assert.is(claimsIn('const t = {}; export function f(o) { o.t = t } export function g() { Object.freeze(t) } export function h() { return t.a + 1 }').h, 't')
+})
+
+effects('Object.assign stores each value under its name', () => {
+  const text = target => `const read = list => list.length; const write = list => { list.push(1) }; const rows = []
+    const api = ${target}; Object.assign(api, { read, write }); const { read: r, write: w } = api
+    export const f = () => r(rows); export const g = () => w(rows)`
+  claims(text('{}'), { f: 'rows', g: 'rows!' })
+  const state = 'function api() {} export function set(o) { Object.assign(api, o) } export function get() { return api.level + 1 }'
+  claims(state, { set: 'api!', get: 'api' })
+})
+
 effects('the analysis needs no call stack for deep expressions', () => {
   const deep = `${'['.repeat(20000)}${']'.repeat(20000)}`
   claims(`const t = ${deep}; export function f(c) { return ${'('.repeat(5000)}t.length${')'.repeat(5000)} }`, { f: '' })
