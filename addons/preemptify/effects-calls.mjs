@@ -15,7 +15,8 @@ import {
   propertyOf, selfFlow, siteOf, specifierOfLoad, unknownFlow
 } from './effects-names.mjs'
 import { requiredBy } from './commonjs.mjs'
-import { declareIn, exportDefinedBy, requiredFlow } from './effects-commonjs.mjs'
+import { requiredFlow } from './effects-commonjs.mjs'
+import { callHelper, defineExports, exportsDefinedBy } from './effects-interop.mjs'
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
 import { filter, holds, lastIndexOf, matches, push, slice } from './primordials.mjs'
 import { isDirectEval } from './scopes.mjs'
@@ -53,8 +54,10 @@ export function callFlow(node) {
     // A module that is loaded once is an object of a variable.
     if (!now.f.plan.isOnce) return flow
   }
-  const defined = exportDefinedBy(node, now.unit.tree)
-  if (defined) return defineExport(list[0].flow, defined)
+  const defined = exportsDefinedBy(node, now.unit.tree)
+  if (defined) return defineExports(args[0], defined, now.f)
+  const converted = callHelper(node, args, now.f, now.unit.tree)
+  if (converted !== undefined) return converted
   eachDescriptor(node, (name, { properties }) => filter(properties, ({ key, computed, value }) => {
     if (!value?.flow || !matches(/^[gs]et$/, nameOfKey(key, computed))) return
     keep(value.flow)
@@ -71,17 +74,6 @@ export function callFlow(node) {
   const called = callee.type === 'ChainExpression' ? callee.expression : callee
   if (isMember(called)) return callMember(called, args, rest, node)
   return callValue(callee.flow, null, args, rest, node)
-}
-
-/**
- * @param {Flow} exports @param {NonNullable<ReturnType<typeof exportDefinedBy>>} defined
- * @returns {Flow} the exports object
- */
-function defineExport(exports, { name, value, getter }) {
-  if (getter) release(getter.plan.effects.site)
-  if (value?.flow) store(exports, value.flow, now.f, name)
-  declareIn(exports, name)
-  return exports
 }
 
 /** Marks a literal that is frozen in place: no code can write it. @param {Node} call */
@@ -325,15 +317,17 @@ function callExport(root, name, args, rest, by, to) {
   let isCalled = false
   let isPassed = false
   each(member, ({ kind, of }) => {
+    const isKnown = kind === SITE || kind === SHARED
+    if (isKnown && !matches(/^(?:function|instance)$/, of.kind)) return
     if (!isCalled) invoke(callee, null, args, rest, by, to)
     isCalled = true
-    if (isPassed || ((kind === SITE || kind === SHARED) && isWithoutThis(of))) return
+    if (isPassed || (isKnown && isWithoutThis(of))) return
     isPassed = true
     invoke(callee, object, [], null, by, to)
   })
 }
 
-/** Whether a site is a function that does not use `this`. @param {any} site */
+/** Whether a call of a function does not use `this`. @param {any} site the site of the function */
 function isWithoutThis({ effects }) {
   if (!effects?.effects) return false
   const { usesThis, usesEval, usesSuper } = effects.effects.plan.facts

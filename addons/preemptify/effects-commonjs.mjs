@@ -7,13 +7,11 @@
  * any other property of an exports object may hold an unknown object.
  */
 
-import { isMember, keyOf } from './calls.mjs'
 import { parameterOfFile } from './commonjs.mjs'
 import {
   SHARED, SITE, add, declare, each, loadField, newFlow, newSite, newSlot, outerFlow, put, setExports
 } from './effects-flow.mjs'
-import { find, forEach, matches } from './primordials.mjs'
-import { isFunctionNode } from './scopes.mjs'
+import { forEach } from './primordials.mjs'
 /** @import { Effects, Flow } from './effects-flow.mjs' */
 /** @import { Unit } from './effects-names.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -28,7 +26,7 @@ import { isFunctionNode } from './scopes.mjs'
  */
 
 /** @param {Node} node @returns {Flow} a new exports object */
-function newExports(node) {
+export function newExports(node) {
   const flow = newFlow()
   const site = newSite('object', node)
   setExports(site)
@@ -88,37 +86,4 @@ export function declareIn(object, name) {
   if (object && name !== '') each(object, ({ kind, of }) => {
     if (kind === SITE || kind === SHARED) declare(of, name)
   })
-}
-
-/**
- * Returns the export that a call defines, in the form that compilers emit. For example,
- * `Object.defineProperty(exports, 'sum', { enumerable: true, get: function () { return sum } })`. The result
- * is null for another call.
- *
- * @param {Node} call @param {Node} tree the tree of the text
- * @returns {{ name: string, value: Node | null, getter: Node | null } | null} `value` is the value, or the
- *   expression that the getter returns
- */
-export function exportDefinedBy({ callee, arguments: list }, tree) {
-  if (!tree.commonJS || !callee || !isMember(callee) || keyOf(callee) !== 'defineProperty') return null
-  const { 0: target, 1: key, 2: descriptor } = list
-  if (descriptor?.type !== 'ObjectExpression' || typeof key.value !== 'string' || !isExports(target, tree) ||
-    find(descriptor.properties, isOther)) return null
-  const part = (/** @type {string} */ name) =>
-    find(descriptor.properties, property => property.key.name === name)?.value ?? null
-  const getter = part('get')
-  if (getter === null) return { name: key.value, value: part('value'), getter }
-  const value = isFunctionNode(getter) ? returnedBy(getter) : null
-  return value && { name: key.value, value, getter }
-}
-
-/** Whether a property of a descriptor is not a plain attribute. @param {Node} property */
-const isOther = ({ type, kind, computed, key }) => type !== 'Property' || kind !== 'init' || computed ||
-  !matches(/^(?:configurable|enumerable|get|value|writable)$/, key.name ?? '')
-
-/** @param {Node} getter @returns {Node | null} the returned expression, if the function has no other code */
-function returnedBy({ body }) {
-  if (body.type !== 'BlockStatement') return body
-  const { length, 0: statement } = body.body
-  return length === 1 && statement.type === 'ReturnStatement' ? statement.argument : null
 }

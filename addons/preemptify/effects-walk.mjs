@@ -13,14 +13,17 @@ import {
   either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
   put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
-import { commonOf, declareIn, exportDefinedBy, isExports, replaceExports } from './effects-commonjs.mjs'
+import { commonOf, declareIn, isExports, replaceExports } from './effects-commonjs.mjs'
+import { exportsDefinedBy } from './effects-interop.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
   exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, iterated, made,
   memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow,
   siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
-import { codeAt, emptyMap, holds, lastIndexOf, matches, push, slice, takeLast } from './primordials.mjs'
+import {
+  codeAt, emptyMap, forEach, holds, lastIndexOf, matches, push, slice, takeLast
+} from './primordials.mjs'
 import { fieldsOf } from './scopes.mjs'
 /** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -85,9 +88,9 @@ export function prepare(next) {
     const { calls } = plan.facts
     const { accessors } = now.program
     for (let k = 0; k < calls.length; k++) {
-      const defined = exportDefinedBy(calls[k], tree)
-      if (defined?.getter) defined.getter.isExportGetter = true
-      else if (defined === null) eachDescriptor(calls[k], name => accessors.set(name, true))
+      const defined = exportsDefinedBy(calls[k], tree)
+      if (defined) forEach(defined, ({ getter }) => { if (getter) getter.isExportGetter = true })
+      else eachDescriptor(calls[k], name => accessors.set(name, true))
     }
     if (!plan.facts.isAccessor) continue
     const { key, computed } = plan.node.parent
@@ -271,7 +274,7 @@ const visits = {
     if (param) bind(param, either(unknownFlow(), now.program.caught), true)
   },
   ReturnStatement({ argument }) {
-    // The exported value is known: see exportDefinedBy.
+    // The exported value is known: see exportsDefinedBy.
     if (now.f.plan.node.isExportGetter) return
     giveBack(argument?.flow ?? null, now.f)
   },

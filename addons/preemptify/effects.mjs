@@ -14,6 +14,7 @@
  *   effects-origins.mjs the objects that unknown objects may be
  *   effects-names.mjs   the objects of variables and properties
  *   effects-commonjs.mjs the exports of CommonJS files
+ *   effects-interop.mjs code that compilers emit to turn modules into CommonJS files
  *   effects-calls.mjs   the effects of calls
  *   effects-walk.mjs    one walk over each text
  *   effects-exempt.mjs  caches, lazy variables and counters

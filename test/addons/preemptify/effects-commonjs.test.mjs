@@ -31,6 +31,7 @@ const exporting = {
   'Object.defineProperty(exports, "sum", { value: sum })': 'sum',
   'Object.defineProperty(exports, "sum", { enumerable: true, get: function () { return sum } })': 'sum',
   'for (const name of ["sum"]) Object.defineProperty(exports, name, { get: () => sum })': 'sum',
+  '_export(exports, { sum: function () { return sum } }); function _export(target, all) { for (const name in all) Object.defineProperty(target, name, { get: all[name] }) }': 'sum',
   'exports.default = sum': 'default',
   'function all() {} module.exports = all; all.sum = sum': 'sum',
   '(function (root, factory) { if (typeof exports === "object") factory(exports); else factory(root.all = {}) })(this, function (exports) { exports.sum = sum })': 'sum',
@@ -48,6 +49,7 @@ for (const [text, name] of Object.entries(exporting)) {
 for (const text of [
   'exports.sum = sum', 'module.exports = { sum }', 'exports = module.exports = { sum }', 'this.sum = sum', 'Object.assign(exports, { sum })',
   'const all = {}; module.exports = all; all.sum = sum', 'Object.defineProperty(exports, "sum", { value: sum })',
+  '_export(exports, { sum: () => sum }); function _export(target, all) { for (const name in all) Object.defineProperty(target, name, { get: all[name] }) }',
   'Object.defineProperty(exports, "sum", { enumerable: true, get: function () { return sum } })'
 ]) {
   files(`callers of a function that only reads claim nothing: ${text.slice(0, 20)} ...`, () => {
@@ -55,6 +57,53 @@ for (const text of [
       "const all = require('./sum.cjs'); const rows = [{}]; exports.f = () => all.sum(rows)"]) {
       assert.is(claimsOfUser(call, `${text}\n${SUM}`), '', call)
     }
+  })
+}
+
+/** Compiled forms of `import sum from './sum.cjs'; export function f() { return sum(rows) }`, and of exports. */
+const IMPORTS = {
+  Babel: `var _sum = _interopRequireDefault(require('./sum.cjs'))
+    function _interopRequireDefault(e) { return e && e.__esModule ? e : { default: e } }
+    exports.f = function () { return (0, _sum.default)(rows) }`,
+  TypeScript: `var __importDefault = (this && this.__importDefault) || function (mod) { return (mod && mod.__esModule) ? mod : { "default": mod } }
+    const sum_1 = __importDefault(require('./sum.cjs')); exports.f = function () { return (0, sum_1.default)(rows) }`,
+  tslib: `const tslib_1 = require('tslib'); const sum_1 = tslib_1.__importStar(require('./sum.cjs'))
+    exports.f = function () { return sum_1.default(rows) }`,
+  Rollup: `var sum = require('./sum.cjs'); function _interopDefaultLegacy(e) { return e && typeof e === 'object' && 'default' in e ? e : { 'default': e } }
+    var sum__default = /*#__PURE__*/_interopDefaultLegacy(sum); exports.f = function () { return sum__default['default'](rows) }`,
+  esbuild: `var import_sum = __toESM(require('./sum.cjs')); exports.f = function () { return (0, import_sum.default)(rows) }
+    function __toESM(mod, isNodeMode) { const to = isNodeMode || !mod.__esModule ? { default: mod } : {}; for (const key in mod) to[key] ??= mod[key]; return to }`
+}
+const DEFAULTS = {
+  'a function': 'module.exports = sum',
+  'a marked export': 'exports.__esModule = true; exports.default = sum',
+  'a defined mark': 'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = void 0; exports.default = sum',
+  esbuild: `module.exports = __toCommonJS(src); var src = {}; __export(src, { default: () => sum })
+    function __export(target, all) { for (const name in all) Object.defineProperty(target, name, { get: all[name], enumerable: true }) }
+    function __toCommonJS(mod) { const to = {}; for (const key in mod) to[key] = mod[key]; return Object.defineProperty(to, '__esModule', { value: true }) }`
+}
+for (const [compiler, text] of Object.entries(IMPORTS)) {
+  files(`a default import that ${compiler} compiled reaches the function`, () => {
+    for (const [form, exported] of Object.entries(DEFAULTS)) {
+      const use = `const rows = [{}]; ${text}`
+      assert.match(claimsOfUser(use, `${exported}\n${PUSH}`), /rows!/, form)
+      assert.is(claimsOfUser(use, `${exported}\n${SUM}`), '', form)
+    }
+  })
+}
+
+const STARS = {
+  TypeScript: `var __exportStar = function (m, exports) { for (var p in m) if (p !== "default") exports[p] = m[p] }
+    __exportStar(require('./sum.cjs'), exports)`,
+  esbuild: `var src = {}; module.exports = __toCommonJS(src); __reExport(src, require('./sum.cjs'), module.exports)
+    function __reExport(target, mod, second) { for (const key in mod) target[key] = mod[key] } function __toCommonJS(mod) { return mod }`
+}
+for (const [compiler, text] of Object.entries(STARS)) {
+  files(`a name that ${compiler} re-exports reaches the function`, () => {
+    const use = "const all = require('./all.cjs'); const rows = [{}]; exports.f = () => all.sum(rows)"
+    const rest = 'exports.other = list => { list.push(1) }'
+    assert.match(claimsOfUser(use, `exports.sum = sum; ${PUSH}; ${rest}`, { './all.cjs': text }), /rows!/)
+    assert.is(claimsOfUser(use, `exports.sum = sum; ${SUM}; ${rest}`, { './all.cjs': text }), '')
   })
 }
 
