@@ -557,14 +557,23 @@ function giveUp(args, rest, by, to) {
 }
 
 /**
- * Whether a new regular expression may have `g` or `y`: by its flags, or by those of the expression that it
- * copies.
+ * A new regular expression. It counts as an object if it may have `g` or `y`, by its flags, or by the flags of
+ * the expression that it copies.
  *
- * @param {Node[]} list @param {(Flow | null)[]} args
+ * @param {Node} node @param {(Flow | null)[]} args
  */
-function mayHaveFlags({ 1: flags }, { 0: pattern = null }) {
-  if (flags?.type === 'Literal' && typeof flags.value === 'string') return matches(/[gy]/, flags.value)
-  return flags !== undefined || pattern !== null
+function newPattern(node, { 0: pattern = null }) {
+  const { arguments: { 1: flags } } = node
+  if (flags !== undefined) {
+    const isPlain = typeof flags.value === 'string' && !matches(/[gy]/, flags.value)
+    return isPlain ? newFlow() : made('regexp', node)
+  }
+  const flow = newFlow()
+  const { root } = newSite('regexp', node)
+  if (pattern) each(pattern, ({ kind, of }) => {
+    if (kind !== BUILT_IN && ((kind !== SITE && kind !== SHARED) || of.kind === 'regexp')) add(flow, root)
+  })
+  return flow
 }
 
 /** @param {Node} node @returns {Flow} */
@@ -573,7 +582,7 @@ export function newObject(node) {
   const { args, rest } = argumentsOf(list)
   const path = pathOf(callee.flow)
   if (path === 'Proxy') now.f.claimsAll = true
-  if (path === 'RegExp') return mayHaveFlags(list, args) ? made('regexp', node) : newFlow()
+  if (path === 'RegExp') return newPattern(node, args)
   if (path !== null && matches(CONTAINER, path)) {
     const flow = made(path === 'Map' ? 'map' : path === 'Array' ? 'array' : 'collection', node)
     const site = siteOf(flow)

@@ -362,10 +362,46 @@ function pathOfExpression(node) {
   return !now.program.globals.has(name) && matches(ENGINE, name) ? name : null
 }
 
-/** Whether an expression is `Function('return this')()`. @param {Node} node */
-const isGlobalCall = ({ type, callee }) => type === 'CallExpression' && callee.type === 'CallExpression' &&
-  callee.callee.name === 'Function' && callee.callee.variable === null &&
-  callee.arguments[0]?.value === 'return this'
+/**
+ * Whether an expression is `Function('return this')()`, or a call in place of a function that finds the global
+ * object of several environments: `(function () { if (typeof self !== 'undefined') return self; ... })()`.
+ *
+ * @param {Node} node
+ */
+function isGlobalCall({ type, callee }) {
+  if (type !== 'CallExpression') return false
+  if (callee.type === 'CallExpression') {
+    return callee.callee.name === 'Function' && callee.callee.variable === null &&
+      callee.arguments[0]?.value === 'return this'
+  }
+  const inner = callee.type === 'ParenthesizedExpression' ? callee.expression : callee
+  if (inner.type !== 'FunctionExpression' || inner.params.length || inner.async || inner.generator) return false
+  const { body } = inner.body
+  return body.length > 0 && isGlobalObject(resultOf(body[0])) &&
+    !find(body, statement => !isGlobalObject(resultOf(statement)) && !isFallback(resultOf(statement)))
+}
+
+/** @param {Node} statement @returns {Node | null} what `return x` or `if (...) return x` returns */
+function resultOf({ type, alternate, consequent, argument }) {
+  if (type === 'ReturnStatement') return argument
+  if (type !== 'IfStatement' || alternate) return null
+  const { type: inner, body, argument: result } = consequent
+  if (inner === 'BlockStatement') return body.length === 1 && body[0].argument || null
+  return inner === 'ReturnStatement' ? result : null
+}
+
+/** Whether an expression is a free name of the global object. @param {Node | null} node */
+const isGlobalObject = node => node?.type === 'Identifier' && node.variable === null &&
+  matches(GLOBAL_OBJECT, node.name)
+
+/**
+ * Whether an expression is a new object for environments without a global object. `var global` inside of the
+ * text hides the name of the global object.
+ *
+ * @param {Node | null} node
+ */
+const isFallback = node => node?.type === 'ObjectExpression' && node.properties.length === 0 ||
+  node?.type === 'Identifier' && matches(GLOBAL_OBJECT, node.name)
 
 /** @param {string | null} path @param {string} name @returns {string | null} */
 function memberPath(path, name) {
