@@ -10,7 +10,7 @@ import {
   whenPut, whenStable
 } from './effects-flow.mjs'
 import {
-  calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace,
+  calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace, inherit,
   isNameOfProgram, iterated, made, memberNamed, memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf,
   propertyOf, selfFlow, siteOf, specifierOfLoad, unknownFlow
 } from './effects-names.mjs'
@@ -117,6 +117,7 @@ function callSuper(node, args, rest) {
   const around = /** @type {Node} */ (classAround(node))
   const self = selfFlow(node)
   const base = around.base ??= newFlow()
+  includeFields(base, now.f)
   return callValue(base, self, args, rest, node)
 }
 
@@ -557,8 +558,8 @@ function giveUp(args, rest, by, to) {
 }
 
 /**
- * A new regular expression. It counts as an object if it may have `g` or `y`, by its flags, or by the flags of
- * the expression that it copies.
+ * A new regular expression. The expression counts as an object if it may have `g` or `y`: by its flags, or
+ * by the flags of the expression that it copies.
  *
  * @param {Node} node @param {(Flow | null)[]} args
  */
@@ -574,6 +575,22 @@ function newPattern(node, { 0: pattern = null }) {
     if (kind !== BUILT_IN && ((kind !== SITE && kind !== SHARED) || of.kind === 'regexp')) add(flow, root)
   })
   return flow
+}
+
+/**
+ * Makes the fields of classes, and of the classes that they extend, parts of a function that constructs an
+ * object.
+ *
+ * @param {Flow} classes @param {any} by
+ */
+function includeFields(classes, by) {
+  each(classes, ({ kind, of }) => {
+    if ((kind !== SITE && kind !== SHARED) || !of.fields) return
+    for (let i = 0; i < of.fields.length; i++) push(by.includes, of.fields[i])
+    const { base, superClass } = classOf(of)
+    // A constructor calls super().
+    if (superClass && base && of.effects.effects === null) includeFields(base, by)
+  })
 }
 
 /** @param {Node} node @returns {Flow} */
@@ -598,7 +615,10 @@ export function newObject(node) {
   }
   const flow = made('instance', node)
   const { inside } = siteOf(flow)
-  if (callee.flow) each(callee.flow, root => contain(root, inside))
+  if (callee.flow) each(callee.flow, root => {
+    contain(root, inside)
+    inherit(root, inside)
+  })
   else add(inside, given)
   if (!callee.flow) {
     leave(args, rest, now.f)
@@ -607,11 +627,7 @@ export function newObject(node) {
   const to = newFlow()
   const target = targetOf(node)
   invoke(target ? /** @type {any} */ (target).effects : calleeOf(callee.flow), flow, args, rest, now.f, to)
-  const by = /** @type {any} */ (now.f)
-  each(callee.flow, ({ kind, of }) => {
-    if ((kind !== SITE && kind !== SHARED) || !of.fields) return
-    for (let i = 0; i < of.fields.length; i++) push(by.includes, of.fields[i])
-  })
+  includeFields(callee.flow, now.f)
   edge(to, flow)
   return flow
 }

@@ -171,6 +171,7 @@ const STATE = 17
  * @property {Set<string> | null} declared properties that known texts assign to an exports object
  * @property {boolean} isPut whether code that is not followed stores objects in a function
  * @property {(() => void)[]} onPut callbacks for `isPut`
+ * @property {Site | null} prototype the prototype of a function or class, with its properties
  * @property {Map<string, Callee> | null} statics the static methods of a class by their names
  * @property {boolean} isReplaced whether an exports object is the initial value of an assigned
  *   `module.exports`
@@ -196,6 +197,7 @@ const STATE = 17
  * @property {any} isLent the set of these objects
  * @property {any} lenders functions of the program that a call of an unknown function may reach
  * @property {Effects | null} effects null: a set of functions
+ * @property {boolean} isDefault whether it is the constructor of a class without a constructor
  */
 /**
  * A function calls a parameter, and passes another parameter, or an object inside it.
@@ -290,7 +292,7 @@ export function newSite(kind, node, effects = null) {
     mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false, isReached: false,
     isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, declared: null, isExports: false,
-    isReplaced: false, statics: null, isPut: false, onPut: NONE, location: null
+    isReplaced: false, statics: null, prototype: null, isPut: false, onPut: NONE, location: null
   }
   site.root = newRoot(SITE, site, 0)
   return site
@@ -301,7 +303,7 @@ export const newCallee = () => ({
   parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
   calls: [], paths: [],
   isMethod: false, isNamed: false, open: NONE, captured: NONE, facts: null, users: NONE, lenders: null,
-  lent: null, isLent: null, effects: null
+  lent: null, isLent: null, effects: null, isDefault: false
 })
 
 /** @type {Map<string, Root>} */
@@ -588,6 +590,18 @@ function eachField(site, name, to) {
   if (site.properties === null || name === '') return to(site.inside)
   to(fieldOf(site, name))
   to(othersOf(site))
+}
+
+/**
+ * Adds the values that texts store in a property of a function, without an effect.
+ *
+ * @param {Root} root the function @param {string} name @param {Flow} to
+ */
+export function addStored({ kind, of, slot }, name, to) {
+  if (of.properties !== null) eachField(of, name, flow => {
+    if (kind === SITE) edge(flow, to)
+    else watch(flow, OUTER, null, to, slot)
+  })
 }
 
 /** @param {Flow} flow @param {Effects} f @returns {Flow} all that the objects hold */
@@ -1131,7 +1145,8 @@ function findUnresolved() {
  */
 function hasTargets({ targets }) {
   for (let i = 0; i < targets.length; i++) {
-    if (targets[i] !== unnamed && (targets[i].effects !== null || targets[i].targets.length)) return true
+    const { effects, isDefault, targets: { length } } = targets[i]
+    if (targets[i] !== unnamed && (effects !== null || isDefault || length)) return true
   }
   return false
 }

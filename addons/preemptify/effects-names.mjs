@@ -7,8 +7,9 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
-  domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown,
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addStored, addTarget, anyOf, builtIn,
+  calleeOf, domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField,
+  makeUnknown,
   newCallee, newCrowd, newFlow, newSite, newSlot, newVarious, note, outerFlow, parameterOf, pathOf, put,
   release, setShared, touch, use
 } from './effects-flow.mjs'
@@ -363,8 +364,8 @@ function pathOfExpression(node) {
 }
 
 /**
- * Whether an expression is `Function('return this')()`, or a call in place of a function that finds the global
- * object of several environments: `(function () { if (typeof self !== 'undefined') return self; ... })()`.
+ * Whether an expression is `Function('return this')()`, or a call in place of a function that finds the
+ * global object: `(function () { if (typeof self !== 'undefined') return self; ... })()`.
  *
  * @param {Node} node
  */
@@ -375,13 +376,14 @@ function isGlobalCall({ type, callee }) {
       callee.arguments[0]?.value === 'return this'
   }
   const inner = callee.type === 'ParenthesizedExpression' ? callee.expression : callee
-  if (inner.type !== 'FunctionExpression' || inner.params.length || inner.async || inner.generator) return false
-  const { body } = inner.body
+  if (inner.type !== 'FunctionExpression') return false
+  const { params, async, generator, body: { body } } = inner
+  if (params.length || async || generator) return false
   return body.length > 0 && isGlobalObject(resultOf(body[0])) &&
     !find(body, statement => !isGlobalObject(resultOf(statement)) && !isFallback(resultOf(statement)))
 }
 
-/** @param {Node} statement @returns {Node | null} what `return x` or `if (...) return x` returns */
+/** @param {Node} statement @returns {Node | null} the value of `return x` or `if (...) return x` */
 function resultOf({ type, alternate, consequent, argument }) {
   if (type === 'ReturnStatement') return argument
   if (type !== 'IfStatement' || alternate) return null
@@ -679,6 +681,7 @@ function openFlow(flow, isModule) {
     if (of.kind === 'function') release(of)
     if (of.isOpen) return
     of.isOpen = true
+    if (of.prototype) openFlow(of.prototype.inside, isModule)
     if (isModule && of.kind !== 'function' && !of.isExports) addInside(of, given)
     openFlow(of.inside, isModule)
   })
@@ -726,7 +729,10 @@ export function calleeNamed(name) {
 export function siteOfClass(node) {
   if (node.site) return node.site
   const own = constructorOf(node)
-  return node.site = own ? own.plan.effects.site : newSite('function', node, newCallee())
+  if (own) return node.site = own.plan.effects.site
+  const callee = newCallee()
+  callee.isDefault = !node.superClass
+  return node.site = newSite('function', node, callee)
 }
 
 /** @param {Node} node a class @returns {Node | undefined} */
@@ -771,10 +777,61 @@ export function nameInstances(node, name) {
   edge(memberNamed(name), flow)
 }
 
+/** Returns the prototype of a function or class. @param {Site} site @returns {Site} */
+export function prototypeOf(site) {
+  if (site.prototype === null) {
+    site.prototype = newSite('object', site.node)
+    site.prototype.properties = emptyMap()
+    if (site.isOpen) openFlow(site.prototype.inside, true)
+  }
+  return site.prototype
+}
+
+/** @param {Root} root a function or class @returns {Slot} the holder of the prototype, as others reach it */
+const slotOfPrototype = ({ of, slot }) =>
+  newSlot(slot?.owner ?? null, `${slot?.name}.prototype`, null, of.node)
+
+/** Returns the prototypes of functions. @param {Flow} functions @returns {Flow} */
+function prototypesOf(functions) {
+  const to = newFlow()
+  each(functions, root => {
+    const { kind, of } = root
+    if ((kind !== SITE && kind !== SHARED) || of.kind !== 'function') return add(to, root)
+    const own = newFlow()
+    add(own, prototypeOf(of).root)
+    edge(kind === SITE ? own : outerFlow(own, slotOfPrototype(root)), to)
+    addStored(root, 'prototype', to)
+  })
+  return to
+}
+
+/**
+ * Adds the known objects in the prototype of a class to the contents of an instance, because instances share
+ * them. Calls find methods by their names.
+ *
+ * @param {Root} root the class @param {Flow} to
+ */
+export function inherit(root, to) {
+  const { kind, of } = root
+  if ((kind !== SITE && kind !== SHARED) || of.kind !== 'function') return
+  const contents = newFlow()
+  edge(kind === SITE ? contents : outerFlow(contents, slotOfPrototype(root)), to)
+  const addContents = (/** @type {Site} */ { inside }) => each(inside, value => {
+    const isKnown = value.kind === SITE || value.kind === SHARED
+    if (isKnown && value.of.kind !== 'function') add(contents, value)
+  })
+  addContents(prototypeOf(of))
+  const assigned = newFlow()
+  addStored(root, 'prototype', assigned)
+  each(assigned, other => {
+    if (other.kind === SITE || other.kind === SHARED) addContents(other.of)
+  })
+}
+
 /** @param {Flow | null} object @param {string} name @returns {Flow | null} */
 export function propertyOf(object, name) {
   if (!object) return null
-  if (name === 'prototype') return object
+  if (name === 'prototype') return prototypesOf(object)
   if (matches(PRIMITIVE_PROPERTY, name)) {
     use(object, now.f, READ)
     return null

@@ -9,7 +9,7 @@
 import { isMember } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
-  COMPUTED, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
+  COMPUTED, COPY, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
   either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
   put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
@@ -17,9 +17,9 @@ import { commonOf, declareIn, isExports, replaceExports } from './effects-common
 import { exportsDefinedBy } from './effects-interop.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
-  exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, iterated, made,
-  memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow,
-  siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
+  exportOfNamespace, fill, globalOf, holderOf, inherit, initialized, instancesOf, invokeAccessor, iterated,
+  made, memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, prototypeOf,
+  referenceTo, selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
 import {
   codeAt, emptyMap, forEach, holds, lastIndexOf, matches, push, slice, takeLast
@@ -171,10 +171,15 @@ const visits = {
     site.properties = emptyMap()
     const { properties } = node
     for (let i = 0; i < properties.length; i++) {
-      const { type, key, value, computed, kind, method, argument } = properties[i]
+      const { type, key, value, computed, kind, method, shorthand, argument } = properties[i]
       if (type === 'SpreadElement') spreadInto(site, argument.flow ?? null, now.f)
       else {
         if (kind !== 'init' || method) release(value.plan.effects.site)
+        const isPrototype = key.name === '__proto__' && !computed && !shorthand && !method
+        if (isPrototype) {
+          spreadInto(site, value.flow ?? null, now.f)
+          continue
+        }
         if (kind === 'init') defineMember(nameOfKey(key, computed), value.flow, site)
         else defineMember(`${nameOfKey(key, computed)}()`, value.flow, null)
         put(site, value.flow, now.f, nameOfKey(key, computed))
@@ -382,7 +387,7 @@ function bindMember({ object, property, computed }, value) {
     if (name === '') edge(value, instancesOf(around))
     else nameInstances(around, name)
   }
-  store(object.flow, value, now.f, around ? OWN : name === '' ? COMPUTED : name)
+  store(object.flow, value, now.f, name === '__proto__' ? COPY : around ? OWN : name === '' ? COMPUTED : name)
   defineMember(name, value, null)
 }
 
@@ -428,7 +433,10 @@ function classFlow(node) {
   if (!superClass) site.properties ??= emptyMap()
   add(flow, site.root)
   const instances = /** @type {any} */ (site).instances = instancesOf(node)
-  if (superClass?.flow) each(superClass.flow, root => contain(root, instances))
+  if (superClass?.flow) each(superClass.flow, root => {
+    contain(root, instances)
+    inherit(root, prototypeOf(site).inside)
+  })
   if (superClass) {
     edge(load(superClass.flow, now.f), site.inside)
     if (!own && superClass.flow) addTarget(/** @type {Callee} */ (site.effects), calleeOf(superClass.flow))

@@ -400,8 +400,17 @@ function randomModule(random, prefix, imported, size) {
   }
   if (random.chance(0.4)) {
     const name = `${prefix}C`
-    const method = () => `${random.pick(METHODS)}(o) {\nif (typeof o === 'number') o = { x: o, list: [], inner: null }\n${block({ numbers: ['this.x'], objects: ['this', 'o'], isLeaf: true }, 1)}\nreturn ${random.pick(['this', 'o', 'this.x', 'o.x'])}\n}`
-    share('class', name, `class ${name} {\nconstructor(n) {\nthis.x = n\nthis.y = 0\nthis.list = [n]\nthis.inner = ${random.pick(['null', ...objects])}\n}\n${method()}\n${method()}\n}`)
+    const method = () => [random.pick(METHODS), `(o) {\nif (typeof o === 'number') o = { x: o, list: [], inner: null }\n${block({ numbers: ['this.x'], objects: ['this', 'o'], isLeaf: true }, 1)}\nreturn ${random.pick(['this', 'o', 'this.x', 'o.x'])}\n}`]
+    const methods = [method(), method()]
+    const isShared = random.chance(0.4) // instances share an object of their prototype
+    const making = `(n) {\nthis.x = n\nthis.y = 0\nthis.list = [n]\n${isShared ? '' : `this.inner = ${random.pick(['null', ...objects])}\n`}}`
+    if (random.chance(0.6)) {
+      share('class', name, `class ${name} {\nconstructor${making}\n${methods.map(parts => parts.join('')).join('\n')}\n}`)
+    } else {
+      share('class', name, `function ${name}${making}`)
+      for (const [key, text] of methods) lines.push(`${name}.prototype.${key} = function ${text}`)
+    }
+    if (isShared) lines.push(`${name}.prototype.inner = ${random.pick([literal(), ...objects])}`)
     classes.push(name)
     share('object', `${prefix}i`, `const ${prefix}i = new ${name}(2)`)
     objects.push(`${prefix}i`)

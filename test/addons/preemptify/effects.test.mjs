@@ -388,6 +388,36 @@ effects('a function that a text stores in a class replaces a static method', () 
   }
 })
 
+effects('a class without a constructor lets no object leave', () => {
+  claims('const rows = []; class A { n = rows.length } class B extends A {} export function f() { return new B().n } export function g(x) { rows.push(x) }',
+    { f: 'rows' })
+})
+
+effects('an object in a prototype is shared by all instances', () => {
+  const inc = 'inc() { const n = this.cache.n; g(); this.cache.n = n + 1 }'
+  const text = made => `${made} function g() { for (;;); } export function f() { new F().inc() } export function h() { new F().read() }`
+  for (const made of [
+    `function F() {} F.prototype.cache = { n: 0 }; F.prototype.inc = function ${inc}; F.prototype.read = function () { return this.cache.n }`,
+    `function F() {} F.prototype = { cache: { n: 0 }, ${inc}, read() { return this.cache.n } }`,
+    `class F { ${inc} read() { return this.cache.n } } F.prototype.cache = { n: 0 }`,
+    `class A {} A.prototype.cache = { n: 0 }; class F extends A { ${inc} read() { return this.cache.n } }`,
+    `function A() {} A.prototype.cache = { n: 0 }; function F() {} F.prototype = Object.create(A.prototype); F.prototype.inc = function ${inc}; F.prototype.read = function () { return this.cache.n }`
+  ]) {
+    const found = claimsIn(text(made))
+    assert.match(found.f, /!$/, made)
+    assert.is(`${found.h}!`, found.f, made)
+  }
+  claims('const t = { o: { n: 1 } }; export function f() { const x = { __proto__: t }; x.o.n++ } export function g() { return t.o.n + 1 }', { f: 't!', g: 't' })
+})
+
+effects('the prototype of a function is an object of its own', () => {
+  const text = `function F(n) { this.n = n } F.prototype.parse = function () { this.n = 1; return this }; F.parse = n => new F(n).parse()
+    F.last = 1; export function f(n) { return F.parse(n) } export function g() { return F.last + 1 } export { F }`
+  claims(text, { f: '', g: '' })
+  claims('function F() {} export function f(n) { F.prototype.level = n } export function g() { return F.prototype.level + 1 } export function h() { return F.limit + 1 }',
+    { f: 'F.prototype!', g: 'F.prototype', h: '' })
+})
+
 effects('a literal that is frozen in place needs no claim', () => {
   claims('const t = Object.freeze({ a: 1 }); export function f(o) { return o ?? t } export function g(o) { return f(o).a + 1 } export function h(o) { o.t = t }',
     { f: '', g: '', h: '' })
