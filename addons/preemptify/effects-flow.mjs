@@ -62,9 +62,11 @@ export const DETAIL = 1024
 export const KEPT = 64
 /** An object inside the parameter leaves, but not the parameter itself: an array of numbers stays. */
 export const PART_LEAVES = 512
-const ALL = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | KEPT
+/** Code that is not followed stores an object in an object inside the parameter. */
+export const PART_PUT = 2048
+const ALL = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | PART_PUT | KEPT
 /** The effects on a parameter by which a call changes the argument. */
-export const CHANGE = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT
+export const CHANGE = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | PART_PUT
 
 // Kinds of watchers.
 const EDGE = 0
@@ -925,10 +927,18 @@ function flagBase(root, bits) {
   else flag(base, onBase(bits))
 }
 
+/** Records effects on the unknown object of a variable. @param {Root} root @param {number} bits */
+function flagHeld(root, bits) {
+  if (bits & WRITE) bits |= DEEP
+  if (bits & PUT) bits |= PART_PUT
+  if (bits & ALL) flag(root, bits)
+}
+
 /** @param {number} bits effects on an object inside a parameter @returns {number} effects on the parameter */
 function onBase(bits) {
   if (bits & WRITE) bits = bits & ~WRITE | DEEP
   if (bits & LEAVE) bits = bits & ~LEAVE | PART_LEAVES
+  if (bits & PUT) bits = bits & ~PUT | PART_PUT
   return bits
 }
 
@@ -938,10 +948,12 @@ function onBase(bits) {
  * @param {Flow} flow @param {Effects} f @param {number} bits
  */
 function affect(flow, f, bits) {
-  if (bits & WRITE) use(flow, f, WRITE)
+  const own = bits & (WRITE | PUT)
+  if (own) use(flow, f, own)
   if (bits & DEEP) touch(load(flow, f), f, WRITE)
   if (bits & PART_LEAVES) touch(load(flow, f), f, LEAVE)
-  touch(flow, f, bits & ~(WRITE | DEEP | PART_LEAVES))
+  if (bits & PART_PUT) touch(load(flow, f), f, PUT)
+  touch(flow, f, bits & ~(WRITE | PUT | DEEP | PART_LEAVES | PART_PUT))
 }
 
 /** @param {Callee} callee @param {Callee} target */
@@ -1026,7 +1038,8 @@ export function propagate() {
     if (flagged.length) {
       const parameter = takeLast(flagged)
       const { watchers, sources, bits } = parameter
-      if (bits & PUT) for (let i = 0; i < sources.length; i++) flag(sources[i], PUT)
+      const puts = bits & (PUT | PART_PUT)
+      if (puts) for (let i = 0; i < sources.length; i++) flag(sources[i], puts)
       for (let i = 0; i < watchers.length; i += 2) {
         if (watchers[i + 1] === null) flag(watchers[i], bits)
         else affect(watchers[i], watchers[i + 1], bits)
@@ -1093,7 +1106,7 @@ function fire({ kind, f, to, more }, root) {
     case CALLEE: return addCallee(root, to, true)
     case FUNCTIONS: return addCallee(root, to, false)
     case RESULT: return takeResult(root, f, to)
-    case PUTS: return flag(to, PUT)
+    case PUTS: return flag(to, more)
     case MAP: return mapResult(root, f, to)
     case FUNCTIONS_ONLY: return passFunction(root, to)
     case LENDER: return addLender(root, to)
@@ -1186,7 +1199,7 @@ function touchRoot(root, f, bits) {
   touched.set(root, before | bits)
   if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
+    flagHeld(root, bits)
     return
   }
   if (kind === DOM) return note(f, root, bits)
@@ -1219,13 +1232,15 @@ function useRoot(root, f, bits) {
     if (bits & ALL) flagBase(root, bits)
   } else if (kind === SITE) {
     if (bits & WRITE) of.isWritten = true
+    if (bits & PUT && of.kind !== 'function') addInside(of, given)
   } else if (kind === SHARED) {
     if (of.kind === 'namespace') return
+    if (bits & PUT && of.kind !== 'function') addInside(of, given)
     if (!(bits & MATCH)) note(f, root, bits)
     else if (of.kind === 'regexp') note(f, root, WRITE)
   } else if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
+    flagHeld(root, bits)
   } else if (kind === DOM || (kind === BUILT_IN && bits & WRITE)) note(f, root, bits)
 }
 
@@ -1240,7 +1255,10 @@ function storeIn(root, f, value, how) {
   }
   if (kind === PARAMETER || kind === INNER) flagBase(root, WRITE)
   const isOutside = kind === PARAMETER || kind === INNER || kind === HELD
-  if (how !== OWN && isOutside) watch(value, PUTS, null, root.base ?? root, 0)
+  if (how !== OWN && isOutside) {
+    const bits = kind === HELD ? PUT | PART_PUT : root.base === null ? PUT : PART_PUT
+    watch(value, PUTS, null, root.base ?? root, bits)
+  }
   touch(value, f, READ | LEAVE)
 }
 
@@ -1400,7 +1418,7 @@ function addSource(parameter, target) {
   const to = parameterOf(target, parameter.index)
   if (to.sources === NONE) to.sources = [parameter]
   else push(to.sources, parameter)
-  if (to.bits & PUT) flag(parameter, PUT)
+  if (to.bits & (PUT | PART_PUT)) flag(parameter, to.bits & (PUT | PART_PUT))
   if (to.passed !== null) edge(passedTo(parameter), to.passed)
 }
 

@@ -10,14 +10,14 @@
  */
 
 import {
-  HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
+  HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PART_PUT, PUT, SHARED, SITE, foreign, given
 } from './effects-flow.mjs'
 import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
 /** @import { Effects, Flow, Root, Slot } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** The effects on a parameter by which a function may keep the argument, or an object inside it. */
-const MAY_KEEP = KEPT | LEAVE | PART_LEAVES | PUT
+const MAY_KEEP = KEPT | LEAVE | PART_LEAVES | PUT | PART_PUT
 
 /** Roots whose objects may belong to other functions. @type {Set<any>} */
 let shared = /* @__PURE__ */ emptySet()
