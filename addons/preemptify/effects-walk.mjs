@@ -52,6 +52,7 @@ function newEffects(plan) {
   effects.returned = newFlow()
   effects.first = /** @type {Flow | null} */ (null)
   effects.isReaction = false
+  effects.endings = []
   effects.isChanged = false
   connectResult(effects)
   if (effects.isDeferred) add(effects.result, given)
