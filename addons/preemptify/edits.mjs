@@ -42,7 +42,10 @@ export const EXPRESSION_EDGE = 3
 export const REPLACES = 4
 
 /** Sorts edits into the order that `print` needs. @param {Edit[]} edits */
-export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPosition)
+export function inOrder(edits) {
+  for (let i = 1; i < edits.length; i++) if (byPosition(edits[i - 1], edits[i]) > 0) return sort(edits, byPosition)
+  return edits
+}
 
 /** @param {Edit} a @param {Edit} b */
 const byPosition = (a, b) =>
