@@ -374,7 +374,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const inner = childEdits(plan, true)
       if (plan.isLong) addInner(plan, inner)
       plan.inner = inOrder(bound(plan, inner))
-      if (plan.isLong) plan.text = textOf(plan)
+      // The text of a twin has the registrations of the functions in it.
+      if (plan.isLong && plan.children.length > 0) plan.text = textOf(plan)
     }
     const { plain } = plans[0]
     const at = positionOfHead()
