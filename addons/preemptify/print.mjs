@@ -234,31 +234,30 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   })
   /** How often the text calls each twin by its name. @type {Map<Plan, number> | null} */
   let uses = null
+  /** The declarations of the locks of claims. @type {string | null} */
+  let locks = null
   let shortening = savings()
-  let canGrow = !mustFit
+  let fragments = compose()
+  const length = composedLength()
+  if (mustFit && length > room / AIM) return null
+  if (!mustFit && isFitted(AIM * room - length)) fragments = compose()
   for (;;) {
-    const fragments = compose()
-    const length = composedLength()
-    if (mustFit && length > room / AIM) return null
-    if (!mustFit && isFitted(AIM * room - length)) continue
     const result = print(source, fragments, kept, named)
     const excess = result.length - room
     if (excess > 0 && mustFit) return null
     if (!isShortened(excess)) return result
     if (kept) kept.length = named.length = 0
+    fragments = compose()
   }
 
   /**
-   * Changes the forms of twins if the text is too long, or much too short. It becomes longer at most once.
+   * Changes the forms of twins if the text is too long, or much too short.
    *
    * @param {number} left the number of characters that the text may still grow
    * @returns {boolean} `true` if the text has to be composed again
    */
   function isFitted(left) {
-    if (left < 0) return isShortened(-left)
-    const mayGrow = canGrow && left > SLACK * room
-    canGrow = false
-    return mayGrow && isLengthened(left)
+    return left < 0 ? isShortened(-left) : left > SLACK * room && isLengthened(left)
   }
 
   /** @param {Plan} plan @returns {Emitter} the emitter of the twin, without edits */
@@ -548,7 +547,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     inlineCaches.forEach(({ name, isRemoved }, key) => {
       if (!isRemoved) result += textOfInlineCache(name, key)
     })
-    result += claimed.prologue(`${global}p.runtime`)
+    result += locks ??= claimed.prologue(`${global}p.runtime`)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
 
