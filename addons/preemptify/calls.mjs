@@ -8,7 +8,7 @@
  */
 
 import {
-  EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
+  BEYOND, EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
   NO_ARGUMENTS, create, emptySet, find, flat, forEach, matches, push, slice, stringify, takeLast
@@ -126,7 +126,7 @@ export function separateStatement(emitter, node) {
   if (statement.type !== 'ExpressionStatement' || statement.start !== node.start ||
     statement.separatedIn === emitter) return
   statement.separatedIn = emitter
-  if (isInList(statement)) insert(emitter, statement.start, STATEMENT_EDGE, Infinity, ';')
+  if (isInList(statement)) insert(emitter, statement.start, STATEMENT_EDGE, BEYOND, ';')
 }
 
 // Calls

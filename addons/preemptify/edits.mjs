@@ -36,14 +36,20 @@ import { fieldsOf } from './scopes.mjs'
 
 export const NAME_PART = /[^\s!-#%-/:-@[\]^`{-~]/
 
-export const BODY_EDGE = 1
-export const STATEMENT_EDGE = 2
-export const EXPRESSION_EDGE = 3
-export const REPLACES = 4
+// The positions and ranks of edits are small integers. V8 keeps any other number in a separate object, and
+// when a field first gets such a number, V8 converts all objects with this field.
+export const BODY_EDGE = 4
+export const STATEMENT_EDGE = 8
+export const EXPRESSION_EDGE = 12
+export const REPLACES = 16
+/** A position after the end of any text: the opposite end of an edit that encloses all others. */
+export const BEYOND = 2 ** 30 - 1
 
 /** Sorts edits into the order that `print` needs. @param {Edit[]} edits */
 export function inOrder(edits) {
-  for (let i = 1; i < edits.length; i++) if (byPosition(edits[i - 1], edits[i]) > 0) return sort(edits, byPosition)
+  for (let i = 1; i < edits.length; i++) {
+    if (byPosition(edits[i - 1], edits[i]) > 0) return sort(edits, byPosition)
+  }
   return edits
 }
 

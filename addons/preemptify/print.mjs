@@ -12,8 +12,8 @@ import {
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
-  optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
+  BEYOND, BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert,
+  isConcise, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { canLeaveFrame, frame, markResumePoints, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
@@ -379,13 +379,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { plain } = plans[0]
     const at = positionOfHead()
     const add = (/** @type {number} */ rank, /** @type {Fragments} */ text) =>
-      insert({ edits: plain }, at, rank, Infinity, text)
+      insert({ edits: plain }, at, rank, BEYOND, text)
     if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
       add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
     }
     if (find(plans[0].children, ({ isListed }) => isListed)) {
-      add(BODY_EDGE * 0.75, `;var ${global}0`)
-      add(BODY_EDGE * 1.25, ';')
+      add(BODY_EDGE - 1, `;var ${global}0`)
+      add(BODY_EDGE + 1, ';')
     }
     add(STATEMENT_EDGE, begin)
     return [{ edits: inOrder(plain), from: 0, to: source.length }]
@@ -416,7 +416,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { body } = home.node
     const isFunction = home !== plans[0]
     const at = isFunction ? pastDirectives(body.body, body.start + 1) : positionOfHead()
-    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, Infinity, prologue())
+    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, BEYOND, prologue())
   }
 
   /** @param {Plan} plan */
@@ -586,7 +586,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
     if (found === null || (found.plan && !found.plan.isLong)) return
     const flags = hasFields(node) ? 3 : 2
-    insert(emitter, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
+    insert(emitter, body.start + 1, BODY_EDGE, BEYOND, `static{${helper('R')}(this,0,${flags})}`)
   }
 
   /**
@@ -671,8 +671,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (hasStatements(parent)) {
       const at = pastDirectives(parent.body, seek(source, '{', parent.start) + 1)
       // In a block, the text belongs to none of the ranges that start there.
-      insert(around, at, -BODY_EDGE / 2, Infinity, plan.registered)
-    } else insert(around, positionOfHead(), BODY_EDGE, Infinity, plan.registered)
+      insert(around, at, -BODY_EDGE / 2, BEYOND, plan.registered)
+    } else insert(around, positionOfHead(), BODY_EDGE, BEYOND, plan.registered)
   }
 
   /**
@@ -724,7 +724,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (isPrivate(plan)) return addTwinMember(child)
     if (isReplaced(plan)) return
     const begin = (/** @type {Fragments} */ body) =>
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
+      insert(around, parent.parent.start + 1, BODY_EDGE, BEYOND, ['static{', body, '}'])
     if (isKept) return begin(registered(child, memberIn(parent), ''))
     if (!isTwinMember(plan)) {
       const made = titled(plan)
@@ -758,7 +758,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1
     const first = isPlain ? id.name : 'arguments[0]'
     const skip = isFielded(plan) ? '{super();return}' : 'return;'
-    insert({ edits }, at, -BODY_EDGE, Infinity,
+    insert({ edits }, at, -BODY_EDGE, BEYOND,
       `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
     inOrder(edits)
   }
@@ -891,7 +891,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (isBlock) {
       const at = pastDirectives(body.body, body.start + 1)
       const begin = at > body.start + 1 ? ';' : ''
-      insert({ edits }, at, -BODY_EDGE / 2, Infinity, `${begin}${declared}${first && `${first};`}`)
+      insert({ edits }, at, -BODY_EDGE / 2, BEYOND, `${begin}${declared}${first && `${first};`}`)
     } else if (first) {
       enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${first},`, ')')
     }
@@ -913,7 +913,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function claimAfterSteps(facts, body, edits, claims) {
     const begin = (/** @type {Node} */ { start }) =>
-      insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
+      insert({ edits }, start + 1, BODY_EDGE, BEYOND, claims)
     forEach(handlersAround(facts, body), begin)
     forEach(facts.loops, loop => {
       if (!loop.await) return
