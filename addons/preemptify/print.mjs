@@ -50,6 +50,11 @@ const SHORT = 1000
  * for messages is still tried.
  */
 const MARGIN = 1.15
+/**
+ * Predicted length of a text without inline caches, as a multiple of the allowed length, from which on plain
+ * calls stop claiming arguments. Predictions are up to 10 % too long.
+ */
+const HOPELESS = 1.1
 /** The fraction of the allowed length to fill. The length is measured with an error of at most 0.1 %. */
 const AIM = 0.999
 /** The fraction of the allowed length that may stay unused. */
@@ -220,12 +225,16 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
+  /** The declarations of the helpers. */
+  const head = ['']
+  /** Whether functions or their claims have changed since the text was composed. */
+  let isStale = true
   /** Functions whose twins can have either form. The first functions lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
   // Generators and fewer inline caches are not enough.
-  if (!mustFit && predictedLength(plans, says, 0) > MARGIN * room) dropArgumentClaims()
+  if (!mustFit && predictedLength(plans, says, 0) > HOPELESS * room) dropArgumentClaims()
   forEach(plans, plan => plan.isLong && planForm(plan))
   forEach(plans, plan => {
     if (!plan.isLong) return
@@ -237,17 +246,25 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** The declarations of the locks of claims. @type {string | null} */
   let locks = null
   let shortening = savings()
-  let fragments = compose()
+  let fragments = composed()
   const length = composedLength()
   if (mustFit && length > room / AIM) return null
-  if (!mustFit && isFitted(AIM * room - length)) fragments = compose()
+  if (!mustFit && isFitted(AIM * room - length)) fragments = composed()
   for (;;) {
     const result = print(source, fragments, kept, named)
     const excess = result.length - room
     if (excess > 0 && mustFit) return null
     if (!isShortened(excess)) return result
     if (kept) kept.length = named.length = 0
-    fragments = compose()
+    fragments = composed()
+  }
+
+  /** Returns the whole text. The functions are composed again only if they have changed. */
+  function composed() {
+    if (isStale) compose()
+    isStale = false
+    head[0] = prologue()
+    return [{ edits: plans[0].plain, from: 0, to: source.length }]
   }
 
   /**
@@ -311,6 +328,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     planForm(plan)
     editTwin(plan)
     plan.text = textOf(plan)
+    isStale = true
     return before - addedLength(plan) - (inlineCaches.size - size) * lengthOfInlineCache
   }
 
@@ -361,7 +379,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     plan.own = null
   }
 
-  /** Composes the texts of all functions, inner functions first. @returns {Fragments[]} the whole text */
+  /** Composes the texts of all functions, inner functions first. */
   function compose() {
     used.clear()
     for (let i = plans.length; i-- > 0;) {
@@ -388,7 +406,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       add(BODY_EDGE + 1, ';')
     }
     add(STATEMENT_EDGE, begin)
-    return [{ edits: inOrder(plain), from: 0, to: source.length }]
+    inOrder(plain)
   }
 
   /**
@@ -416,7 +434,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { body } = home.node
     const isFunction = home !== plans[0]
     const at = isFunction ? pastDirectives(body.body, body.start + 1) : positionOfHead()
-    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, BEYOND, prologue())
+    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, BEYOND, head)
   }
 
   /** @param {Plan} plan */
@@ -486,8 +504,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * since most of its excess is the prologue.
    */
   function dropArgumentClaims() {
-    if (source.length < SHORT) return false
+    if (source.length < SHORT || !find(plans, ({ identity }) => identity)) return false
     forEach(plans, plan => { plan.identity = '' })
+    isStale = true
     return true
   }
 
