@@ -6,7 +6,7 @@
  */
 
 import {
-  codeAt, digitsOf, emptySet, exec, find, flat, isArray, matches, push, sign, slice, sort, split, startsWith,
+  codeAt, digitsOf, find, flat, isArray, matches, push, sign, slice, sort, split, startsWith,
   stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
@@ -231,12 +231,9 @@ export function hashOf(text) {
  * @param {string} text
  */
 export function prefixFor(text) {
-  const names = /\$(_*)[^\W_]/g
-  const taken = emptySet()
   if (matches(/\\u(?:0024|\{0*24\})/, text)) text = withoutEscapes(text)
-  for (let match; (match = exec(names, text));) taken.add(`$${match[1]}`)
   let our = '$'
-  while (taken.has(our)) our += '_'
+  while (matches(new RegExp(`\\${our}[^\\W_]`), text)) our += '_'
   return our
 }
 
