@@ -36,7 +36,7 @@ import {
   isPrintedTwice, isPrintedWhole, plainLength, possibleInlineCaches, predictedLength
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
-/** @import { Emitter, InlineCache, Plan } from './calls.mjs' */
+/** @import { Emitter, InlineCache, InlineCaches, Plan } from './calls.mjs' */
 /** @import { Edit, EditHolder, Fragments, Range } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
@@ -169,8 +169,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
   /** The keys of the helpers that the text uses. */
   const used = emptySet()
-  /** @type {Map<string, InlineCache>} */
-  const inlineCaches = emptyMap()
+  /** @type {InlineCaches} */
+  const inlineCaches = { all: [], methods: emptyMap(), functions: emptyMap() }
   /** The names of helpers by their keys. @type {Record<string, string>} */
   const helperNames = create(null)
   /** @param {string} key */
@@ -321,7 +321,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function changeForm(plan) {
     const before = addedLength(plan)
-    const { size } = inlineCaches
+    const { length: known } = inlineCaches.all
     plan.isFramed = !plan.isFramed
     plan.opening.length = plan.closing.length = 0
     plan.edits = []
@@ -329,7 +329,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     editTwin(plan)
     plan.text = textOf(plan)
     isStale = true
-    return before - addedLength(plan) - (inlineCaches.size - size) * lengthOfInlineCache
+    return before - addedLength(plan) - (inlineCaches.all.length - known) * lengthOfInlineCache
   }
 
   /**
@@ -485,15 +485,15 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function* savings() {
     for (let i = 0; i < spare.length; i++) if (spare[i].isFramed) yield changeForm(spare[i])
-    const rare = listOf(inlineCaches)
-    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) =>
-      inlineCacheOf(a).uses - inlineCacheOf(b).uses)
+    /** @type {InlineCache[]} */
+    const rare = trimmed(inlineCaches.all)
+    sort(rare, (/** @type {InlineCache} */ a, /** @type {InlineCache} */ b) => a.uses - b.uses)
     for (let i = 0; i < rare.length; i++) {
-      const { name, opening, member, whole, uses } = inlineCacheOf(rare[i])
-      const { length } = textOfInlineCache(name, rare[i])
-      opening[0] = `${wayOf(rare[i])}(`
-      if (says) setSaid(rare[i], member, whole)
-      inlineCacheOf(rare[i]).isRemoved = true
+      const { key, name, opening, member, whole, uses } = rare[i]
+      const { length } = textOfInlineCache(name, key)
+      opening[0] = `${wayOf(key)}(`
+      if (says) setSaid(key, member, whole)
+      rare[i].isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
     if (dropArgumentClaims()) yield Infinity
@@ -519,11 +519,6 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isMethod = startsWith(key, '.')
     if (isMethod) member[0] = `+${stringify(key)}`
     whole[0] = `,${stringify(isMethod ? `this${key}` : key)}`
-  }
-
-  /** @param {string} key @returns {InlineCache} */
-  function inlineCacheOf(key) {
-    return /** @type {InlineCache} */ (inlineCaches.get(key))
   }
 
   /** Returns the function of the run-time support that an inline cache calls. @param {string} key */
@@ -563,7 +558,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
     }
-    inlineCaches.forEach(({ name, isRemoved }, key) => {
+    forEach(inlineCaches.all, ({ key, name, isRemoved }) => {
       if (!isRemoved) result += textOfInlineCache(name, key)
     })
     result += locks ??= claimed.prologue(`${global}p.runtime`)
