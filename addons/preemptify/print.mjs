@@ -107,7 +107,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   /** @type {(number | string)[]} */
   const named = []
   const isLong = text.length >= SHORT
-  const name = url ?? `text:${hashOf(text)}`
+  const hash = hashOf(text)
+  const name = url ?? `text:${hash}`
   const directory = given ?? packageOf(name)
   const rule = ruleFor(exclusive, directory)
   const isAnalysed = tree.plans !== undefined
@@ -116,7 +117,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   else if (rule === undefined && !isAnalysed) {
     findEffects([{ tree, plans, text, name }], { package: newPackage(directory === '') })
   }
-  const unit = { name, directory, exclusive: rule ?? (tree.isTooLarge || undefined) }
+  const unit = { name, hash, directory, exclusive: rule ?? (tree.isTooLarge || undefined) }
   // Calls pass the texts of their callees for messages. A short text keeps them even if it is too long, since
   // most of the excess is the prologue.
   const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit) =>
@@ -140,7 +141,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {number} room the maximum length of the text
  * @param {boolean} says whether calls pass the texts of their callees for messages
  * @param {boolean} mustFit whether to return null if the text is too long, instead of shortening it
- * @param {{ name: string, directory: string, exclusive: boolean | undefined }} unitOf the unit for `claimsOf`
+ * @param {{ name: string, hash: string, directory: string, exclusive: boolean | undefined }} unitOf the unit
+ *   for `claimsOf`, and the hash of the source
  * @returns {string | null} the text; null if the text must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
@@ -166,7 +168,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** The prefix of the names of helpers. */
   const global = isTopLevel ? shared : our
   /** The prefix of the names of top-level twins and of inline caches. */
-  const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
+  const unit = isTopLevel ? `${global}${unitOf.hash}_` : our
   /** The keys of the helpers that the text uses. */
   const used = emptySet()
   /** @type {InlineCaches} */
