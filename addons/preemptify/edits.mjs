@@ -6,7 +6,7 @@
  */
 
 import {
-  codeAt, digitsOf, find, flat, isArray, matches, push, sign, slice, sort, split, startsWith,
+  codeAt, digitsOf, find, flat, indexOf, isArray, matches, push, sign, slice, sort, split, startsWith,
   stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
@@ -233,7 +233,11 @@ export function hashOf(text) {
 export function prefixFor(text) {
   if (matches(/\\u(?:0024|\{0*24\})/, text)) text = withoutEscapes(text)
   let our = '$'
-  while (matches(new RegExp(`\\${our}[^\\W_]`), text)) our += '_'
+  for (let at = -1; (at = indexOf(text, our, at + 1)) >= 0;) {
+    if (!matches(/[^\W_]/, text[at + our.length] ?? '')) continue
+    our += '_'
+    at = -1
+  }
   return our
 }
 
