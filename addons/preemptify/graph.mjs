@@ -317,7 +317,12 @@ function readGraph(text, url, get, type) {
   // A file that replaces loaded files can give another file any object.
   const isReplacing = type === 'commonjs' && find(added, ({ text }) => matches(REPLACES_FILES, text))
   if (isReplacing) forEach(added, ({ imports }) => imports.clear())
-  analyse(type === 'commonjs' ? added : filter(added, isReadable))
+  try {
+    analyse(type === 'commonjs' ? added : filter(added, isReadable))
+  } catch (error) {
+    forEach(added, module => { readAhead.delete(module.url) }) // the trees have no claims
+    throw error
+  }
   if (type === 'commonjs') forEach(added, module => {
     // Node requires these files in the present task, or perhaps never. Until the task ends, the engine keeps
     // the targets of new weak references.

@@ -135,7 +135,7 @@ function rewrittenFile(text, filename, format) {
     try {
       return preemptify.source(text, { type: 'commonjs', url, get: fileFor, ...rule })
     } catch (error) {
-      if (format === 'commonjs') throw error
+      if (format === 'commonjs' || error.name !== 'SyntaxError') throw error
       return rewrittenModule(text, url)
     }
   } catch (error) {

@@ -1,6 +1,7 @@
 /** The claims of CommonJS files that are analysed together. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { wrapped } from '../../../addons/preemptify/commonjs.mjs'
 import { treeAt } from '../../../addons/preemptify/graph.mjs'
 import { withLimit } from '../../support/analysis-limit.mjs'
@@ -183,6 +184,15 @@ files('a file that is loaded again claims its package if it uses state', () => {
   const get = () => undefined
   const load = () => treeAt(text, 'again:/a.cjs', get, 'commonjs').plans.slice(2).map(shown)
   assert.equal([load(), load()], [['n!', ''], ['the package!', '']])
+})
+
+files('the rewritten text of a CommonJS file is a CommonJS file', () => {
+  const text = preemptify.source('#!/usr/bin/env node\nconst two = require("two"); exports.f = n => { for (; n > 9;) n /= two; return this === exports && n }',
+    { type: 'commonjs' })
+  const module = { exports: {} }
+  new Function('exports', 'require', 'module', '__filename', '__dirname', text).call(module.exports, module.exports, () => 2, module)
+  assert.is(module.exports.f(80), 5)
+  assert.throws(() => preemptify.source('', { type: 'common' }), /type must be 'module' or 'script' or 'commonjs'/)
 })
 
 files('a file with a syntax error fails only when it is loaded', () => {
