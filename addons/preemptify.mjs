@@ -25,6 +25,7 @@ import { extend } from '../rt.mjs'
 import { exclusiveRule } from './preemptify/claimed.mjs'
 import { preemptify as preemptifyFunction } from './preemptify/function.mjs'
 import { compiler } from './preemptify/made.mjs'
+import { forgetAhead } from './preemptify/graph.mjs'
 import { importModule, isModule } from './preemptify/load.mjs'
 import { isOwnModule, version } from './preemptify/own.mjs'
 import { assign, shielded } from './preemptify/primordials.mjs'
@@ -59,8 +60,9 @@ export { isModule, isOwnModule, preemptify }
  */
 export { budget, support }
 /**
- * The version and the rule of an address, for the service worker and the hook of Node.
+ * The version and the rule of an address, for the service worker and the hook of Node. The hook calls
+ * `forgetAhead` when a CommonJS file has run.
  *
  * @internal
  */
-export { exclusiveRule, version }
+export { exclusiveRule, forgetAhead, version }

@@ -92,7 +92,6 @@ function parsed(text) {
  * @property {string} base the URL after redirections
  * @property {string} text
  * @property {any} tree
- * @property {WeakRef<any> | null} [pending] the tree of a CommonJS file that Node has not required
  * @property {Need[]} needs the imported modules, in the order of the source
  * @property {Map<any, Export>} imports the imported names, by variable; of a CommonJS file, the required
  *   texts by specifier

@@ -217,6 +217,8 @@ function defaultOf(body) {
 
 /** The texts that have been read, by their URLs. @type {Map<string, Loaded>} */
 export const readAhead = /* @__PURE__ */ emptyMap()
+/** The texts that were read ahead for a text, by its URL. @type {Map<string, Loaded[]>} */
+const ahead = /* @__PURE__ */ emptyMap()
 /** The directories of the packages that are too large for an analysis. */
 const large = /* @__PURE__ */ emptySet()
 
@@ -230,9 +232,9 @@ const large = /* @__PURE__ */ emptySet()
  */
 export function treeAt(text, url, get, type = 'module') {
   const known = readAhead.get(url)
-  const tree = known === undefined ? null : known.tree ?? known.pending?.deref() ?? null
+  const tree = known?.tree ?? null
   if (known !== undefined && tree !== null && known.text === text) {
-    known.tree = known.pending = null // the printer changes it
+    known.tree = null // the printer changes it
     return tree
   }
   // Other texts were analysed with this text, or with an earlier version.
@@ -241,9 +243,20 @@ export function treeAt(text, url, get, type = 'module') {
   if (isLate || isLarge) return wholeTree(text, type, isLate && known.text !== text)
   readGraph(text, url, get, type)
   const module = /** @type {Loaded} */ (readAhead.get(url))
-  const read = module.tree ?? module.pending?.deref()
-  module.tree = module.pending = null
+  const read = module.tree
+  module.tree = null
   return read
+}
+
+/**
+ * Frees the texts that were read ahead for a CommonJS file, and that Node has not required. These texts would
+ * keep the whole analysis. If Node requires such a text later, its functions claim the package.
+ *
+ * @param {string} url the URL of a file that has run
+ */
+export function forgetAhead(url) {
+  forEach(ahead.get(url) ?? [], module => { module.tree = null })
+  ahead.delete(url)
 }
 
 /**
@@ -323,12 +336,7 @@ function readGraph(text, url, get, type) {
     forEach(added, module => { readAhead.delete(module.url) }) // the trees have no claims
     throw error
   }
-  if (type === 'commonjs') forEach(added, module => {
-    // Node requires these files in the present task, or perhaps never. Until the task ends, the engine keeps
-    // the targets of new weak references.
-    module.pending = new WeakRef(module.tree)
-    module.tree = null
-  })
+  if (type === 'commonjs') ahead.set(url, added)
 }
 
 /** Names by which code reaches the loaded CommonJS files. */

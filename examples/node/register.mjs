@@ -15,7 +15,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { exclusiveRule, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
+import { exclusiveRule, forgetAhead, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 
 /** URL of the run-time support, the only import of rewritten code. */
 const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
@@ -151,7 +151,11 @@ function compile() {
   if (typeof own !== 'function') return warn('CommonJS', 'this version of Node compiles it in another way')
   prototype._compile = function (text, filename, format, ...rest) {
     const isText = typeof text === 'string' && typeof filename === 'string'
-    return own.call(this, isText ? rewrittenFile(text, filename, format) : text, filename, format, ...rest)
+    try {
+      return own.call(this, isText ? rewrittenFile(text, filename, format) : text, filename, format, ...rest)
+    } finally {
+      if (isText) forgetAhead(pathToFileURL(filename).href)
+    }
   }
 }
 

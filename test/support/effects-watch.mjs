@@ -86,10 +86,7 @@ export function claimsInGraph(texts) {
   const type = first.endsWith('.cjs') ? 'commonjs' : 'module'
   const url = new URL(first, base).href
   const trees = [treeAt(type === 'commonjs' ? wrapped(texts[first]) : texts[first], url, get, type)]
-  for (const [key, { tree, pending }] of readAhead) {
-    const read = tree ?? pending?.deref()
-    if (read && key.startsWith(base)) trees.push(read)
-  }
+  for (const [key, { tree }] of readAhead) if (tree && key.startsWith(base)) trees.push(tree)
   return Object.fromEntries(trees.flatMap(({ plans }) => plans).filter(({ isOnce }) => !isOnce).map(plan => [titleOf(plan), shown(plan)]))
 }
 

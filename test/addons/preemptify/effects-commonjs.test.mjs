@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../../../addons/preemptify.mjs'
 import { wrapped } from '../../../addons/preemptify/commonjs.mjs'
-import { treeAt } from '../../../addons/preemptify/graph.mjs'
+import { forgetAhead, treeAt } from '../../../addons/preemptify/graph.mjs'
 import { withLimit } from '../../support/analysis-limit.mjs'
 import { claimsInGraph, shown, titleOf } from '../../support/effects-watch.mjs'
 
@@ -177,6 +177,18 @@ files('a file whose text changes after it was read ahead claims its package', ()
   treeAt(wrapped(text), 'changed:/a.cjs', get, 'commonjs')
   const { plans } = treeAt(wrapped(`exports.sum = sum; ${SUM};`), 'changed:/b.cjs', get, 'commonjs')
   assert.equal(plans.map(plan => [titleOf(plan), shown(plan)]).at(-1), ['sum', 'the package!'])
+})
+
+files('a file that is required after its package has run claims the package', () => {
+  const load = after => {
+    const base = `late:/${after}/`
+    const texts = { 'a.cjs': "if (x) require('./b.cjs'); exports.f = () => 1", 'b.cjs': 'let n = 0; exports.g = x => { n = x }' }
+    const get = (specifier, from) => ({ url: new URL(specifier, from).href, text: texts[specifier.slice(2)], type: 'commonjs' })
+    treeAt(wrapped(texts['a.cjs']), `${base}a.cjs`, get, 'commonjs')
+    if (after) forgetAhead(`${base}a.cjs`)
+    return shown(treeAt(wrapped(texts['b.cjs']), `${base}b.cjs`, get, 'commonjs').plans.at(-1))
+  }
+  assert.equal([load(false), load(true)], ['n!', 'the package!'])
 })
 
 files('a file that is loaded again claims its package if it uses state', () => {
