@@ -790,7 +790,11 @@ function called(layout, node, units) {
   /** @param {string} before @param {string} after @returns {Fragments} */
   const withArguments = (before, after) => hasParentheses
     ? [before, substituted(layout, open + 1, end - 1, given, units), after] : before + after
-  if (call && directOf(emitter, call)) return [call.before, withArguments('(', ')'), call.after]
+  if (call && directOf(emitter, call)) {
+    call.before = []
+    call.after = []
+    return [call.before, withArguments('(', ')'), call.after] // see planFrame
+  }
   const said = saying(emitter, callee)
   if (kind === 'new') {
     return [`${helper('n')}((`, calleeValue(layout, callee, units), ')', withArguments(',[', `]${said})`)]
@@ -807,7 +811,7 @@ function called(layout, node, units) {
   /** @type {Fragments} */
   let method = [receiver, computed ? ['[', calleeValue(layout, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(layout, method, units)
-  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(emitter, callee, false)
+  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(emitter, call, false)
     : [`${emitter.helper('M')}(`, `${said}).call(`]
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
 }

@@ -6,7 +6,8 @@
  */
 
 import {
-  callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf
+  cachedNameOf, callSite, calledIn, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf,
+  usesHelper
 } from './calls.mjs'
 import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
 import { eventUse, noteWindowEvent } from './event-use.mjs'
@@ -298,19 +299,20 @@ function isOnce({ node, facts, parent }) {
   return true
 }
 
-/** @param {Plan} plan */
+/** Finds the calls that may be preempted, and the calls that need a helper. @param {Plan} plan */
 function findCalls(plan) {
-  const { facts, node } = plan
-  if (plan.reason) return
+  const { facts, node, reason } = plan
   const { calls } = facts
   for (let i = 0; i < calls.length; i++) {
     const call = calls[i]
+    if (usesHelper(call)) push(plan.bound, call)
+    if (reason) continue
     if (call.start < node.body.start) continue // parameters are no place for a yield
     if (call.callee?.type === 'Super') findSuperCall(plan, call)
     const kind = kindOf(call)
     const isCostly = facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops)
     if (kind === '' || isCostly || isThrown(call)) continue
-    push(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
+    push(plan.calls, call.call = callSite(call, kind, targetOf(call), node, cachedNameOf(calledIn(call))))
   }
 }
 
@@ -335,7 +337,7 @@ function isThrown(call) {
 function findSuperCall(plan, call) {
   const { node } = plan
   const found = constructorFor(classOf(node).superClass)
-  if (found !== null) push(plan.calls, call.call = callSite(call, 'super', found.plan, node))
+  if (found !== null) push(plan.calls, call.call = callSite(call, 'super', found.plan, node, ''))
 }
 
 /** Finds short functions: they have no loop and call only short functions. @param {Plan[]} plans */
