@@ -250,8 +250,8 @@ function localsOf(own, facts, free) {
     const names = keysOf(variables)
     for (let k = 0; k < names.length; k++) {
       const variable = variables[names[k]]
-      if (!canBeKept(variable, own, facts, functions, calledAt)) return null
-      if (isCaptured(variable, facts)) isShared ||= isChanging(variable, own)
+      if (!canBeKept(variable, own, functions, calledAt)) return null
+      if (variable.isCaptured) isShared ||= isChanging(variable, own)
       else variable.isNumber = isNumber(variable)
       if (isDestructured(variable, own)) push(destructured, variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
@@ -263,11 +263,11 @@ function localsOf(own, facts, free) {
   for (let i = 0; i < names.length; i++) {
     const variables = locals[names[i]]
     if (find(variables, variable => hidesInside(variable, variables, own))) return null
-    if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
+    if (hidesAround(variables[0], own, free) || areMixed(variables)) return null
   }
   // The later variables of one name are assigned at their declarations, so only the first variable matters.
   forEach(names, name => locals[name][0].isNumber && numbers.add(name))
-  const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
+  const isOfClosures = (/** @type {string} */ name) => isShared && locals[name][0].isCaptured
   return {
     names: filter(names, name => !isOfClosures(name)),
     shared: filter(names, isOfClosures),
@@ -336,9 +336,9 @@ function isInOne(node, functions) {
  * Whether variables of one name cannot share one variable of the twin, because their scopes overlap or a
  * closure captures one of them.
  *
- * @param {Variable[]} variables @param {Facts} facts
+ * @param {Variable[]} variables
  */
-function areMixed(variables, facts) {
+function areMixed(variables) {
   let end = 0
   sort(variables, (/** @type {Variable} */ a, /** @type {Variable} */ b) =>
     a.scope.node.start - b.scope.node.start)
@@ -346,18 +346,9 @@ function areMixed(variables, facts) {
     const { node } = variable.scope
     const isInside = node.start < end
     end = node.end
-    return isInside || isCaptured(variable, facts)
+    return isInside || variable.isCaptured
   }) !== undefined
 }
-
-/**
- * Whether closures use a variable.
- *
- * @param {Variable} variable @param {Facts} facts the facts of the function that declares the variable
- * @returns {boolean}
- */
-const isCaptured = ({ references }, facts) =>
-  find(references, ({ scope }) => scope.facts !== facts) !== undefined
 
 /** Whether a variable is part of a pattern in the parameters. @param {Variable} variable @param {Node} own */
 const isDestructured = ({ kind, declarations }, own) => kind === 'parameter' &&
@@ -379,16 +370,16 @@ function declaratorOf(id) {
 /**
  * Whether a single variable at the top of the twin can replace a variable during the whole call.
  *
- * @param {Variable} variable @param {Node} own @param {Facts} facts
+ * @param {Variable} variable @param {Node} own
  * @param {Node[]} functions the declared functions @param {number} calledAt the result of `firstUse`
  * @returns {boolean}
  */
-function canBeKept(variable, own, facts, functions, calledAt) {
+function canBeKept(variable, own, functions, calledAt) {
   const { name, kind, declarations, references, isAssigned, isDynamic, scope } = variable
   if (isDynamic) return false
   if (kind === 'arguments') return true
   const isEarly = () => find(references, reference => isBefore(reference, declarations[0])) !== undefined
-  if (kind === 'catch') return !isOfHeldCatch(variable) || !(isCaptured(variable, facts) || isEarly())
+  if (kind === 'catch') return !isOfHeldCatch(variable) || !(variable.isCaptured || isEarly())
   if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
   if (kind === 'var') { // `var arguments` starts as the arguments object of the function
     return name !== 'arguments' && !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
@@ -401,7 +392,7 @@ function canBeKept(variable, own, facts, functions, calledAt) {
     if (find(references, reference => !isWithin(reference, around))) return false
   }
   const { init, end } = declaratorOf(id)
-  if (!isCaptured(variable, facts)) return !isEarly()
+  if (!variable.isCaptured) return !isEarly()
   return !loopAround(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
     : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
 }
