@@ -626,6 +626,7 @@ function planChain(emitter, chain) {
  * @property {Edit[]} plain the edits of the function outside of twins
  * @property {Edit[]} inner the edits of the unmodified function inside of a twin
  * @property {Node[]} bound the calls that use a helper in the function itself, outside of its twin
+ * @property {Node[]} collected the nodes that iterate a value to its end: see `isCollected`
  * @property {Edit[] | null} own the edits of the twin without the edits of the functions in it; null if
  *   `edits` has no others
  * @property {Edit[]} edits the edits of the twin
@@ -791,9 +792,12 @@ function isRest(variable) {
  *
  * @param {Node} node @returns {boolean}
  */
-export function isCollected({ type, parent, argument, callee, arguments: given }) {
-  if (type === 'SpreadElement') return parent.type !== 'ObjectExpression' && !isOfEngine(argument)
-  return type === 'NewExpression' && given.length === 1 && given[0].type !== 'SpreadElement' &&
+export function isCollected(node) {
+  const { type } = node
+  if (type === 'SpreadElement') return node.parent.type !== 'ObjectExpression' && !isOfEngine(node.argument)
+  if (type !== 'NewExpression') return false
+  const { callee, arguments: given } = node
+  return given.length === 1 && given[0].type !== 'SpreadElement' &&
     isGlobal(callee, COLLECTION) && !isOfEngine(given[0])
 }
 

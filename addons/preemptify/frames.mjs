@@ -97,10 +97,10 @@ import {
 /**
  * Marks the nodes around each resume point of a function.
  *
- * @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @param {{ node: Node, facts: Facts, calls: CallSite[], collected: Node[] }} plan
  * @param {boolean} isOfModule see Emitter
  */
-export function markResumePoints({ node, facts, calls }, isOfModule) {
+export function markResumePoints({ node, facts, calls, collected }, isOfModule) {
   /** @param {Node} part a node with a resume point */
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
@@ -112,8 +112,7 @@ export function markResumePoints({ node, facts, calls }, isOfModule) {
   })
   forEach(facts.loops, hold)
   if (isOfModule) {
-    forEach(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
-    forEach(facts.calls, part => isCollected(part) && hold(part))
+    forEach(collected, part => (part.start > node.body.start || part.type !== 'SpreadElement') && hold(part))
   } else forEach(facts.statements, part => isCallStatement(part) && hold(part))
   let from = 0
   forEach(facts.tries, ({ start, finalizer }) => {
