@@ -184,8 +184,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return result
   }
   const budget = `${our}b`
+  /** An expression for the run-time support. */
+  const runtime = `${global}p${isScript ? '.runtime' : ''}`
   /** The argument that makes a constructor skip its body. */
-  const nothing = isScript ? `${global}p.runtime.nothing` : `${global}N`
+  const nothing = isScript ? `${runtime}.nothing` : `${global}N`
   const written = {
     has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node)
   }
@@ -215,7 +217,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   const claimingArguments = identity => isShortList(identity)
     ? `${helper('J')}(${identity})`
-    : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
+    : `${plainBudget}.i&&${runtime}.claimArguments(${listed(identity)})`
   if (unitOf.exclusive !== false) forEach(plans, plan => { plan.identity = identityOf(plan) })
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
@@ -516,10 +518,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function textOfInlineCache(name, key) {
     const way = wayOf(key)
     // A stand-in for the run-time support knows no twins, so its results must not be cached.
-    const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
+    const first = isScript ? `${runtime}.isStandIn?${way}(f):` : ''
     // The result for undefined is not cached, because the message of the error names the expression.
     const said = !startsWith(key, '.') ? `g??"${key}"`
-      : `${says ? 'g' : '"(intermediate value)"'},"${slice(key, 1)}"`
+      : `${says ? 'g' : '0'},"${slice(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
@@ -533,21 +535,21 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     let result = isScript ? `;var ${global}p=${isTopLevel ? standInOf(realmOf(tree)) : `${shared}p`};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     const hasNothing = !isScript && (used.has('C') || used.has('R'))
-    if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
+    if (hasNothing) result += `const ${nothing}=${runtime}.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       if (key === 'J') {
-        result += claimingHelper(`${global}J`, `${global}p`, isScript ? `${global}p.budget` : budget)
+        result += claimingHelper(`${global}J`, runtime, isScript ? `${global}p.budget` : budget)
         continue
       }
       const { name, arity } = HELPERS[key]
       const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
-      result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
+      result += `function ${global}${key}(${list}){return ${runtime}.${name}(${list})}`
     }
     inlineCaches.forEach(({ name, isRemoved }, key) => {
       if (!isRemoved) result += textOfInlineCache(name, key)
     })
-    result += claimed.prologue(`${global}p.runtime`)
+    result += claimed.prologue(runtime)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
 
@@ -565,7 +567,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       names.add(name)
       room -= name.length + 1
     })
-    return names.size ? `${global}p.runtime.names(${stringify(join(listOf(names), ' '))});` : ''
+    return names.size ? `${runtime}.names(${stringify(join(listOf(names), ' '))});` : ''
   }
 
   /**
