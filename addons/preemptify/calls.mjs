@@ -19,6 +19,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Fragments } from './edits.mjs' */
 /** @import { FrameLayout } from './frames.mjs' */
+/** @import { Factory } from './lift.mjs' */
 
 /**
  * The emitter of a twin: the edits that turn the text of a function into its twin, and the names that the
@@ -619,6 +620,7 @@ function planChain(emitter, chain) {
  * @property {Edit[]} edits the edits of the twin
  * @property {string} helpers the keys of the helpers that the twin calls
  * @property {number[]} copies how often the text of the function occurs outside and inside of twins
+ * @property {Factory | null} lifted the factory that creates the function: see lift.mjs
  * @property {Fragments} text the text of the twin
  * @property {Emitter} emitter the emitter of the twin
  * @property {Claim[]} claims the contested locations that the body uses: see effects.mjs

@@ -24,6 +24,7 @@ import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpe
 import { EVENT_USE } from './run.mjs'
 import { claimsOf, packageOf, ruleFor } from './claimed.mjs'
 import { labelsOf } from './loops.mjs'
+import { findLifted } from './lift.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
@@ -37,6 +38,7 @@ import {
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Emitter, InlineCache, Plan } from './calls.mjs' */
+/** @import { Factory } from './lift.mjs' */
 /** @import { Edit, EditHolder, Fragments, Range } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
@@ -143,7 +145,6 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   if (tree.isPrinted) copyEffects(tree.plans, plans)
   tree.plans = plans
   tree.isPrinted = true
-  countCopies(plans)
   forEach(plans, plan => {
     plan.bound = filter(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
@@ -210,6 +211,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const plainBudget = isScript ? `${global}p.budget` : budget
   /** The texts with which functions make claims. */
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
+  if (optimisations.lift) findLifted(plans, home, source, unit)
+  countCopies(plans)
   /**
    * Returns the text with which a plain call claims its arguments.
    *
@@ -339,6 +342,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const around = { edits: [] }
     if (isInner) plan.inner = edits
     else plan.plain = edits
+    if (plan.lifted) return plainLength(factoryOf(plan)) + addedByEdits(edits)
     printChild(around, plan, isInner)
     return addedByEdits(around.edits) + (isPrintedWhole(plan, isInner) ? addedByEdits(edits) : 0)
   }
@@ -366,17 +370,20 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Composes the texts of all functions, inner functions first. @returns {Fragments[]} the whole text */
   function compose() {
+    /** @type {Fragments[]} */
+    const factories = []
     used.clear()
     for (let i = plans.length; i-- > 0;) {
       const plan = plans[i]
       const plain = bound(plan, childEdits(plan, false))
-      if (plan === home) declareHelpers(plain)
+      if (plan === home) declareHelpers(plain, factories)
       plan.plain = inOrder(plain)
       if (!plan.isLong && !isInside(plan)) continue // neither has a twin nor is inside one
       const inner = childEdits(plan, true)
       if (plan.isLong) addInner(plan, inner)
       plan.inner = inOrder(bound(plan, inner))
       if (plan.isLong) plan.text = textOf(plan)
+      if (plan.lifted) push(factories, factoryOf(plan))
     }
     const { plain } = plans[0]
     const at = positionOfHead()
@@ -409,8 +416,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     inOrder(edits)
   }
 
-  /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
-  function declareHelpers(edits) {
+  /**
+   * Inserts the helpers that the text refers to, and the factories of lifted functions.
+   *
+   * @param {Edit[]} edits edits of `home` @param {Fragments[]} factories
+   */
+  function declareHelpers(edits, factories) {
     forEach(plans, ({ helpers, frame, isCalledDirectly }) => {
       for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
       if (isCalledDirectly && !frame) used.add('g')
@@ -418,7 +429,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { body } = home.node
     const isFunction = home !== plans[0]
     const at = isFunction ? pastDirectives(body.body, body.start + 1) : positionOfHead()
-    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, Infinity, prologue())
+    const rank = isFunction ? -BODY_EDGE : BODY_EDGE / 2
+    insert({ edits }, at, rank, Infinity, factories.length ? [prologue(), factories] : prologue())
   }
 
   /** @param {Plan} plan */
@@ -617,6 +629,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { type, parent } = node
     const edits = isInner ? plan.inner : plan.plain
     const isKept = isKeptWhole(plan)
+    if (plan.lifted) return printExpression(childOf(around, plan, edits, isKept, true))
     claimPlainly(plan, edits)
     if (!isLong && !isKept) {
       // The key of a field belongs to the code around the field.
@@ -785,14 +798,44 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Prints a function expression, or a method of an object. @param {Child} child */
   function printExpression(child) {
-    const { around, plan: { node }, whole: { from, to }, isObjectMethod } = child
+    const { around, plan, whole: { from, to }, isObjectMethod } = child
+    const { node, lifted } = plan
     const { parent } = node
-    const text = expression(child)
+    const text = lifted ? `${lifted.name}(${join(lifted.parameters, ',')})`
+      : expression(child)
     if (isObjectMethod) {
       const key = keyIn(parent)
       replace(around, from, to, [key === '__proto__' ? '["__proto__"]:' : `${key}:`, text])
     // The parentheses are for `new function () {}`.
     } else replace(around, from, to, parent.callee === node ? ['(', text, ')'] : text)
+  }
+
+  /**
+   * Returns the text of the factory of a lifted function. The factory creates and registers the function.
+   *
+   * @param {Plan} plan @returns {Fragments}
+   */
+  function factoryOf(plan) {
+    const { plain, lifted } = plan
+    const { name, parameters } = /** @type {Factory} */ (lifted)
+    claimPlainly(plan, plain)
+    const child = childOf({ edits: [] }, plan, plain, false, isPrintedTwice(plan, false))
+    const { isNamedInside, callee } = child
+    const body = isNamedInside && !plan.node.id && !callee ? statements(child)
+      : ['return ', expression(child)]
+    return [`function ${name}(${join(parameters, ',')}){`, body, '}']
+  }
+
+  /**
+   * Returns statements that create, register and return an anonymous function whose twin needs a name. V8
+   * names an anonymous function after the names before it in its statement. So the twin has a separate
+   * statement.
+   *
+   * @param {Child} child @returns {Fragments}
+   */
+  function statements(child) {
+    const { plan, twin } = child
+    return [`const ${twin}=`, titled(plan), ';return ', registered(child, functionIn(child), twin)]
   }
 
   /** Returns the text of a registered function expression. @param {Child} child @returns {Fragments} */
@@ -809,15 +852,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (!id && !callee && title !== '') {
       return [`(${twin}=>`, registered(child, fn, [`${twin}=`, titled(plan)]), ')()']
     }
-    // V8 names an anonymous function after the names before it in its statement. So the twin has a separate
-    // statement.
     const declared = [`const ${twin}=`, titled(plan), ';']
     if (id) {
       const own = callee ? `const ${callee}=${id.name};` : ''
       const end = [declared, own, 'return ', registered(child, id.name, twin), '})(']
       return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
     }
-    if (!callee) return ['(()=>{', declared, 'return ', registered(child, fn, twin), '})()']
+    if (!callee) return ['(()=>{', statements(child), '})()']
     const end = ['return ', registered(child, callee, twin), '})(']
     return isDual ? [`(${callee}=>{`, declared, end, fn, ')']
       : ['(()=>{', declared, `const ${callee}=`, fn, ';', end, ')']
