@@ -367,7 +367,7 @@ function notIterable(text) {
 }
 
 /** Whether the page has left the methods of the iterators of arrays unchanged. */
-const areIteratorsBuiltIn = () =>
+export const areIteratorsBuiltIn = () =>
   engine.elements.next === engine.nextElement && !('return' in engine.elements)
 
 /**
