@@ -395,7 +395,7 @@ export function aroundMethod(emitter, callee, isAwaited) {
 }
 
 /** Array methods that call a callback, and that engines inline. */
-const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
+const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex|reduce|reduceRight)$/
 
 /**
  * Whether a call passes a short function to an array method. If the array is short, too, the twin calls the
@@ -413,9 +413,13 @@ export function handed({ steps, isOfModule }, { node, kind }) {
   const { callee, arguments: given, optional } = node
   if (optional || callee.optional || callee.computed || callee.object.type === 'Super' ||
     !matches(INLINED, keyOf(callee))) return false
-  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong &&
+  if (given.length !== 1 && !(given.length === 2 && isPrimitive(given[1]))) return false
+  return isFunctionNode(given[0]) && !given[0].plan.isLong &&
     lastAfter(node).parent.type !== 'ChainExpression'
 }
+
+/** Whether a node is a literal of a primitive value. @param {Node} node */
+const isPrimitive = ({ type, regex }) => type === 'Literal' && !regex
 
 /**
  * Returns the text before and after the callback of a call for which `handed` is `true`.
@@ -423,12 +427,13 @@ export function handed({ steps, isOfModule }, { node, kind }) {
  * @param {Emitter} emitter @param {CallSite} call @param {Fragments} receiver @returns {[Fragments,
  *   Fragments]}
  */
-export function textOfHanded(emitter, { node: { callee }, isAwaited }, receiver) {
+export function textOfHanded(emitter, { node: { callee, arguments: { 1: second } }, isAwaited }, receiver) {
   const held = variable(emitter, 'f')
   const method = `.${callee.property.name}`
   const { 0: before, 1: after } = aroundMethod(emitter, callee, isAwaited)
+  const given = second ? `${held},${slice(emitter.source, second.start, second.end)}` : held
   return [`,${held}=(0,`,
-    [`))?`, receiver, `${method}(${held}):`, before, receiver, method, after, receiver, `,${held}))`]]
+    [`))?`, receiver, `${method}(${given}):`, before, receiver, method, after, receiver, `,${given}))`]]
 }
 
 /**
