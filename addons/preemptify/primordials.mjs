@@ -313,6 +313,8 @@ function engineParts() {
     captureStackTrace: /** @type {any} */ (Error).captureStackTrace,
     call: exec(NATIVE, sourceOf(Function.prototype.call)) ? Function.prototype.call : null,
     values: Array.prototype[Symbol.iterator],
+    // The function by which an iterator returns itself.
+    itself: exec(NO_SOURCE, sourceOf(elements[Symbol.iterator])) ? elements[Symbol.iterator] : null,
     elements,
     nextElement: elements.next,
     typed: prototype,
