@@ -8,7 +8,7 @@
  */
 
 import {
-  EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
+  BEYOND, EXPRESSION_EDGE, STATEMENT_EDGE, concat, insert, optimisations, pastOperand, replace, variable
 } from './edits.mjs'
 import {
   NO_ARGUMENTS, create, emptySet, find, flat, forEach, matches, push, slice, stringify, takeLast
@@ -36,8 +36,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that start with a
  *   preemption point
  * @property {(key: string) => string} helper returns the name of a helper; the key is a key of HELPERS
- * @property {Map<string, InlineCache> | null} inlineCaches the inline caches by the names of their
- *   callees; the name of a method has a dot before it
+ * @property {InlineCaches | null} inlineCaches
  * @property {boolean} says whether calls pass on the text of the callee for error messages
  * @property {(text: string) => string} spell returns the form in which a text is printed
  * @property {[string, string] | null} around the text before and after a call that may yield; null before the
@@ -68,6 +67,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * A helper of a rewritten text that finds the entries of all callees with one name.
  *
  * @typedef {object} InlineCache
+ * @property {string} key the name of the callees; the name of a method has a dot before it
  * @property {string} name the name of the helper
  * @property {[string]} opening the text of a call up to its argument: a call of the helper, or of the
  *   run-time support if the text has no such helper
@@ -76,6 +76,13 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {[string]} whole the text of the callee for an error message; empty if the helper knows this text
  * @property {number} uses the number of calls
  * @property {boolean} isRemoved whether the text has no such helper, because it would be too long
+ */
+/**
+ * The inline caches of a text: in the order of their first use, and by the names of methods and of other
+ * functions.
+ *
+ * @typedef {{ all: InlineCache[], methods: Map<string, InlineCache>, functions: Map<string, InlineCache> }}
+ *   InlineCaches
  */
 /**
  * A call that may be preempted.
@@ -127,7 +134,7 @@ export function separateStatement(emitter, node) {
   if (statement.type !== 'ExpressionStatement' || statement.start !== node.start ||
     statement.separatedIn === emitter) return
   statement.separatedIn = emitter
-  if (isInList(statement)) insert(emitter, statement.start, STATEMENT_EDGE, Infinity, ';')
+  if (isInList(statement)) insert(emitter, statement.start, STATEMENT_EDGE, BEYOND, ';')
 }
 
 // Calls
@@ -349,12 +356,17 @@ function inlineCache({ helper, unit, steps, inlineCaches }, callee, isMethod) {
   const name = cachedName(callee)
   if (name === '') return null
   helper(isMethod ? 'E' : 'e')
-  const key = isMethod ? `.${name}` : name
-  let found = inlineCaches.get(key)
+  const { all } = inlineCaches
+  const known = isMethod ? inlineCaches.methods : inlineCaches.functions
+  let found = known.get(name)
   if (!found) {
-    const name = `${unit}${inlineCaches.size}k`
-    const opening = /** @type {[string]} */ ([`${name}(`])
-    inlineCaches.set(key, found = { name, opening, member: [''], whole: [''], uses: 0, isRemoved: false })
+    const helperName = `${unit}${all.length}k`
+    found = {
+      key: isMethod ? `.${name}` : name, name: helperName, opening: [`${helperName}(`], member: [''],
+      whole: [''], uses: 0, isRemoved: false
+    }
+    known.set(name, found)
+    push(all, found)
   }
   found.uses++
   return found

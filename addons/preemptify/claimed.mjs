@@ -268,6 +268,7 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
     if (parent === null || exclusive === false) return
     const all = exclusive ? plan.claims
       : pushAll(allClaims(plan), plan.claimsAll && !isOnce ? everything() : [])
+    if (all.length === 0) return
     /** The claims by their locks. One claim per lock is enough. @type {Map<any, Claim>} */
     const claims = emptyMap()
     /** The guards by the locks whose claims all have guards. @type {Map<any, Map<string, boolean>>} */

@@ -6,7 +6,7 @@
  */
 
 import {
-  codeAt, digitsOf, emptySet, exec, find, flat, isArray, matches, push, sign, slice, sort, split, startsWith,
+  codeAt, digitsOf, find, flat, indexOf, isArray, matches, push, sign, slice, sort, split, startsWith,
   stringify, takeLast
 } from './primordials.mjs'
 import { pastSpace, withoutEscapes } from './read.mjs'
@@ -36,13 +36,22 @@ import { fieldsOf } from './scopes.mjs'
 
 export const NAME_PART = /[^\s!-#%-/:-@[\]^`{-~]/
 
-export const BODY_EDGE = 1
-export const STATEMENT_EDGE = 2
-export const EXPRESSION_EDGE = 3
-export const REPLACES = 4
+// The positions and ranks of edits are small integers. V8 keeps any other number in a separate object, and
+// when a field first gets such a number, V8 converts all objects with this field.
+export const BODY_EDGE = 4
+export const STATEMENT_EDGE = 8
+export const EXPRESSION_EDGE = 12
+export const REPLACES = 16
+/** A position after the end of any text: the opposite end of an edit that encloses all others. */
+export const BEYOND = 2 ** 30 - 1
 
 /** Sorts edits into the order that `print` needs. @param {Edit[]} edits */
-export const inOrder = edits => edits.length < 2 ? edits : sort(edits, byPosition)
+export function inOrder(edits) {
+  for (let i = 1; i < edits.length; i++) {
+    if (byPosition(edits[i - 1], edits[i]) > 0) return sort(edits, byPosition)
+  }
+  return edits
+}
 
 /** @param {Edit} a @param {Edit} b */
 const byPosition = (a, b) =>
@@ -222,12 +231,13 @@ export function hashOf(text) {
  * @param {string} text
  */
 export function prefixFor(text) {
-  const names = /\$(_*)[^\W_]/g
-  const taken = emptySet()
   if (matches(/\\u(?:0024|\{0*24\})/, text)) text = withoutEscapes(text)
-  for (let match; (match = exec(names, text));) taken.add(`$${match[1]}`)
   let our = '$'
-  while (taken.has(our)) our += '_'
+  for (let at = -1; (at = indexOf(text, our, at + 1)) >= 0;) {
+    if (!matches(/[^\W_]/, text[at + our.length] ?? '')) continue
+    our += '_'
+    at = -1
+  }
   return our
 }
 

@@ -353,10 +353,10 @@ function giveResult(word, object, items, result, args, rest, by, to, node, isDee
   if (last === 'f' || last === 'a') put(site, items, by)
   if (last === 'j') add(site.inside, site.root)
   if (last === 'q') add(site.inside, pairOf(items, node, by))
-  if (last === 'm') {
+  if (last === 'm' || last === 'o') {
     put(site, result, by)
     if (!args[0]) put(site, items, by)
-    put(site, load(result, by), by)
+    if (last === 'm') put(site, load(result, by), by)
   }
   if (last !== 'a') return
   if (!isDeep) put(site, load(items, by), by)

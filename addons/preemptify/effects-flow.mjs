@@ -12,6 +12,7 @@
  */
 
 import { emptyMap, emptySet, find, forEach, listOf, push, takeLast } from './primordials.mjs'
+import { isFunctionNode } from './scopes.mjs'
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -62,9 +63,11 @@ export const DETAIL = 1024
 export const KEPT = 64
 /** An object inside the parameter leaves, but not the parameter itself: an array of numbers stays. */
 export const PART_LEAVES = 512
-const ALL = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | KEPT
+/** Code that is not followed stores an object in an object inside the parameter. */
+export const PART_PUT = 2048
+const ALL = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | PART_PUT | KEPT
 /** The effects on a parameter by which a call changes the argument. */
-export const CHANGE = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT
+export const CHANGE = WRITE | DEEP | LEAVE | PART_LEAVES | MATCH | PUT | PART_PUT
 
 // Kinds of watchers.
 const EDGE = 0
@@ -100,9 +103,10 @@ const STATE = 17
  * @property {Root[]} sources parameters of unknown functions that reach a parameter
  * @property {Flow | null} outer the contents of a shared object
  * @property {Map<string, Flow> | null} outers the contents of a shared object, by the names of properties
- * @property {Root | null} base the parameter that holds an inner object
- * @property {Root | null} inner the objects inside a parameter
- * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them
+ * @property {Root | null} base the parameter, or the unknown object of a variable, that holds an inner object
+ * @property {Root | null} inner the objects inside a parameter, or inside the unknown object of a variable
+ * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them; the
+ *   objects inside have none
  * @property {Root | null} forgotten the root in its place in large sets
  * @property {Slot | null} slot the holder of a shared object
  */
@@ -121,6 +125,7 @@ const STATE = 17
  * @property {number} touched the effects of the last touch
  * @property {Root | null} only the only root, if it is a built-in value or a node of the document
  * @property {boolean} isNamed whether the flow holds the values of all properties with one name
+ * @property {boolean} isContents whether the flow holds the contents of an object
  * @property {boolean} isPassed whether the flow holds functions that callers pass
  * @property {Crowd | null} crowd the functions that replace the functions of a large flow
  */
@@ -149,6 +154,7 @@ const STATE = 17
  * @property {Root[]} shared
  * @property {Callee | null} effects the effects of a function
  * @property {boolean} hasLeft
+ * @property {boolean} isStored whether an object holds a function
  * @property {Effects[]} leavers the functions that the object leaves
  * @property {any[]} stored pairs of a stored value, and the Effects of the function that stored the value
  * @property {Map<string, Flow> | null} properties the values of an object literal or a function, by their
@@ -181,9 +187,9 @@ const STATE = 17
  * @property {string[]} paths built-in functions
  * @property {boolean} isMethod whether built-in methods have the name too
  * @property {boolean} isNamed whether the set holds all functions with one property name
- * @property {Root[]} open the parameters of the caller that may be called
+ * @property {Root[]} open the parameters of the caller, and of functions around it, that may be called
  * @property {Root[]} captured the captured parameters that may be called: see addCaptured
- * @property {Map<string, Fact> | null} facts calls of parameters whose arguments are parameters too
+ * @property {Map<Root, Fact[]> | null} facts calls of parameters, by the parameter
  * @property {any[]} users calls of the function, and sets that contain the function
  * @property {Root | null} lent the objects that these functions return
  * @property {any} isLent the set of these objects
@@ -191,13 +197,13 @@ const STATE = 17
  * @property {Effects | null} effects null: a set of functions
  */
 /**
- * A function calls a parameter, and passes another parameter, or an object inside it.
+ * A function calls a parameter, or a parameter of a function around it. Each caller makes the same call with
+ * the functions and objects that it knows: see useFact.
  *
  * @typedef {object} Fact
- * @property {number} called the position of the parameter that is called
+ * @property {Root} called the parameter, or the captured parameter
  * @property {number} at the position among the arguments of that call
- * @property {number} passed the position of the parameter that is passed
- * @property {boolean} isInner
+ * @property {Root} passed the argument
  */
 /**
  * @typedef {object} Call
@@ -207,6 +213,8 @@ const STATE = 17
  * @property {Flow | null} rest the elements of spread lists
  * @property {Effects} f the caller
  * @property {Flow | null} to the result
+ * @property {number} depth 0: a call in the text. n: a call that a function makes whose call has depth n - 1
+ * @property {Map<Flow, Call> | null} implied the calls that the called functions make, by their functions
  */
 /**
  * The effects of one function.
@@ -226,6 +234,7 @@ const STATE = 17
  * @property {Flow} returned
  * @property {Flow | null} first the first argument, without its default value
  * @property {boolean} isReaction whether the function is a reaction of a promise
+ * @property {(() => void)[]} endings called as soon as the function may outlive the activation around it
  * @property {boolean} isChanged
  * @property {Effects[]} includes code that runs as a part of the function
  * @property {boolean} claimsAll
@@ -239,7 +248,8 @@ const NONE = []
 export const newFlow = () => ({
   roots: NONE, known: null, watchers: NONE, callee: null, loadedBy: null, loaded: null, deep: null,
   usedBy: null, used: 0,
-  touchedBy: null, touched: 0, only: null, isNamed: false, isPassed: false, crowd: null
+  touchedBy: null, touched: 0, only: null, isNamed: false, isContents: false, isPassed: false,
+  crowd: null
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
@@ -255,6 +265,13 @@ export const given = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 /** An object that a function outside of the program returns. */
 export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
 
+/** @param {Root} root @returns {Flow} a flow with one object */
+function flowOf(root) {
+  const flow = newFlow()
+  add(flow, root)
+  return flow
+}
+
 /**
  * @param {Flow} flow @returns {Flow} a flow with an unknown object, which may be any object of the given flow
  */
@@ -262,9 +279,7 @@ export function anyOf(flow) {
   const root = newRoot(GIVEN, null, 0)
   root.sources = []
   each(flow, source => push(root.sources, source))
-  const to = newFlow()
-  add(to, root)
-  return to
+  return flowOf(root)
 }
 
 /**
@@ -279,11 +294,12 @@ export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, hasState: false,
-    mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false, isReached: false,
-    isKept: false,
+    isStored: false, leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null,
+    hasState: false, mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false,
+    isReached: false, isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
   }
+  site.inside.isContents = true
   site.root = newRoot(SITE, site, 0)
   return site
 }
@@ -330,6 +346,17 @@ const queue = []
 const joining = []
 /** Functions that unknown code can call from now on. @type {Site[]} */
 const leaving = []
+/**
+ * An argument of a call that reaches a captured parameter. The facts wait until it is known which closures
+ * outlive their activation.
+ *
+ * @typedef {object} CapturedCall
+ * @property {Flow} flow @property {Root} called @property {Root} parameter @property {Effects} f
+ */
+/** @type {CapturedCall[]} */
+const capturing = []
+/** Functions that may outlive the activation around them from now on. @type {Effects[]} */
+const outliving = []
 /** Parameters with new effects. @type {Root[]} */
 const flagged = []
 /** The callees of new calls. @type {Callee[]} */
@@ -434,6 +461,10 @@ export function add(flow, root) {
   }
   if (roots === NONE) flow.roots = [root]
   else push(roots, root)
+  if (flow.isContents && isFunction(root) && !root.of.isStored) {
+    root.of.isStored = true
+    outlive(root.of)
+  }
   if (flow.isPassed && flow.roots.length > MAX_PASSED) return joinCrowd(flow)
   const { watchers } = flow
   for (let i = 0; i < watchers.length; i++) {
@@ -443,6 +474,9 @@ export function add(flow, root) {
     if (concerns(watcher, root)) push(queue, watcher, root)
   }
 }
+
+/** Whether a root is a function of the program. @param {Root} root */
+const isFunction = ({ kind, of }) => (kind === SITE || kind === SHARED) && of.kind === 'function'
 
 /**
  * Whether a watcher must process a root. Reads and effects of parameters concern the caller, and results of
@@ -464,7 +498,7 @@ function forget(root) {
   const { kind, of } = root
   if (kind === HELD && of !== various) {
     const held = heldIn(various)
-    if (root.forgotten !== held) linkTo(root, held)
+    if (root.forgotten !== held) linkTo(root.base ?? root, held)
     root.forgotten = held
     return held
   }
@@ -554,13 +588,13 @@ function deepOf(flow, f) {
   return flow.deep
 }
 
-/** @param {Root} parameter @returns {Root} the objects inside the parameter */
-function innerOf(parameter) {
-  if (parameter.inner === null) {
-    parameter.inner = newRoot(INNER, parameter.of, parameter.index)
-    parameter.inner.base = parameter
+/** @param {Root} root a parameter, or an unknown object of a variable @returns {Root} the objects inside */
+function innerOf(root) {
+  if (root.inner === null) {
+    root.inner = newRoot(root.kind === HELD ? HELD : INNER, root.of, root.index)
+    root.inner.base = root
   }
-  return parameter.inner
+  return root.inner
 }
 
 /** @param {Flow} flow @param {number} kind @param {any} f @param {any} to @param {any} more */
@@ -718,18 +752,25 @@ export function functionsIn(flow) {
  * @param {Flow | null} to
  */
 export function invoke(callee, self, args, rest, f, to) {
-  push(callees, callee)
-  push(f.callees, callee)
   if (self) pass(self, callee, SELF, f)
   for (let i = 0; i < args.length; i++) if (args[i]) pass(/** @type {Flow} */ (args[i]), callee, i, f)
   if (rest) pass(rest, callee, SPREAD, f)
-  const call = { callee, self, args, rest, f, to }
-  if (find(callee.open, ({ of }) => of !== f) !== undefined) makeUnknown(callee)
-  addUser(callee, call)
+  const call = { callee, self, args, rest, f, to, depth: 0, implied: null }
+  addCall(call)
   if (to !== null) watch(callee.result, RESULT, call, to, 0)
   if (callee.effects !== null) return
   push(callee.calls, call)
   for (let i = 0; i < callee.paths.length; i++) onBuiltIn(call, callee.paths[i])
+}
+
+/** @param {Call} call */
+function addCall(call) {
+  const { callee, f } = call
+  push(callees, callee)
+  push(f.callees, callee)
+  const unseen = find(callee.open, root => !isSeenBy(root, f))
+  if (unseen) callUnseen(callee, unseen)
+  addUser(callee, call)
 }
 
 /** @param {Flow} flow @param {Callee} callee @param {number} index @param {Effects} f */
@@ -744,48 +785,128 @@ function pass(flow, callee, index, f) {
 function addUser(callee, user) {
   if (callee.users === NONE) callee.users = [user]
   else push(callee.users, user)
-  callee.facts?.forEach(fact => useFact(user, fact))
+  callee.facts?.forEach(facts => forEach(facts, fact => useFact(user, fact)))
 }
 
 /** @param {Callee} callee @param {Fact} fact */
 function addFact(callee, fact) {
   const facts = callee.facts ??= emptyMap()
-  const { called, at, passed, isInner } = fact
-  const key = `${called} ${at} ${passed} ${isInner}`
-  if (facts.has(key)) return
-  facts.set(key, fact)
+  const { called, at, passed } = fact
+  const known = facts.get(called)
+  if (!known) facts.set(called, [fact])
+  else if (find(known, one => one.at === at && one.passed === passed)) return
+  else push(known, fact)
   const { users } = callee
   for (let i = 0; i < users.length; i++) useFact(users[i], fact)
 }
 
-/** @param {any} user see `addUser` @param {Fact} fact */
+/** Maximum depth of implied calls. Without it, a function that gets itself as an argument has no end. */
+const MAX_DEPTH = 3
+
+/**
+ * Adds an argument to a call that a called function makes. For example, `each(list, fn)` implies the call
+ * `fn(list[i])`, and the caller of `each` knows `fn` and `list`.
+ *
+ * @param {any} user see `addUser` @param {Fact} fact
+ */
 function useFact(user, fact) {
   if (user.callee === undefined) return addFact(user, fact)
-  const { called, at, passed, isInner } = fact
-  const { f } = user
-  const objects = argumentsAt(user, passed)
-  const functions = argumentsAt(user, called)
+  const { called, at, passed } = fact
+  const functions = flowsOf(called, user)
+  let objects = flowsOf(passed, user)
+  if (objects === null) {
+    flagHeld(passed, LEAVE)
+    objects = [flowOf(foreign)]
+  }
+  if (functions === null) return void push(outliving, passed.of)
+  if (user.depth === MAX_DEPTH) {
+    const leave = (/** @type {Flow} */ flow) => touch(flow, user.f, LEAVE)
+    forEach(objects, leave)
+    return forEach(functions, leave)
+  }
+  const implied = user.implied ??= emptyMap()
   for (let i = 0; i < functions.length; i++) {
-    const callee = calleeOf(functions[i])
-    push(callees, callee)
-    push(f.callees, callee)
-    for (let k = 0; k < objects.length; k++) {
-      const flow = isInner ? /** @type {Flow} */ (deepOf(objects[k], f)) : objects[k]
-      pass(flow, callee, at, f)
-      each(functions[i], ({ kind }) => { if (kind === BUILT_IN) touch(flow, f, LEAVE) })
-    }
+    let call = implied.get(functions[i])
+    if (!call) implied.set(functions[i], call = impliedCall(functions[i], user))
+    for (let k = 0; k < objects.length; k++) edge(objects[k], argumentAt(call, at))
   }
 }
 
-/** @param {Call} call @param {number} index the index of a parameter @returns {Flow[]} */
-function argumentsAt({ self, args, rest }, index) {
+/** @param {Flow} functions @param {Call} user the call that implies the call @returns {Call} */
+function impliedCall(functions, { f, depth }) {
+  const callee = calleeOf(functions)
+  /** @type {Call} */
+  const call = { callee, self: null, args: [], rest: null, f, to: null, depth: depth + 1, implied: null }
+  addCall(call)
+  each(functions, root => {
+    const { kind } = root
+    const isParameter = kind === PARAMETER || kind === HELD
+    if (kind === BUILT_IN) makeUnknown(callee)
+    else if (isParameter && !isSeenBy(root, f)) callUnseen(callee, root)
+  })
+  return call
+}
+
+/** @param {Call} call an implied call @param {number} at @returns {Flow} the argument */
+function argumentAt(call, at) {
+  const known = at === SELF ? call.self : at < 0 ? call.rest : call.args[at]
+  if (known) return known
+  const flow = newFlow()
+  if (at === SELF) call.self = flow
+  else if (at < 0) call.rest = flow
+  else {
+    while (call.args.length < at) push(call.args, null)
+    call.args[at] = flow
+  }
+  const { callee, f } = call
+  pass(flow, callee, at < SELF ? SPREAD : at, f)
+  // Facts about the argument came before it.
+  const concerns = (/** @type {Root} */ { index }) => at < SELF || index === at || index < SELF
+  callee.facts?.forEach(facts => forEach(facts, fact => {
+    if (concerns(fact.called) || concerns(fact.passed)) useFact(call, fact)
+  }))
+  return flow
+}
+
+/**
+ * Returns the values of a parameter of the called function, or another object, as the caller sees them.
+ *
+ * @param {Root} root @param {Call} call
+ * @returns {Flow[] | null} null: it belongs to a function that is not around the caller
+ */
+function flowsOf(root, call) {
+  const { kind, of } = root
+  const { f } = call
+  if (kind === PARAMETER || kind === INNER) {
+    const list = argumentsAt(call, root)
+    if (kind === INNER) for (let i = 0; i < list.length; i++) list[i] = deepOf(list[i], f)
+    return list
+  }
+  if (kind === HELD && of.owner === f) return [originOf(root)]
+  if (kind === HELD && !isAround(of.owner, f)) return null
+  // An object of an activation is a new object for the activation, and for its callers.
+  const owner = kind === SHARED ? /** @type {Slot} */ (root.slot).owner : null
+  const isNew = owner !== null && (owner === f || !isAround(owner, f))
+  return [flowOf(isNew ? of.root : root)]
+}
+
+/** @param {Call} call @param {Root} parameter or an object inside it @returns {Flow[]} */
+function argumentsAt(call, { index, of }) {
+  const { self, args, rest, depth } = call
   /** @type {Flow[]} */
   const list = []
   if (index === SELF) {
     if (self) push(list, self)
     return list
   }
-  for (let i = index < 0 ? 0 : index; i < args.length; i++) {
+  // The elements of spread lists may be any of the arguments.
+  if (depth > 0 && index >= 0) {
+    if (args[index]) push(list, /** @type {Flow} */ (args[index]))
+    if (rest) push(list, rest)
+    return list
+  }
+  const first = index >= 0 ? index : index === MORE && of.effects !== null ? of.declared : 0
+  for (let i = first; i < args.length; i++) {
     if (args[i]) push(list, /** @type {Flow} */ (args[i]))
     if (index >= 0) return list
   }
@@ -794,12 +915,13 @@ function argumentsAt({ self, args, rest }, index) {
 }
 
 /**
- * Records that a call reaches a function that the caller got as a parameter.
+ * Records that a call reaches a function that the caller got as a parameter, or that is a parameter of a
+ * function around the caller.
  *
- * @param {Callee} callee @param {Root} root the parameter
+ * @param {Callee} callee @param {Root} root the parameter, or the captured parameter
  */
 function addOpen(callee, root) {
-  if (root.of.effects === null || find(callee.calls, ({ f }) => f !== root.of)) return makeUnknown(callee)
+  if (find(callee.calls, ({ f }) => !isSeenBy(root, f))) return callUnseen(callee, root)
   for (let i = 0; i < callee.open.length; i++) if (callee.open[i] === root) return
   if (callee.open === NONE) callee.open = [root]
   else push(callee.open, root)
@@ -810,19 +932,128 @@ function addOpen(callee, root) {
     if (!parameter) continue
     flag(parameter, OPEN)
     const { watchers } = parameter
-    for (let k = 0; k < watchers.length; k += 2) if (watchers[k + 1] !== null) findFacts(watchers[k], root,
-      parameter)
+    for (let k = 0; k < watchers.length; k += 2) {
+      if (watchers[k + 1] !== null) findFacts(watchers[k], root, parameter, watchers[k + 1])
+    }
   }
 }
 
-/** @param {Flow} flow the flow of an argument @param {Root} called @param {Root} parameter */
-function findFacts(flow, called, parameter) {
-  each(flow, root => {
-    const { kind, of, index } = root
-    if (kind !== PARAMETER && kind !== INNER) return
-    if (of !== called.of) flagBase(root, LEAVE)
-    else addFact(of, { called: called.index, at: parameter.index, passed: index, isInner: kind === INNER })
+/**
+ * Records a call whose functions come from a parameter, but whose callers do not know the arguments. So the
+ * functions count as functions that unknown code calls.
+ *
+ * @param {Callee} callee @param {Root} root the parameter, or an object inside it
+ */
+function callUnseen(callee, root) {
+  makeUnknown(callee)
+  flag(root.base ?? root, KEPT)
+}
+
+/**
+ * Whether a root is a parameter of a function, or of a function around it.
+ *
+ * @param {Root} root @param {Effects} f
+ */
+const isSeenBy = ({ kind, of }, f) => kind === HELD ? isAround(of.owner, f) : of === f
+
+/**
+ * Finds the facts of one argument of a call.
+ *
+ * @param {Flow} flow the flow of the argument @param {Root} called @param {Root} parameter
+ * @param {Effects} f the caller
+ */
+function findFacts(flow, called, parameter, f) {
+  if (called.kind === HELD) push(capturing, { flow, called, parameter, f })
+  else each(flow, root => relate(called, parameter.index, root, f))
+}
+
+/** @param {CapturedCall} call */
+function followCaptured({ flow, called, parameter, f }) {
+  const callee = parameter.of
+  if (callee.isUnknown) return
+  const { owner } = called.of
+  if (mayOutlive(f, owner)) return callUnknown(callee, called)
+  whenOutlived(f, owner, () => callUnknown(callee, called))
+  each(flow, root => relate(called, parameter.index, root, f))
+}
+
+/**
+ * Records an argument of a call of a parameter.
+ *
+ * @param {Root} called the parameter, or the captured parameter @param {number} at the position
+ * @param {Root} passed the argument @param {Effects} f a function that knows both of them
+ */
+function relate(called, at, passed, f) {
+  const { kind, of } = passed
+  const isParameter = kind === PARAMETER || kind === INNER
+  if (kind === GIVEN || (isParameter && of !== f)) {
+    if (isParameter) flagBase(passed, LEAVE)
+    passed = foreign
+  }
+  if (called.kind === PARAMETER) {
+    if (called.of === f) addFact(f, { called, at, passed })
+    else if (isParameter) flagBase(passed, LEAVE)
+  } else if (called.kind === HELD) {
+    if (passed.of === f) return addFact(f, { called, at, passed })
+    // The inner one of the owners makes the same call.
+    const inner = kind === HELD && isAround(called.of.owner, of.owner) ? of.owner : called.of.owner
+    eachSeen(called, inner, one => eachSeen(passed, inner, other => relate(one, at, other, inner)))
+  }
+}
+
+/**
+ * Calls `to` for each root that a root is in the view of a function around the closure.
+ *
+ * @param {Root} root @param {Effects} f @param {(root: Root) => void} to
+ */
+function eachSeen(root, f, to) {
+  if (root.kind === HELD && root.of.owner === f) each(originOf(root), to)
+  else to(root)
+}
+
+/**
+ * Returns the values of a captured variable, or the objects inside them, as the owner of the variable sees
+ * them.
+ *
+ * @param {Root} held @returns {Flow}
+ */
+function originOf(held) {
+  if (held.origin !== null) return held.origin
+  const origin = held.origin = newFlow()
+  if (held.base !== null) each(originOf(held.base), root => {
+    add(origin, root.kind === PARAMETER ? innerOf(root) : root)
   })
+  return origin
+}
+
+/**
+ * Whether a function may outlive the activation of a function around it, as far as it is known.
+ *
+ * @param {Effects} f @param {Effects} owner
+ */
+function mayOutlive(f, owner) {
+  if (f === owner || owner.isDeferred) return true
+  for (let one = f; one !== owner; one = /** @type {any} */ (one.plan.parent).effects) {
+    const { site, isDeferred, plan } = one
+    if (site.hasLeft || site.isStored || isDeferred || !isFunctionNode(plan.node)) return true
+  }
+  return false
+}
+
+/**
+ * Calls `to` as soon as a function may outlive the activation of a function around it.
+ *
+ * @param {Effects} f @param {Effects} owner @param {() => void} to
+ */
+function whenOutlived(f, owner, to) {
+  if (mayOutlive(f, owner)) return to()
+  for (let one = f; one !== owner; one = /** @type {any} */ (one.plan.parent).effects) push(one.endings, to)
+}
+
+/** Records that a function may outlive the activation around it. @param {Site} site */
+function outlive({ effects }) {
+  const f = /** @type {Callee} */ (effects).effects
+  if (f !== null) push(outliving, f)
 }
 
 /** @param {Callee} callee @param {number} index @returns {Root} */
@@ -855,7 +1086,7 @@ function follow(parameter, follower, f) {
   if (parameter.passed !== null) join(parameter.passed, follower, f)
   if (parameter.given !== null) edge(f === null ? givenTo(follower) : follower, parameter.given)
   const { open = NONE } = parameter.of
-  if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter)
+  if (f !== null) for (let i = 0; i < open.length; i++) findFacts(follower, open[i], parameter, f)
   if (parameter.watchers === NONE) parameter.watchers = [follower, f]
   else push(parameter.watchers, follower, f)
 }
@@ -925,10 +1156,23 @@ function flagBase(root, bits) {
   else flag(base, onBase(bits))
 }
 
+/**
+ * Records effects on the unknown object of a variable, or on an object inside it.
+ *
+ * @param {Root} root @param {number} bits
+ */
+function flagHeld(root, bits) {
+  if (!(bits & ALL)) return
+  if (root.base === null && bits & WRITE) bits |= DEEP
+  if (root.base === null && bits & PUT) bits |= PART_PUT
+  flagBase(root, bits)
+}
+
 /** @param {number} bits effects on an object inside a parameter @returns {number} effects on the parameter */
 function onBase(bits) {
   if (bits & WRITE) bits = bits & ~WRITE | DEEP
   if (bits & LEAVE) bits = bits & ~LEAVE | PART_LEAVES
+  if (bits & PUT) bits = bits & ~PUT | PART_PUT
   return bits
 }
 
@@ -938,10 +1182,12 @@ function onBase(bits) {
  * @param {Flow} flow @param {Effects} f @param {number} bits
  */
 function affect(flow, f, bits) {
-  if (bits & WRITE) use(flow, f, WRITE)
+  const own = bits & (WRITE | PUT)
+  if (own) use(flow, f, own)
   if (bits & DEEP) touch(load(flow, f), f, WRITE)
   if (bits & PART_LEAVES) touch(load(flow, f), f, LEAVE)
-  touch(flow, f, bits & ~(WRITE | DEEP | PART_LEAVES))
+  if (bits & PART_PUT) touch(load(flow, f), f, PUT)
+  touch(flow, f, bits & ~(WRITE | PUT | DEEP | PART_LEAVES | PART_PUT))
 }
 
 /** @param {Callee} callee @param {Callee} target */
@@ -972,6 +1218,7 @@ export function release(site) {
   if (site.hasLeft) return
   site.hasLeft = true
   push(leaving, site)
+  outlive(site)
 }
 
 /** @param {Site} site @param {Slot} slot @returns {Root} */
@@ -1026,7 +1273,8 @@ export function propagate() {
     if (flagged.length) {
       const parameter = takeLast(flagged)
       const { watchers, sources, bits } = parameter
-      if (bits & PUT) for (let i = 0; i < sources.length; i++) flag(sources[i], PUT)
+      const puts = bits & (PUT | PART_PUT)
+      if (puts) for (let i = 0; i < sources.length; i++) flag(sources[i], puts)
       for (let i = 0; i < watchers.length; i += 2) {
         if (watchers[i + 1] === null) flag(watchers[i], bits)
         else affect(watchers[i], watchers[i + 1], bits)
@@ -1034,6 +1282,9 @@ export function propagate() {
     } else if (queue.length) {
       const root = takeLast(queue)
       fire(takeLast(queue), root)
+    } else if (outliving.length) {
+      const { endings } = takeLast(outliving)
+      while (endings.length) takeLast(endings)()
     } else if (joining.length) {
       moveToCrowd(takeLast(joining))
     } else if (leaving.length) {
@@ -1042,6 +1293,8 @@ export function propagate() {
       const { returned, captures } = effects
       watch(returned, RETURN, effects, null, true)
       for (let i = 0; i < captures.length; i++) keep(captures[i].inner)
+    } else if (capturing.length) {
+      followCaptured(takeLast(capturing))
     } else if (undecided.length) {
       const calls = undecided
       undecided = []
@@ -1093,7 +1346,7 @@ function fire({ kind, f, to, more }, root) {
     case CALLEE: return addCallee(root, to, true)
     case FUNCTIONS: return addCallee(root, to, false)
     case RESULT: return takeResult(root, f, to)
-    case PUTS: return flag(to, PUT)
+    case PUTS: return flag(to, more)
     case MAP: return mapResult(root, f, to)
     case FUNCTIONS_ONLY: return passFunction(root, to)
     case LENDER: return addLender(root, to)
@@ -1126,7 +1379,6 @@ function moveOut(root, to, slot) {
   const held = heldIn(slot)
   add(to, held)
   add(held.origin ??= newFlow(), root)
-  if (kind === PARAMETER) add(held.origin, innerOf(root))
   if (kind !== GIVEN) linkTo(root.base ?? root, held)
 }
 
@@ -1166,7 +1418,7 @@ function loadFrom(root, f, to, name) {
   else {
     if (kind === HELD) note(f, of, READ | DETAIL)
     else if (kind === DOM) note(f, root, READ)
-    add(to, root)
+    add(to, kind === HELD && root.base === null ? innerOf(root) : root)
   }
 }
 
@@ -1179,15 +1431,17 @@ function touchRoot(root, f, bits) {
     if (bits & OPEN) (root.base ?? root).isPassed = true
     return bits & ALL ? flagBase(root, bits & ~OPEN) : undefined
   }
-  if (bits & OPEN) bits |= LEAVE
+  const inside = bits
+  // The callers know the objects inside an object that a function passes to its parameter.
+  if (bits & OPEN && (kind !== HELD || of.owner === null)) bits |= LEAVE
   const touched = f.touched ??= emptyMap()
   const before = touched.get(root) ?? 0
   if ((before & bits) === bits) return
   touched.set(root, before | bits)
+  if (bits & OPEN & ~before && kind === HELD && of.owner !== null) passHeld(root, f)
   if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
-    return
+    return flagHeld(root, bits)
   }
   if (kind === DOM) return note(f, root, bits)
   if (of.kind === 'function') {
@@ -1209,7 +1463,22 @@ function touchRoot(root, f, bits) {
   }
   if (bits & PUT) addInside(of, given)
   if (bits & LEAVE) addInside(of, foreign)
-  watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, bits)
+  watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, inside)
+}
+
+/**
+ * Records that a closure passes a captured parameter to a parameter. The facts tell each caller which of its
+ * functions gets the object, as long as the closure does not outlive the activation.
+ *
+ * @param {Root} root @param {Effects} f
+ */
+function passHeld(root, f) {
+  const { owner } = root.of
+  if (!isAround(owner, f)) return touchRoot(root, f, LEAVE)
+  each(originOf(root), one => {
+    if (one.kind === PARAMETER || one.kind === INNER) (one.base ?? one).isPassed = true
+  })
+  whenOutlived(f, owner, () => touchRoot(root, f, LEAVE))
 }
 
 /** @param {Root} root @param {Effects} f @param {number} bits */
@@ -1219,13 +1488,15 @@ function useRoot(root, f, bits) {
     if (bits & ALL) flagBase(root, bits)
   } else if (kind === SITE) {
     if (bits & WRITE) of.isWritten = true
+    if (bits & PUT && of.kind !== 'function') addInside(of, given)
   } else if (kind === SHARED) {
     if (of.kind === 'namespace') return
+    if (bits & PUT && of.kind !== 'function') addInside(of, given)
     if (!(bits & MATCH)) note(f, root, bits)
     else if (of.kind === 'regexp') note(f, root, WRITE)
   } else if (kind === HELD) {
     note(f, of, bits)
-    if (bits & ALL) flag(root, bits & WRITE ? bits | DEEP : bits)
+    flagHeld(root, bits)
   } else if (kind === DOM || (kind === BUILT_IN && bits & WRITE)) note(f, root, bits)
 }
 
@@ -1240,7 +1511,10 @@ function storeIn(root, f, value, how) {
   }
   if (kind === PARAMETER || kind === INNER) flagBase(root, WRITE)
   const isOutside = kind === PARAMETER || kind === INNER || kind === HELD
-  if (how !== OWN && isOutside) watch(value, PUTS, null, root.base ?? root, 0)
+  if (how !== OWN && isOutside) {
+    const bits = kind === HELD ? PUT | PART_PUT : root.base === null ? PUT : PART_PUT
+    watch(value, PUTS, null, root.base ?? root, bits)
+  }
   touch(value, f, READ | LEAVE)
 }
 
@@ -1264,7 +1538,7 @@ function returnRoot(root, f, isUnknown) {
   } else if (owner === null) {
     touchRoot(root, f, READ | LEAVE)
     add(f.result, root)
-  } else if (kind === HELD) edge(root.origin ??= newFlow(), f.result)
+  } else if (kind === HELD) edge(originOf(root), f.result)
   else if (kind === SHARED) add(f.result, of.root)
   else {
     if (kind === SITE && of.kind === 'function') release(of)
@@ -1293,13 +1567,37 @@ export function addCallee(root, callee, isCall) {
     for (let i = 0; i < callee.calls.length; i++) onBuiltIn(callee.calls[i], of)
   } else {
     if (!isCall) return
-    if (kind === PARAMETER) addOpen(callee, root)
-    else if (kind === HELD && isOfMaker(of)) addCaptured(callee, root)
-    else makeUnknown(callee)
+    if (kind === PARAMETER && of.effects !== null) addOpen(callee, root)
+    else if (kind === HELD && root.base === null && of.owner !== null) addHeld(callee, root)
+    else if (kind === GIVEN || kind === DOM) makeUnknown(callee)
+    else callUnseen(callee, root)
     if (kind === PARAMETER) watch(passedTo(root), LENDER, null, callee, 0)
     else if (kind === HELD) watch(heldFunctions(root), LENDER, null, callee, 0)
     else if (kind === GIVEN && root.passed !== null) watch(root.passed, LENDER, null, callee, 0)
   }
+}
+
+/**
+ * Records that a call reaches a function in a captured variable. As long as the closure does not outlive the
+ * activation, the callers of the activation know the function.
+ *
+ * @param {Callee} callee @param {Root} held
+ */
+function addHeld(callee, held) {
+  each(originOf(held), ({ kind, of }) => {
+    if (kind !== PARAMETER || of !== held.of.owner) callUnseen(callee, held)
+  })
+  addOpen(callee, held)
+}
+
+/**
+ * Records that a closure calls a captured variable, and may outlive the activation.
+ *
+ * @param {Callee} callee @param {Root} held
+ */
+function callUnknown(callee, held) {
+  if (isOfMaker(held.of)) addCaptured(callee, held)
+  else callUnseen(callee, held)
 }
 
 /**
@@ -1323,12 +1621,12 @@ const MAX_CAPTURED = 4
 /**
  * A call that reaches a captured parameter.
  *
- * @typedef {object} CapturedCall
+ * @typedef {object} UndecidedCall
  * @property {Callee} callee
  * @property {Root[]} functions the functions that the program passes, until the call follows them
  * @property {boolean} isFollowed whether the call follows the functions
  */
-/** Calls that wait for all functions that the program passes. @type {CapturedCall[]} */
+/** Calls that wait for all functions that the program passes. @type {UndecidedCall[]} */
 let undecided = []
 
 /**
@@ -1345,22 +1643,23 @@ function addCaptured(callee, held) {
   add(callee.result, foreign)
   const { parameters } = callee
   forEach(parameters, parameter => { if (parameter) flag(parameter, OPEN) })
-  /** @type {CapturedCall} */
+  /** @type {UndecidedCall} */
   const call = { callee, functions: [], isFollowed: false }
   push(undecided, call)
   const check = (/** @type {Root} */ root) => {
     const { kind, of } = root
-    if (kind === INNER || callee.isUnknown) return
+    if (callee.isUnknown) return
     if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
       push(call.functions, root)
       if (call.isFollowed) followFunctions(call)
     } else if (kind === PARAMETER && of === /** @type {Slot} */ (held.of).owner) each(givenTo(root), check)
-    else makeUnknown(callee)
+    else if (kind === GIVEN || kind === DOM) makeUnknown(callee)
+    else callUnseen(callee, root)
   }
-  each(held.origin ??= newFlow(), check)
+  each(originOf(held), check)
 }
 
-/** Adds the functions that the program passes to a call, if there are few. @param {CapturedCall} call */
+/** Adds the functions that the program passes to a call, if there are few. @param {UndecidedCall} call */
 function followFunctions(call) {
   const { callee, functions } = call
   if (callee.isUnknown) return
@@ -1371,9 +1670,11 @@ function followFunctions(call) {
 
 /** @param {Root} held @returns {Flow} the functions that an unknown object of a variable may be */
 function heldFunctions(held) {
+  const { base } = held
+  if (base !== null) return heldFunctions(base)
   if (held.passed === null) {
     held.passed = passedFlow()
-    watch(held.origin ??= newFlow(), FUNCTIONS_ONLY, null, held.passed, 0)
+    watch(originOf(held), FUNCTIONS_ONLY, null, held.passed, 0)
   }
   return held.passed
 }
@@ -1400,7 +1701,7 @@ function addSource(parameter, target) {
   const to = parameterOf(target, parameter.index)
   if (to.sources === NONE) to.sources = [parameter]
   else push(to.sources, parameter)
-  if (to.bits & PUT) flag(parameter, PUT)
+  if (to.bits & (PUT | PART_PUT)) flag(parameter, to.bits & (PUT | PART_PUT))
   if (to.passed !== null) edge(passedTo(parameter), to.passed)
 }
 
@@ -1432,6 +1733,7 @@ function lendTo(callee, root) {
   if (root === lent || isLent.has(root)) return
   isLent.add(root)
   passFunction(root, /** @type {Flow} */ (lent.passed))
+  if (root.kind === PARAMETER || root.kind === INNER) flag(root.base ?? root, KEPT)
   push(lent.sources, root)
 }
 

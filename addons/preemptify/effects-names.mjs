@@ -352,6 +352,10 @@ function pathOfExpression(node) {
     return operator === '&&' && path === '' || path === '' && pathOfExpression(left) === '' ? '' : null
   }
   if (isGlobalCall(node)) return ''
+  // A built-in value that an environment may lack, for example `Buffer ? Buffer.isBuffer : undefined`
+  if (type === 'ConditionalExpression') {
+    return isUndefined(node.alternate) ? pathOfExpression(node.consequent) : null
+  }
   if (type === 'SequenceExpression') return pathOfExpression(expressions[expressions.length - 1])
   if (type === 'MemberExpression') return memberPath(pathOfExpression(object), nameOfKey(property, computed))
   if (type !== 'Identifier') return null
@@ -359,6 +363,50 @@ function pathOfExpression(node) {
   if (matches(GLOBAL_OBJECT, name)) return ''
   return !now.program.globals.has(name) && matches(ENGINE, name) ? name : null
 }
+
+/**
+ * Whether an expression is always falsy, for example `typeof exports === 'object' && exports` in a module.
+ * Such tests select code for other environments.
+ *
+ * @param {Node} node @returns {boolean}
+ */
+export function isFalsy(node) {
+  const { type, operator, left, right, value, variable, callee } = node
+  if (type === 'Literal') return value === false || value === null || value === 0 || value === ''
+  if (type === 'ParenthesizedExpression') return isFalsy(node.expression)
+  if (type === 'Identifier' && variable) return isFalsyVariable(variable)
+  if (type === 'LogicalExpression' && operator === '&&') return isFalsy(left) || isFalsy(right)
+  if (type === 'LogicalExpression') return isFalsy(left) && isFalsy(right)
+  if (type === 'BinaryExpression' && matches(/^===?$/, operator)) {
+    return left.operator === 'typeof' && typeof right.value === 'string' && right.value !== 'undefined' &&
+      isOfCommonJs(left.argument)
+  }
+  if (type !== 'CallExpression' || callee.type !== 'FunctionExpression') return isUndefined(node)
+  const { facts: { isAsync, isGenerator, returns } } = callee
+  return !isAsync && !isGenerator && !find(returns, ({ argument }) => argument && !isFalsy(argument))
+}
+
+/** @param {Variable | any} variable @returns {boolean} */
+function isFalsyVariable(variable) {
+  if (variable.isFalsy !== undefined) return variable.isFalsy
+  variable.isFalsy = false
+  const found = variable.kind === 'import' ? variable.scope.node.unit?.importOf?.(variable)?.variable : null
+  if (found) return variable.isFalsy = isFalsyVariable(found)
+  const { declarations } = variable
+  if (!isFixed(variable) || declarations.length !== 1) return false
+  const { parent } = declarations[0]
+  return variable.isFalsy = parent.type === 'VariableDeclarator' && parent.id === declarations[0] &&
+    parent.init && isFalsy(parent.init)
+}
+
+/** Whether an expression is a name that CommonJS declares, in a module. @param {Node} node */
+const isOfCommonJs = ({ name = '', variable }) =>
+  variable === null && now.unit.tree.sourceType === 'module' &&
+  matches(/^(?:exports|module|require)$/, name) && !now.program.globals.has(name)
+
+/** Whether an expression is `undefined`. @param {Node} node */
+const isUndefined = ({ type, name, variable, operator }) =>
+  type === 'Identifier' ? name === 'undefined' && variable === null : operator === 'void'
 
 /** Whether an expression is `Function('return this')()`. @param {Node} node */
 const isGlobalCall = ({ type, callee }) => type === 'CallExpression' && callee.type === 'CallExpression' &&

@@ -10,14 +10,14 @@
  */
 
 import {
-  HELD, INNER, KEPT, LEAVE, PARAMETER, PART_LEAVES, PUT, SHARED, SITE, foreign, given
+  HELD, KEPT, LEAVE, PARAMETER, PART_LEAVES, PART_PUT, PUT, SHARED, SITE, foreign, given
 } from './effects-flow.mjs'
 import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
 /** @import { Effects, Flow, Root, Slot } from './effects-flow.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** The effects on a parameter by which a function may keep the argument, or an object inside it. */
-const MAY_KEEP = KEPT | LEAVE | PART_LEAVES | PUT
+const MAY_KEEP = KEPT | LEAVE | PART_LEAVES | PUT | PART_PUT
 
 /** Roots whose objects may belong to other functions. @type {Set<any>} */
 let shared = /* @__PURE__ */ emptySet()
@@ -135,8 +135,8 @@ function eachOrigin({ roots, kind, of, origin, base, sources, watchers }, to) {
     to(flow.roots.length === 1 ? flow.roots[0] : flow)
   }
   for (let k = 0; k < sources.length; k++) to(sources[k])
-  if (kind === HELD) addFlow(origin)
-  else if (kind === INNER) to(base)
+  if (base !== null) to(base)
+  else if (kind === HELD) addFlow(origin)
   else if ((kind === SITE || kind === SHARED) && !isOther(of.kind)) addFlow(of.inside)
   else if (kind === PARAMETER) for (let k = 0; k < watchers.length; k += 2) {
     if (watchers[k + 1] !== null) addFlow(watchers[k])

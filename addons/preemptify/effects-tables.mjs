@@ -16,7 +16,8 @@
  *            z  a new object that holds only primitive values
  *            f  a new object that holds the elements
  *            a  a new object that holds the elements and the arguments
- *            m  a new object that holds the results of the callback
+ *            o  a new object that holds the results of the callback
+ *            m  the same, and the elements of these results
  *            q  a new object that holds pairs of the elements
  *            j  a new object that holds itself, because its parts are new too
  *            e  an element
@@ -63,7 +64,8 @@ export const METHODS = /* @__PURE__ */ tableOf([
   ['a', 'concat with toSpliced flat'],
   ['cf', 'filter'],
   ['kf', 'toSorted'],
-  ['cm', 'map flatMap'],
+  ['co', 'map'],
+  ['cm', 'flatMap'],
   ['de', 'reduce reduceRight'],
   ['e', 'at get'],
   ['ce', 'find findLast'],
@@ -90,6 +92,7 @@ export const FUNCTIONS = /* @__PURE__ */ tableOf([
   ['n', 'parseFloat isNaN isFinite encodeURI'],
   ['n', 'encodeURIComponent decodeURI decodeURIComponent escape unescape'],
   ['n', 'String Number Boolean BigInt Symbol JSON.stringify Reflect.has Reflect.isExtensible'],
+  ['n', 'Buffer.isBuffer'],
   ['n', 'clearTimeout clearInterval clearImmediate cancelAnimationFrame ArrayBuffer.isView'],
   ['z', 'Object.keys Object.getOwnPropertyNames Object.getOwnPropertySymbols Reflect.ownKeys Array Date'],
   ['z', 'Error TypeError RangeError SyntaxError EvalError URIError ReferenceError AggregateError'],
@@ -97,9 +100,10 @@ export const FUNCTIONS = /* @__PURE__ */ tableOf([
   ['f', 'Object.values Object.getOwnPropertyDescriptor'],
   ['q', 'Object.entries Object.getOwnPropertyDescriptors'],
   ['a', 'Object.fromEntries'],
-  ['cm', 'Array.from Int8Array.from Uint8Array.from Uint8ClampedArray.from Int16Array.from Uint16Array.from'],
-  ['cm', 'Int32Array.from Uint32Array.from Float32Array.from'],
-  ['cm', 'Float64Array.from BigInt64Array.from BigUint64Array.from'],
+  ['co', 'Array.from'],
+  ['cz', 'Int8Array.from Uint8Array.from Uint8ClampedArray.from Int16Array.from Uint16Array.from'],
+  ['cz', 'Int32Array.from Uint32Array.from Float32Array.from'],
+  ['cz', 'Float64Array.from BigInt64Array.from BigUint64Array.from'],
   ['a', 'Array.of Object.create'],
   ['sr', 'Object.assign Object.defineProperty Object.defineProperties Object.setPrototypeOf Reflect.set'],
   ['sr', 'Reflect.defineProperty Reflect.setPrototypeOf'],
@@ -115,7 +119,7 @@ export const QUIET = /^(?:Math|Number|String|Date|BigInt|Symbol|console|performa
 
 /** Names of built-in values. */
 export const ENGINE = /* @__PURE__ */ new RegExp('^(?:Math|Number|String|Date|BigInt|Symbol|console|' +
-  'performance|' +
+  'performance|Buffer|' +
   'Atomics|Array|ArrayBuffer|SharedArrayBuffer|Boolean|DataView|Object|RegExp|URL|URLSearchParams|Map|Set|' +
   'Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\d+(?:Clamped)?Array|Text(?:En|De)coder|' +
   'parse(?:Int|Float)|is(?:NaN|Finite)|(?:en|de)codeURI(?:Component)?|(?:un)?escape|JSON|Reflect|Intl|' +

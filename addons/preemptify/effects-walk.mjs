@@ -15,9 +15,9 @@ import {
 } from './effects-flow.mjs'
 import {
   capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
-  exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, iterated, made,
-  memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo, selfFlow,
-  siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
+  exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, isFalsy, iterated,
+  made, memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo,
+  selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
 import { codeAt, emptyMap, holds, lastIndexOf, matches, push, slice, takeLast } from './primordials.mjs'
 import { fieldsOf } from './scopes.mjs'
@@ -52,6 +52,7 @@ function newEffects(plan) {
   effects.returned = newFlow()
   effects.first = /** @type {Flow | null} */ (null)
   effects.isReaction = false
+  effects.endings = []
   effects.isChanged = false
   connectResult(effects)
   if (effects.isDeferred) add(effects.result, given)
@@ -195,9 +196,12 @@ const visits = {
   ChainExpression: ({ expression }) => expression.flow,
   ParenthesizedExpression: ({ expression }) => expression.flow,
   SequenceExpression: ({ expressions }) => expressions[expressions.length - 1].flow,
-  ConditionalExpression: ({ consequent, alternate }) => either(consequent.flow, alternate.flow),
-  LogicalExpression: ({ operator, left, right }) => operator === '&&' ? right.flow : either(left.flow,
-    right.flow),
+  ConditionalExpression: ({ test, consequent, alternate }) =>
+    isFalsy(test) ? alternate.flow : either(consequent.flow, alternate.flow),
+  LogicalExpression({ operator, left, right }) {
+    if (operator === '&&') return isFalsy(left) ? null : right.flow
+    return either(left.flow, right.flow)
+  },
   AssignmentExpression({ operator, left, right }) {
     const isPlain = operator === '='
     if (!isPlain && !matches(/^(?:&&|\|\||\?\?)=$/, operator)) {

@@ -11,8 +11,8 @@ import {
 } from './calls.mjs'
 import { planSuper, planTarget, takesTarget } from './constructors.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations, pastDirectives,
-  pastParentheses, range, replace, seek
+  BEYOND, BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, isConcise, optimisations,
+  pastDirectives, pastParentheses, range, replace, seek
 } from './edits.mjs'
 import { listed } from './helpers.mjs'
 import { chunk, labelsOf, pointIn } from './loops.mjs'
@@ -132,7 +132,7 @@ function planBeginning(emitter, own, facts) {
   const hasDirectives = isBlock && at > body.start + 1
   const start = spell((hasDirectives ? ';' : '') + declared + ` ${called}` + pointIn(emitter, body, own) +
     claiming(emitter, facts))
-  insert(emitter, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
+  insert(emitter, at, isBlock ? -BODY_EDGE : BODY_EDGE, BEYOND,
     isBlock ? start : `${start}${spell(' ')}return `)
 }
 

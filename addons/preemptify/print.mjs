@@ -12,8 +12,8 @@ import {
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
-  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert, isConcise,
-  optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
+  BEYOND, BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, asKey, enclose, hashOf, inOrder, insert,
+  isConcise, optimisations, pastDirectives, prefixFor, print, replace, seek, terse, withTitle
 } from './edits.mjs'
 import { canLeaveFrame, frame, markResumePoints, planFrame, textOfFrame } from './frames.mjs'
 import { handlersAround, planTwin, textOfTwin } from './generators.mjs'
@@ -37,7 +37,7 @@ import {
   isPrintedTwice, isPrintedWhole, plainLength, possibleInlineCaches, predictedLength
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
-/** @import { Emitter, InlineCache, Plan } from './calls.mjs' */
+/** @import { Emitter, InlineCache, InlineCaches, Plan } from './calls.mjs' */
 /** @import { Factory } from './lift.mjs' */
 /** @import { Edit, EditHolder, Fragments, Range } from './edits.mjs' */
 
@@ -52,6 +52,11 @@ const SHORT = 1000
  * for messages is still tried.
  */
 const MARGIN = 1.15
+/**
+ * Predicted length of a text without inline caches, as a multiple of the allowed length, from which on plain
+ * calls stop claiming arguments. Predictions are up to 10 % too long.
+ */
+const HOPELESS = 1.1
 /** The fraction of the allowed length to fill. The length is measured with an error of at most 0.1 %. */
 const AIM = 0.999
 /** The fraction of the allowed length that may stay unused. */
@@ -104,7 +109,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   /** @type {(number | string)[]} */
   const named = []
   const isLong = text.length >= SHORT
-  const name = url ?? `text:${hashOf(text)}`
+  const hash = hashOf(text)
+  const name = url ?? `text:${hash}`
   const directory = given ?? packageOf(name)
   const rule = ruleFor(exclusive, directory)
   const isAnalysed = tree.plans !== undefined
@@ -113,7 +119,7 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
   else if (rule === undefined && !isAnalysed) {
     findEffects([{ tree, plans, text, name }], { package: newPackage(directory === '') })
   }
-  const unit = { name, directory, exclusive: rule ?? (tree.isTooLarge || undefined) }
+  const unit = { name, hash, directory, exclusive: rule ?? (tree.isTooLarge || undefined) }
   // Calls pass the texts of their callees for messages. A short text keeps them even if it is too long, since
   // most of the excess is the prologue.
   const printed = (/** @type {boolean} */ says, /** @type {boolean} */ mustFit) =>
@@ -137,7 +143,8 @@ function printText(text, tree, runtime, url, prologue, epilogue, { exclusive, pa
  * @param {number} room the maximum length of the text
  * @param {boolean} says whether calls pass the texts of their callees for messages
  * @param {boolean} mustFit whether to return null if the text is too long, instead of shortening it
- * @param {{ name: string, directory: string, exclusive: boolean | undefined }} unitOf the unit for `claimsOf`
+ * @param {{ name: string, hash: string, directory: string, exclusive: boolean | undefined }} unitOf the unit
+ *   for `claimsOf`, and the hash of the source
  * @returns {string | null} the text; null if the text must fit and is too long
  */
 function printModule(source, tree, specifier, kept, named, begin, room, says, mustFit, unitOf) {
@@ -162,11 +169,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   /** The prefix of the names of helpers. */
   const global = isTopLevel ? shared : our
   /** The prefix of the names of top-level twins and of inline caches. */
-  const unit = isTopLevel ? `${global}${hashOf(source)}_` : our
+  const unit = isTopLevel ? `${global}${unitOf.hash}_` : our
   /** The keys of the helpers that the text uses. */
   const used = emptySet()
-  /** @type {Map<string, InlineCache>} */
-  const inlineCaches = emptyMap()
+  /** @type {InlineCaches} */
+  const inlineCaches = { all: [], methods: emptyMap(), functions: emptyMap() }
   /** The names of helpers by their keys. @type {Record<string, string>} */
   const helperNames = create(null)
   /** @param {string} key */
@@ -225,12 +232,16 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
   if (mustFit && predictedLength(plans, true, most) > MARGIN * room) says = mustFit = false
+  /** The declarations of the helpers. */
+  const head = ['']
+  /** Whether functions or their claims have changed since the text was composed. */
+  let isStale = true
   /** Functions whose twins can have either form. The first functions lose frame form first. */
   const spare = inOrderOfLoss(plans)
   /** How many of the functions in `spare` have generator form. */
   const shortened = mustFit ? 0 : chooseGenerators(spare, predictedLength(plans, says, most) - room, says)
   // Generators and fewer inline caches are not enough.
-  if (!mustFit && predictedLength(plans, says, 0) > MARGIN * room) dropArgumentClaims()
+  if (!mustFit && predictedLength(plans, says, 0) > HOPELESS * room) dropArgumentClaims()
   forEach(plans, plan => plan.isLong && planForm(plan))
   forEach(plans, plan => {
     if (!plan.isLong) return
@@ -239,31 +250,38 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   })
   /** How often the text calls each twin by its name. @type {Map<Plan, number> | null} */
   let uses = null
+  /** The declarations of the locks of claims. @type {string | null} */
+  let locks = null
   let shortening = savings()
-  let canGrow = !mustFit
+  let fragments = composed()
+  const length = composedLength()
+  if (mustFit && length > room / AIM) return null
+  if (!mustFit && isFitted(AIM * room - length)) fragments = composed()
   for (;;) {
-    const fragments = compose()
-    const length = composedLength()
-    if (mustFit && length > room / AIM) return null
-    if (!mustFit && isFitted(AIM * room - length)) continue
     const result = print(source, fragments, kept, named)
     const excess = result.length - room
     if (excess > 0 && mustFit) return null
     if (!isShortened(excess)) return result
     if (kept) kept.length = named.length = 0
+    fragments = composed()
+  }
+
+  /** Returns the whole text. The functions are composed again only if they have changed. */
+  function composed() {
+    if (isStale) compose()
+    isStale = false
+    head[0] = prologue()
+    return [{ edits: plans[0].plain, from: 0, to: source.length }]
   }
 
   /**
-   * Changes the forms of twins if the text is too long, or much too short. It becomes longer at most once.
+   * Changes the forms of twins if the text is too long, or much too short.
    *
    * @param {number} left the number of characters that the text may still grow
    * @returns {boolean} `true` if the text has to be composed again
    */
   function isFitted(left) {
-    if (left < 0) return isShortened(-left)
-    const mayGrow = canGrow && left > SLACK * room
-    canGrow = false
-    return mayGrow && isLengthened(left)
+    return left < 0 ? isShortened(-left) : left > SLACK * room && isLengthened(left)
   }
 
   /** @param {Plan} plan @returns {Emitter} the emitter of the twin, without edits */
@@ -310,14 +328,15 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function changeForm(plan) {
     const before = addedLength(plan)
-    const { size } = inlineCaches
+    const { length: known } = inlineCaches.all
     plan.isFramed = !plan.isFramed
     plan.opening.length = plan.closing.length = 0
     plan.edits = []
     planForm(plan)
     editTwin(plan)
     plan.text = textOf(plan)
-    return before - addedLength(plan) - (inlineCaches.size - size) * lengthOfInlineCache
+    isStale = true
+    return before - addedLength(plan) - (inlineCaches.all.length - known) * lengthOfInlineCache
   }
 
   /**
@@ -368,7 +387,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     plan.own = null
   }
 
-  /** Composes the texts of all functions, inner functions first. @returns {Fragments[]} the whole text */
+  /** Composes the texts of all functions, inner functions first. */
   function compose() {
     /** @type {Fragments[]} */
     const factories = []
@@ -382,22 +401,23 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const inner = childEdits(plan, true)
       if (plan.isLong) addInner(plan, inner)
       plan.inner = inOrder(bound(plan, inner))
-      if (plan.isLong) plan.text = textOf(plan)
+      // The text of a twin has the registrations of the functions in it.
+      if (plan.isLong && plan.children.length > 0) plan.text = textOf(plan)
       if (plan.lifted) push(factories, factoryOf(plan))
     }
     const { plain } = plans[0]
     const at = positionOfHead()
     const add = (/** @type {number} */ rank, /** @type {Fragments} */ text) =>
-      insert({ edits: plain }, at, rank, Infinity, text)
+      insert({ edits: plain }, at, rank, BEYOND, text)
     if (isScript && !isTopLevel && (used.size || claimed.isUsed)) {
       add(BODY_EDGE / 2, `;var ${shared}p=${standInOf(realmOf(tree))};`)
     }
     if (find(plans[0].children, ({ isListed }) => isListed)) {
-      add(BODY_EDGE * 0.75, `;var ${global}0`)
-      add(BODY_EDGE * 1.25, ';')
+      add(BODY_EDGE - 1, `;var ${global}0`)
+      add(BODY_EDGE + 1, ';')
     }
     add(STATEMENT_EDGE, begin)
-    return [{ edits: inOrder(plain), from: 0, to: source.length }]
+    inOrder(plain)
   }
 
   /**
@@ -430,7 +450,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isFunction = home !== plans[0]
     const at = isFunction ? pastDirectives(body.body, body.start + 1) : positionOfHead()
     const rank = isFunction ? -BODY_EDGE : BODY_EDGE / 2
-    insert({ edits }, at, rank, Infinity, factories.length ? [prologue(), factories] : prologue())
+    insert({ edits }, at, rank, BEYOND, factories.length ? [head, factories] : head)
   }
 
   /** @param {Plan} plan */
@@ -481,15 +501,15 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function* savings() {
     for (let i = 0; i < spare.length; i++) if (spare[i].isFramed) yield changeForm(spare[i])
-    const rare = listOf(inlineCaches)
-    sort(rare, (/** @type {string} */ a, /** @type {string} */ b) =>
-      inlineCacheOf(a).uses - inlineCacheOf(b).uses)
+    /** @type {InlineCache[]} */
+    const rare = trimmed(inlineCaches.all)
+    sort(rare, (/** @type {InlineCache} */ a, /** @type {InlineCache} */ b) => a.uses - b.uses)
     for (let i = 0; i < rare.length; i++) {
-      const { name, opening, member, whole, uses } = inlineCacheOf(rare[i])
-      const { length } = textOfInlineCache(name, rare[i])
-      opening[0] = `${wayOf(rare[i])}(`
-      if (says) setSaid(rare[i], member, whole)
-      inlineCacheOf(rare[i]).isRemoved = true
+      const { key, name, opening, member, whole, uses } = rare[i]
+      const { length } = textOfInlineCache(name, key)
+      opening[0] = `${wayOf(key)}(`
+      if (says) setSaid(key, member, whole)
+      rare[i].isRemoved = true
       yield length + uses * (name.length + 1 - opening[0].length)
     }
     if (dropArgumentClaims()) yield Infinity
@@ -500,8 +520,9 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    * since most of its excess is the prologue.
    */
   function dropArgumentClaims() {
-    if (source.length < SHORT) return false
+    if (source.length < SHORT || !find(plans, ({ identity }) => identity)) return false
     forEach(plans, plan => { plan.identity = '' })
+    isStale = true
     return true
   }
 
@@ -514,11 +535,6 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isMethod = startsWith(key, '.')
     if (isMethod) member[0] = `+${stringify(key)}`
     whole[0] = `,${stringify(isMethod ? `this${key}` : key)}`
-  }
-
-  /** @param {string} key @returns {InlineCache} */
-  function inlineCacheOf(key) {
-    return /** @type {InlineCache} */ (inlineCaches.get(key))
   }
 
   /** Returns the function of the run-time support that an inline cache calls. @param {string} key */
@@ -558,10 +574,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
       result += `function ${global}${key}(${list}){return ${runtime}.${name}(${list})}`
     }
-    inlineCaches.forEach(({ name, isRemoved }, key) => {
+    forEach(inlineCaches.all, ({ key, name, isRemoved }) => {
       if (!isRemoved) result += textOfInlineCache(name, key)
     })
-    result += claimed.prologue(runtime)
+    result += locks ??= claimed.prologue(runtime)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
 
@@ -600,7 +616,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const found = superClass && !constructorOf(node) ? constructorFor(superClass) : null
     if (found === null || (found.plan && !found.plan.isLong)) return
     const flags = hasFields(node) ? 3 : 2
-    insert(emitter, body.start + 1, BODY_EDGE, Infinity, `static{${helper('R')}(this,0,${flags})}`)
+    insert(emitter, body.start + 1, BODY_EDGE, BEYOND, `static{${helper('R')}(this,0,${flags})}`)
   }
 
   /**
@@ -686,8 +702,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (hasStatements(parent)) {
       const at = pastDirectives(parent.body, seek(source, '{', parent.start) + 1)
       // In a block, the text belongs to none of the ranges that start there.
-      insert(around, at, -BODY_EDGE / 2, Infinity, plan.registered)
-    } else insert(around, positionOfHead(), BODY_EDGE, Infinity, plan.registered)
+      insert(around, at, -BODY_EDGE / 2, BEYOND, plan.registered)
+    } else insert(around, positionOfHead(), BODY_EDGE, BEYOND, plan.registered)
   }
 
   /**
@@ -739,7 +755,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (isPrivate(plan)) return addTwinMember(child)
     if (isReplaced(plan)) return
     const begin = (/** @type {Fragments} */ body) =>
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', body, '}'])
+      insert(around, parent.parent.start + 1, BODY_EDGE, BEYOND, ['static{', body, '}'])
     if (isKept) return begin(registered(child, memberIn(parent), ''))
     if (!isTwinMember(plan)) {
       const made = titled(plan)
@@ -773,7 +789,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1
     const first = isPlain ? id.name : 'arguments[0]'
     const skip = isFielded(plan) ? '{super();return}' : 'return;'
-    insert({ edits }, at, -BODY_EDGE, Infinity,
+    insert({ edits }, at, -BODY_EDGE, BEYOND,
       `${at > start + 1 ? ';' : ''}if(${first}===${nothing})${skip}`)
     inOrder(edits)
   }
@@ -934,7 +950,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (isBlock) {
       const at = pastDirectives(body.body, body.start + 1)
       const begin = at > body.start + 1 ? ';' : ''
-      insert({ edits }, at, -BODY_EDGE / 2, Infinity, `${begin}${declared}${first && `${first};`}`)
+      insert({ edits }, at, -BODY_EDGE / 2, BEYOND, `${begin}${declared}${first && `${first};`}`)
     } else if (first) {
       enclose({ edits }, body.start, body.end, EXPRESSION_EDGE / 2, `(${first},`, ')')
     }
@@ -956,7 +972,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   function claimAfterSteps(facts, body, edits, claims) {
     const begin = (/** @type {Node} */ { start }) =>
-      insert({ edits }, start + 1, BODY_EDGE, Infinity, claims)
+      insert({ edits }, start + 1, BODY_EDGE, BEYOND, claims)
     forEach(handlersAround(facts, body), begin)
     forEach(facts.loops, loop => {
       if (!loop.await) return

@@ -397,17 +397,6 @@ function scopeAnalyser() {
   const visits = {
     // @ts-ignore
     __proto__: null,
-    Identifier(node, role) {
-      if (role === 'foreign') return
-      note(node)
-      if (role !== '' && role !== 'write') declare(node, role, scope)
-      else if (node.name === 'arguments') use('usesArguments')
-      if (role === '' || role === 'write' || role === 'var') {
-        node.scope = scope
-        node.isWritten = role !== ''
-        push(order, node)
-      }
-    },
     ThisExpression: () => use('usesThis'),
     Super: () => use('usesSuper'),
     MetaProperty(node) {
@@ -465,6 +454,19 @@ function scopeAnalyser() {
     ArrowFunctionExpression: routine
   }
 
+  /** @param {Node} node @param {string} role */
+  function identifier(node, role) {
+    if (role === 'foreign') return
+    note(node)
+    if (role !== '' && role !== 'write') declare(node, role, scope)
+    else if (node.name === 'arguments') use('usesArguments')
+    if (role === '' || role === 'write' || role === 'var') {
+      node.scope = scope
+      node.isWritten = role !== ''
+      push(order, node)
+    }
+  }
+
   /** @param {Node} node */
   function routine(node) {
     const { type, id, body, parent } = node
@@ -490,6 +492,7 @@ function scopeAnalyser() {
       role = ''
       if (scope.node !== parent) openInner(parent)
     }
+    if (type === 'Identifier') return identifier(node, role)
     const list = LISTS[type]
     if (list) push(/** @type {any} */ (scope.facts)[list], node)
     pushParts(node, /** @type {string} */ (visits[type]?.(node, role) ?? role))

@@ -76,9 +76,13 @@ export function predictedLength(plans, says, inlineCaches) {
 /** Returns the number of inline caches that calls may use. @param {Plan[]} plans */
 export function possibleInlineCaches(plans) {
   const names = emptySet()
-  forEach(plans, ({ calls }) => forEach(calls, ({ kind, target, node }) => {
-    if (kind !== 'new' && !target?.isDirect) names.add(cachedName(calledIn(node)))
-  }))
+  for (let i = 0; i < plans.length; i++) {
+    const { calls } = plans[i]
+    for (let k = 0; k < calls.length; k++) {
+      const { kind, target, node } = calls[k]
+      if (kind !== 'new' && !target?.isDirect) names.add(cachedName(calledIn(node)))
+    }
+  }
   return names.size
 }
 

@@ -81,6 +81,12 @@ export function randomProgram(random) {
     // Objects inside of arguments are not claimed, so only updates share an object.
     if (source === 'q') for (let i = 0; i < 2; i++) calls[i].args = [random.integer(0, 3), 'shared']
   }
+  // Two updates by callbacks.
+  const combined = updates.filter(({ name }) => /^.uc\d$/.test(name))
+  if (combined.length && random.chance(0.3)) for (let i = 0; i < 2; i++) {
+    const { module, name } = i > 0 && random.chance(0.7) ? calls[0] : random.pick(combined)
+    calls[i] = { module, name, args: [random.integer(0, 3), random.integer(0, 3)] }
+  }
   if (random.chance(0.3)) calls[1] = { ...calls[0], args: [random.integer(0, 3), random.integer(0, 3)] }
   const probes = ['a', 'b'].flatMap(module => modules[module].names.filter(({ kind }) => kind === 'probe').map(({ name }) => ({ module, name })))
   const imports = `import { ${a.names.map(({ name }) => name).join(', ')} } from 'a'\n`
@@ -303,6 +309,67 @@ function randomModule(random, prefix, imported, size) {
     names.push({ kind: 'function', name, isUpdate: true, source: tag })
   }
 
+  /** Functions `(f, o)` that call `f(o)`, some of them in a roundabout way. @type {string[]} */
+  const combinators = []
+
+  /**
+   * A statement that calls a function with an object. Functions and objects pass through parameters, closures,
+   * results, lists and objects.
+   *
+   * @param {string} f @param {string} o @returns {string}
+   */
+  function application(f, o, depth = 0) {
+    const t = fresh()
+    const [g, x] = [`g${t}`, `x${t}`]
+    const inner = (f, o) => depth > 2 ? `;${f}(${o})` : application(f, o, depth + 1)
+    const ways = [
+      () => `${f}(${o})`, () => `(${f}).call(null, ${o})`,
+      () => `each([1], () => {\n${inner(f, o)}\n})`,
+      () => `const ${t} = ${g} => {\n${inner(g, o)}\n}\n${t}(${f})`,
+      () => `const ${t} = ${x} => {\n${inner(f, x)}\n}\n${t}(${o})`,
+      () => `const ${t} = (${g}, ${x}) => {\n${inner(g, x)}\n}\n${t}(${f}, ${o})`,
+      () => `const ${t} = (${x}, ...${g}) => {\n${inner(`${g}[0]`, x)}\n}\n${t}(${o}, ${f})`,
+      () => `const ${t} = ${x} => () => {\n${inner(f, x)}\n}\n${t}(${o})()`,
+      () => `const ${t} = (${g} => ${x} => {\n${inner(g, x)}\n})(${f})\n${inner(t, o)}`,
+      () => `const ${t} = (${g} => ${x} => {\nconst h${t} = ${g}[0]\n${inner(`h${t}`, x)}\n})([${f}])\n${inner(t, o)}`,
+      () => `const ${t} = (${g}, ${x}) => {\n${g}(${f}, ${x})\n}\n${t}((h${t}, y${t}) => {\n${inner(`h${t}`, `y${t}`)}\n}, ${o})`,
+      () => `const ${t} = ${g} => {\n${g}(${random.pick([f, `z => (${f})(z)`])}, ${o})\n}\n${t}(${random.pick([...combinators, `(h${t}, y${t}) => {\n${inner(`h${t}`, `y${t}`)}\n}`])})`,
+      () => `const ${t} = { g: ${f} }\n${random.pick([`${t}.g(${o})`, inner(`${t}.g`, o)])}`,
+      () => `const ${t} = [${f}]\n${inner(`${t}[0]`, o)}`,
+      () => `const ${t} = () => (${f})\n${inner(`${t}()`, o)}`,
+      () => `const ${t} = { x: ${o} }\n${inner(f, `${t}.x`)}`,
+      () => `const ${t} = same(${random.pick([f, `x => (${f})(x)`])})\n${inner(t, o)}`,
+      ...combinators.flatMap(name => [
+        () => `${name}(${f}, ${o})`,
+        () => `${name}(${x} => {\n${inner(f, x)}\n}, ${o})`,
+        () => `${name}(${g} => {\n${inner(g, o)}\n}, ${f})`,
+        () => `${name}(${g} => {\n${inner(g, f)}\n}, ${x} => {\n${inner(x, o)}\n})`
+      ])
+    ]
+    return `{\n${random.pick(ways)().replace(/^[[(]/, ';$&')}\n}`
+  }
+
+  /** Adds functions that update an object of the module by a callback. */
+  function addCombinators() {
+    for (let i = random.integer(0, 3); i-- > 0;) {
+      const name = `${prefix}c${i}`
+      lines.push(random.pick([
+        () => `function ${name}(f, o) {\npause(1)\n${application('f', 'o')}\n}`,
+        () => `const ${name} = (g => (f, o) => {\n${application('g', 'x => f(o)')}\n})(h => { h() })`
+      ])())
+      combinators.push(name)
+    }
+    for (let i = random.integer(1, 2); i-- > 0;) {
+      const source = random.pick(objects)
+      const field = random.pick(FIELDS)
+      const callback = `o => {\nconst before = o.${field} | 0\n${random.pick(['pause(2)', 'for (let i = 0; i < 2; i++);'])}\no.${field} = before + p\n}`
+      const f = random.chance(0.5) ? callback : `${prefix}w${i}`
+      if (f !== callback) lines.push(`const ${f} = ${callback.replace('+ p', '+ 1')}`)
+      lines.push(`export function ${prefix}uc${i}(p) {\nif (typeof p === 'object') p = p.x | 0\n${application(f.startsWith('o') ? `(${f})` : f, source)}\n}`)
+      names.push({ kind: 'function', name: `${prefix}uc${i}`, isUpdate: true, source })
+    }
+  }
+
   /** Adds functions that keep objects of other modules, and activations that keep objects of the caller. */
   function addKeepers() {
     if (imported.length === 0) {
@@ -430,6 +497,7 @@ function randomModule(random, prefix, imported, size) {
     Object.assign(names[names.length - 1], { isUpdate: true, source, isAsync: kind !== 'function' })
   }
   addKeepers()
+  if (random.chance(0.6)) addCombinators()
   variables.forEach((name, i) => share('probe', `${prefix}p${i}`, `function ${prefix}p${i}() { return ${name} }`))
   share('probe', `${prefix}pk`, `function ${prefix}pk() { return [kept.x, kept.y, kept.list.join(), lazy === null${maps.map(map => `, ${map}.size`).join('')}${patterns.map(name => `, ${name}.lastIndex`).join('')}${counters.filter(name => name.endsWith('k')).map(name => `, ${name}.peek()`).join('')}] }`)
   return { text: HEAD + lines.join('\n'), names }
