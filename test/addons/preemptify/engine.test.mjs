@@ -636,14 +636,6 @@ calls('a built-in call with a long text ends the budget, so that the clock is re
   }
 })
 
-calls('replace of a long text has preemption points if the callback has no twin', () => {
-  const text = 'ab'.repeat(60_000)
-  const [points, result] = yields(text.replace, text, /a/g, found => found + found)
-  assert.ok(points >= 60_000)
-  assert.is(result, text.replaceAll('a', 'aa'))
-  assert.is(yields(text.replaceAll, text.slice(0, 1000), 'a', found => found)[0], 0)
-})
-
 calls('Array.from of a long typed array uses its elements and the iteration of the page', () => {
   const list = new Int8Array(6000).fill(7)
   Object.defineProperty(list, 'length', { value: 3 })
