@@ -175,7 +175,7 @@ const INTERNAL = {
   'alarms.mjs': ['Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply', 'checkTarget',
     'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob'],
   'sync.mjs': ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal'],
-  'addons/preemptify.mjs': ['exclusiveRule', 'version'],
+  'addons/preemptify.mjs': ['exclusiveRule', 'forgetAhead', 'version'],
   'addons/schedulable.mjs': ['demandOf', 'percent']
 }
 

@@ -4,10 +4,10 @@
 
 import { isMember, keyOf, targetOf } from './calls.mjs'
 import {
-  BUILT_IN, COPY, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, addTarget, calleeOf,
-  domNode, each, edge, either, foreign, given, invoke, keep, load, loadField, makeUnknown, membersIn,
-  newCallee, newFlow, newSite, newSlot, outerFlow, pathOf, put, release, selectorOf, store, touch, use,
-  whenPut, whenStable
+  BUILT_IN, COPY, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, addTarget,
+  calleeOf, domNode, each, edge, either, foreign, given, invoke, keep, load, loadField, makeUnknown,
+  markState, membersIn, newCallee, newFlow, newSite, newSlot, outerFlow, pathOf, put, release, selectorOf,
+  store, touch, use, whenPut, whenStable
 } from './effects-flow.mjs'
 import {
   calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace, inherit,
@@ -420,9 +420,16 @@ function match(object, by, node) {
   push(now.program.matches, name, object, by)
 }
 
-/** Records the uses of regular expressions in properties that only unknown code assigns. */
+/**
+ * Records the uses of regular expressions in properties that only unknown code assigns, and constants of
+ * prototypes as writes if other code assigns a property with the name.
+ */
 export function finishWalk() {
-  const { matches: list, stored } = now.program
+  const { matches: list, marks, stored } = now.program
+  for (let i = 0; i < marks.length; i += 3) if (stored.has(marks[i])) {
+    use(marks[i + 1], marks[i + 2], READ | WRITE)
+    markState(marks[i + 1])
+  }
   for (let i = 0; i < list.length; i += 3) {
     if (!stored.has(list[i])) use(list[i + 1], list[i + 2], READ | MATCH)
   }

@@ -78,6 +78,8 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Map<string, boolean>} accessors names of accessors
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
  * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
+ * @property {any[]} marks constants that constructors give their prototypes: triples of the name, the class
+ *   and the constructor
  * @property {Crowd} crowd
  * @property {Slot} various the holder of the objects that flows have forgotten
  * @property {Map<string, Holder>} globals variables of scripts, and names that no text declares
@@ -97,7 +99,7 @@ export function newProgram(hasOthers = false) {
     thrown, caught: anyOf(thrown),
     members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(),
     globals: emptyMap(), crowd: newCrowd(), various: newVarious(),
-    stored: emptyMap(), matches: []
+    stored: emptyMap(), matches: [], marks: []
   }
 }
 

@@ -6,7 +6,7 @@
  */
 
 
-import { isMember } from './calls.mjs'
+import { isMember, keyOf } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
   COMPUTED, COPY, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
@@ -16,7 +16,7 @@ import {
 import { commonOf, declareIn, isExports, replaceExports } from './effects-commonjs.mjs'
 import { exportsDefinedBy } from './effects-interop.mjs'
 import {
-  capture, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
+  capture, classAround, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
   exportOfNamespace, fill, globalOf, holderOf, inherit, initialized, instancesOf, invokeAccessor, isFalsy,
   iterated, made, memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf,
   prototypeOf, referenceTo, selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
@@ -24,9 +24,9 @@ import {
 import {
   codeAt, emptyMap, forEach, holds, lastIndexOf, matches, push, slice, takeLast
 } from './primordials.mjs'
-import { fieldsOf } from './scopes.mjs'
+import { fieldsOf, isFixed } from './scopes.mjs'
 /** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
-/** @import { Node } from './scopes.mjs' */
+/** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Holder, Unit } from './effects-names.mjs' */
 
@@ -378,6 +378,10 @@ function bindMember({ object, property, computed }, value) {
     touch(value, now.f, READ | LEAVE)
     return
   }
+  if (isMark(object)) {
+    push(now.program.marks, name, object.flow, now.f)
+    return
+  }
   use(object.flow, now.f, READ | WRITE)
   markState(object.flow)
   if (now.program.accessors.has(name)) invokeAccessor(object.flow, name, [value], null)
@@ -393,6 +397,29 @@ function bindMember({ object, property, computed }, value) {
   }
   store(object.flow, value, now.f, name === '__proto__' ? COPY : around ? OWN : name === '' ? COMPUTED : name)
   defineMember(name, value, null)
+}
+
+/**
+ * Whether a constructor gives the prototype of its class a constant: `Box.prototype.isBox = true`. Each
+ * instance has the property, whoever makes the first one.
+ *
+ * @param {Node} object of the assigned member
+ */
+function isMark({ type, object: id, parent: { computed, parent: assignment } }) {
+  if (type !== 'MemberExpression' || computed || id.type !== 'Identifier') return false
+  const { node } = now.f.plan
+  const around = node.parent?.kind === 'constructor' ? classAround(node) : null
+  const isAlways = assignment.operator === '=' && assignment.right.type === 'Literal' &&
+    assignment.parent.type === 'ExpressionStatement' && assignment.parent.parent === node.body
+  return isAlways && around?.id?.name === id.name && keyOf(assignment.left.object) === 'prototype' &&
+    classOf(id.variable) === around
+}
+
+/** @param {Variable | null} variable @returns {Node | null} the class that a variable always holds */
+function classOf(variable) {
+  if (!variable || !isFixed(variable) || variable.declarations.length !== 1) return null
+  const { 0: { parent } } = variable.declarations
+  return matches(/^Class/, parent.type) ? parent : null
 }
 
 /** @param {Node} node @returns {Flow[] | null} the values of the parameters of a CommonJS file */

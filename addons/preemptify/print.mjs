@@ -7,8 +7,8 @@
  */
 
 import {
-  constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
-  isTwinMember, keyOf, nameAsMember
+  constructorFor, constructorOf, isBinding, isCalled, isCollected, isFunctionClass, isMember, isPreempted,
+  isPrivate, isTwinMember, nameAsMember
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
@@ -24,19 +24,21 @@ import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpe
 import { EVENT_USE } from './run.mjs'
 import { claimsOf, packageOf, ruleFor } from './claimed.mjs'
 import { labelsOf } from './loops.mjs'
+import { findLifted } from './lift.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
   checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, forEach, holds, join, listOf, matches,
   max, push, pushAll, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
-import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
+import { isFunctionNode, isStrictBody } from './scopes.mjs'
 import {
   addedByEdits, addedInTwin, chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss,
   isPrintedTwice, isPrintedWhole, plainLength, possibleInlineCaches, predictedLength
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Emitter, InlineCache, InlineCaches, Plan } from './calls.mjs' */
+/** @import { Factory } from './lift.mjs' */
 /** @import { Edit, EditHolder, Fragments, Range } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
@@ -150,9 +152,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   if (tree.isPrinted) copyEffects(tree.plans, plans)
   tree.plans = plans
   tree.isPrinted = true
-  countCopies(plans)
   forEach(plans, plan => {
-    plan.bound = filter(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
     markResumePoints(plan, true)
@@ -191,8 +191,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return result
   }
   const budget = `${our}b`
+  /** An expression for the run-time support. */
+  const runtime = `${global}p${isScript ? '.runtime' : ''}`
   /** The argument that makes a constructor skip its body. */
-  const nothing = isScript ? `${global}p.runtime.nothing` : `${global}N`
+  const nothing = isScript ? `${runtime}.nothing` : `${global}N`
   const written = {
     has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node)
   }
@@ -215,6 +217,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const plainBudget = isScript ? `${global}p.budget` : budget
   /** The texts with which functions make claims. */
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
+  if (optimisations.lift) findLifted(plans, home, source, unit)
+  countCopies(plans)
   /**
    * Returns the text with which a plain call claims its arguments.
    *
@@ -222,7 +226,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   const claimingArguments = identity => isShortList(identity)
     ? `${helper('J')}(${identity})`
-    : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
+    : `${plainBudget}.i&&${runtime}.claimArguments(${listed(identity)})`
   if (unitOf.exclusive !== false) forEach(plans, plan => { plan.identity = identityOf(plan) })
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
@@ -356,6 +360,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const around = { edits: [] }
     if (isInner) plan.inner = edits
     else plan.plain = edits
+    if (plan.lifted) return plainLength(factoryOf(plan)) + addedByEdits(edits)
     printChild(around, plan, isInner)
     return addedByEdits(around.edits) + (isPrintedWhole(plan, isInner) ? addedByEdits(edits) : 0)
   }
@@ -383,11 +388,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Composes the texts of all functions, inner functions first. */
   function compose() {
+    /** @type {Fragments[]} */
+    const factories = []
     used.clear()
     for (let i = plans.length; i-- > 0;) {
       const plan = plans[i]
       const plain = bound(plan, childEdits(plan, false))
-      if (plan === home) declareHelpers(plain)
+      if (plan === home) declareHelpers(plain, factories)
       plan.plain = inOrder(plain)
       if (!plan.isLong && !isInside(plan)) continue // neither has a twin nor is inside one
       const inner = childEdits(plan, true)
@@ -395,6 +402,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       plan.inner = inOrder(bound(plan, inner))
       // The text of a twin has the registrations of the functions in it.
       if (plan.isLong && plan.children.length > 0) plan.text = textOf(plan)
+      if (plan.lifted) push(factories, factoryOf(plan))
     }
     const { plain } = plans[0]
     const at = positionOfHead()
@@ -427,8 +435,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     inOrder(edits)
   }
 
-  /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
-  function declareHelpers(edits) {
+  /**
+   * Inserts the helpers that the text refers to, and the factories of lifted functions.
+   *
+   * @param {Edit[]} edits edits of `home` @param {Fragments[]} factories
+   */
+  function declareHelpers(edits, factories) {
     forEach(plans, ({ helpers, frame, isCalledDirectly }) => {
       for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
       if (isCalledDirectly && !frame) used.add('g')
@@ -436,7 +448,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { body } = home.node
     const isFunction = home !== plans[0]
     const at = isFunction ? pastDirectives(body.body, body.start + 1) : positionOfHead()
-    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, BEYOND, head)
+    const rank = isFunction ? -BODY_EDGE : BODY_EDGE / 2
+    insert({ edits }, at, rank, BEYOND, factories.length ? [head, factories] : head)
   }
 
   /** @param {Plan} plan */
@@ -532,10 +545,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function textOfInlineCache(name, key) {
     const way = wayOf(key)
     // A stand-in for the run-time support knows no twins, so its results must not be cached.
-    const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
+    const first = isScript ? `${runtime}.isStandIn?${way}(f):` : ''
     // The result for undefined is not cached, because the message of the error names the expression.
     const said = !startsWith(key, '.') ? `g??"${key}"`
-      : `${says ? 'g' : '"(intermediate value)"'},"${slice(key, 1)}"`
+      : `${says ? 'g' : '0'},"${slice(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
@@ -549,21 +562,21 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     let result = isScript ? `;var ${global}p=${isTopLevel ? standInOf(realmOf(tree)) : `${shared}p`};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     const hasNothing = !isScript && (used.has('C') || used.has('R'))
-    if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
+    if (hasNothing) result += `const ${nothing}=${runtime}.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       if (key === 'J') {
-        result += claimingHelper(`${global}J`, `${global}p`, isScript ? `${global}p.budget` : budget)
+        result += claimingHelper(`${global}J`, runtime, isScript ? `${global}p.budget` : budget)
         continue
       }
       const { name, arity } = HELPERS[key]
       const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
-      result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
+      result += `function ${global}${key}(${list}){return ${runtime}.${name}(${list})}`
     }
     forEach(inlineCaches.all, ({ key, name, isRemoved }) => {
       if (!isRemoved) result += textOfInlineCache(name, key)
     })
-    result += locks ??= claimed.prologue(`${global}p.runtime`)
+    result += locks ??= claimed.prologue(runtime)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
 
@@ -581,7 +594,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       names.add(name)
       room -= name.length + 1
     })
-    return names.size ? `${global}p.runtime.names(${stringify(join(listOf(names), ' '))});` : ''
+    return names.size ? `${runtime}.names(${stringify(join(listOf(names), ' '))});` : ''
   }
 
   /**
@@ -614,12 +627,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     forEach(plan.bound, call => {
       const { callee, type } = call
       const { start, end } = callee.object ?? callee
-      if (isGlobal(callee.object ?? callee, FUNCTION)) {
+      if (isFunctionClass(callee.object ?? callee)) {
         const isNew = type === 'NewExpression'
         replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
       }
       if (!isBinding(call)) return
-      if (isGlobal(callee.object, FUNCTION)) return
+      if (isFunctionClass(callee.object)) return
       enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
     return edits
@@ -631,6 +644,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { type, parent } = node
     const edits = isInner ? plan.inner : plan.plain
     const isKept = isKeptWhole(plan)
+    if (plan.lifted) return printExpression(childOf(around, plan, edits, isKept, true))
     claimPlainly(plan, edits)
     if (!isLong && !isKept) {
       // The key of a field belongs to the code around the field.
@@ -799,14 +813,44 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Prints a function expression, or a method of an object. @param {Child} child */
   function printExpression(child) {
-    const { around, plan: { node }, whole: { from, to }, isObjectMethod } = child
+    const { around, plan, whole: { from, to }, isObjectMethod } = child
+    const { node, lifted } = plan
     const { parent } = node
-    const text = expression(child)
+    const text = lifted ? `${lifted.name}(${join(lifted.parameters, ',')})`
+      : expression(child)
     if (isObjectMethod) {
       const key = keyIn(parent)
       replace(around, from, to, [key === '__proto__' ? '["__proto__"]:' : `${key}:`, text])
     // The parentheses are for `new function () {}`.
     } else replace(around, from, to, parent.callee === node ? ['(', text, ')'] : text)
+  }
+
+  /**
+   * Returns the text of the factory of a lifted function. The factory creates and registers the function.
+   *
+   * @param {Plan} plan @returns {Fragments}
+   */
+  function factoryOf(plan) {
+    const { plain, lifted } = plan
+    const { name, parameters } = /** @type {Factory} */ (lifted)
+    claimPlainly(plan, plain)
+    const child = childOf({ edits: [] }, plan, plain, false, isPrintedTwice(plan, false))
+    const { isNamedInside, callee } = child
+    const body = isNamedInside && !plan.node.id && !callee ? statements(child)
+      : ['return ', expression(child)]
+    return [`function ${name}(${join(parameters, ',')}){`, body, '}']
+  }
+
+  /**
+   * Returns statements that create, register and return an anonymous function whose twin needs a name. V8
+   * names an anonymous function after the names before it in its statement. So the twin has a separate
+   * statement.
+   *
+   * @param {Child} child @returns {Fragments}
+   */
+  function statements(child) {
+    const { plan, twin } = child
+    return [`const ${twin}=`, titled(plan), ';return ', registered(child, functionIn(child), twin)]
   }
 
   /** Returns the text of a registered function expression. @param {Child} child @returns {Fragments} */
@@ -823,15 +867,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (!id && !callee && title !== '') {
       return [`(${twin}=>`, registered(child, fn, [`${twin}=`, titled(plan)]), ')()']
     }
-    // V8 names an anonymous function after the names before it in its statement. So the twin has a separate
-    // statement.
     const declared = [`const ${twin}=`, titled(plan), ';']
     if (id) {
       const own = callee ? `const ${callee}=${id.name};` : ''
       const end = [declared, own, 'return ', registered(child, id.name, twin), '})(']
       return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
     }
-    if (!callee) return ['(()=>{', declared, 'return ', registered(child, fn, twin), '})()']
+    if (!callee) return ['(()=>{', statements(child), '})()']
     const end = ['return ', registered(child, callee, twin), '})(']
     return isDual ? [`(${callee}=>{`, declared, end, fn, ')']
       : ['(()=>{', declared, `const ${callee}=`, fn, ';', end, ')']
@@ -1062,9 +1104,6 @@ function identityOf(plan) {
   return list.length ? `${changesOf(plan)},${join(list, ',')}` : ''
 }
 
-/** The constructor of functions. */
-const FUNCTION = /^Function$/
-
 /** Returns the name by which code calls a function, or an empty text. @param {Node} node @returns {string} */
 function nameFor({ id, parent }) {
   const { key, left } = parent
@@ -1185,15 +1224,6 @@ function titleOf({ node, facts }, source) {
   else if (!id) name = inferredName(node)
   return name ?? ''
 }
-
-/** Whether plain text makes a call through a helper. @param {Node} call */
-const usesHelper = call => isBinding(call) ||
-  (call.callee && isGlobal(call.callee.object ?? call.callee, FUNCTION))
-
-/** Whether a call of `bind` must give the bound function a twin. @param {Node} call */
-const isBinding = ({ type, callee, optional }) => type === 'CallExpression' &&
-  isMember(callee) && keyOf(callee) === 'bind' && callee.object.type !== 'Super' &&
-  !optional && !callee.optional
 
 /**
  * Returns the innermost function that contains all uses of helpers and runs once, or the script itself. Names

@@ -15,7 +15,7 @@ export const INTERNAL = [
   'Alarm', 'Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply',
   'checkTarget', 'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob', 'End', 'NOTHING', 'Supply', 'Turn',
   'withSignal', 'demandOf', 'percent', 'isModule', 'isOwnModule', 'schedulerOf', 'exclusiveRule',
-  'version'
+  'forgetAhead', 'version'
 ]
 
 /**

@@ -3,7 +3,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { withLimit } from '../../support/analysis-limit.mjs'
 import { driveRandomly, programOfOneWay, randomProgram } from '../../support/effects-program.mjs'
-import { unguarded } from '../../support/effects-watch.mjs'
+import { analysed, titleOf, unguarded } from '../../support/effects-watch.mjs'
+import { randomProgram as programOfCalls } from '../../support/random-claims.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
 
 const programs = suite('preemptify.effects programs')
@@ -51,6 +52,25 @@ programs('stays of packages that are claimed as a whole hold conflicting claims'
   })
   assert.ok(runs > 50, `${runs} programs ran`)
 })
+
+programs('an update by a callback that took a random way is claimed exclusively', async () => {
+  let updates = 0
+  await forSeeds(300, random => {
+    const { a, b } = programOfCalls(random)
+    for (const { plans, text } of analysed({ a, b }).units) {
+      for (const plan of plans.filter(plan => /^[ab]uc\d$/.test(titleOf(plan)))) {
+        updates++
+        const body = text.slice(plan.node.start, plan.node.end)
+        const parts = plans.filter(part => part === plan || isInside(part.node, plan.node) || (/^[ab]w\d$/.test(titleOf(part)) && body.includes(titleOf(part))))
+        assert.ok(parts.some(({ claims, claimsAll }) => claimsAll || claims.some(({ isExclusive }) => isExclusive)), body)
+      }
+    }
+  })
+  assert.ok(updates > 100 || process.env.SEED, `${updates} updates`)
+})
+
+/** Whether a node stands in another node. */
+const isInside = (node, around) => node.start > around.start && node.end < around.end
 
 programs('the check finds two stays without claims', () => {
   const text = 'let n = 0; export function f() { n++; return n }'

@@ -229,6 +229,17 @@ effects('counters, lazy variables and keyed caches need no claim', () => {
   claims(cache, { make: '' })
 })
 
+effects('a constant that each constructor gives its prototype is not contested', () => {
+  const text = (/** @type {string} */ mark, other = '') => `class Box { constructor(n) { ${mark}; this.n = n } }
+    export function make(n) { for (;;) new Box(n) } export function is(o) { return o instanceof Box } ${other}`
+  claims(text('Box.prototype.isBox = true'), { constructor: '', make: '' })
+  claims(text('Box.prototype.isBox = true', 'export function f() { Box.prototype.isBox = false }'), { constructor: 'Box.prototype!', f: 'Box.prototype!' })
+  for (const mark of ['if (n) Box.prototype.isBox = true', 'Box.prototype.isBox = n', 'Box.prototype.n ||= 1']) {
+    claims(text(mark), { constructor: 'Box.prototype!' })
+  }
+  claims(text('Box.isBox = true'), { constructor: 'Box!' })
+})
+
 effects('writes of the document claim the constant selector of the node', () => {
   claims(`const el = document.querySelector("#a"); export function f() { el.textContent = "x" }
     export function g() { return document.getElementById("a").value } export function h() { document.querySelector(".b").remove() }
