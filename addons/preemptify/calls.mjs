@@ -19,6 +19,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /** @import { Facts, Node, Variable } from './scopes.mjs' */
 /** @import { Edit, Fragments } from './edits.mjs' */
 /** @import { FrameLayout } from './frames.mjs' */
+/** @import { Factory } from './lift.mjs' */
 
 /**
  * The emitter of a twin: the edits that turn the text of a function into its twin, and the names that the
@@ -405,7 +406,7 @@ export function aroundMethod(emitter, { node, cachedName }, isAwaited) {
 }
 
 /** Array methods that call a callback, and that engines inline. */
-const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
+const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex|reduce|reduceRight)$/
 
 /**
  * Whether a call passes a short function to an array method. If the array is short, too, the twin calls the
@@ -423,9 +424,13 @@ export function handed({ steps, isOfModule }, { node, kind }) {
   const { callee, arguments: given, optional } = node
   if (optional || callee.optional || callee.computed || callee.object.type === 'Super' ||
     !matches(INLINED, keyOf(callee))) return false
-  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong &&
+  if (given.length !== 1 && !(given.length === 2 && isPrimitive(given[1]))) return false
+  return isFunctionNode(given[0]) && !given[0].plan.isLong &&
     lastAfter(node).parent.type !== 'ChainExpression'
 }
+
+/** Whether a node is a literal of a primitive value. @param {Node} node */
+const isPrimitive = ({ type, regex }) => type === 'Literal' && !regex
 
 /**
  * Returns the text before and after the callback of a call for which `handed` is `true`.
@@ -434,12 +439,13 @@ export function handed({ steps, isOfModule }, { node, kind }) {
  *   Fragments]}
  */
 export function textOfHanded(emitter, call, receiver) {
-  const { callee } = call.node
+  const { callee, arguments: { 1: second } } = call.node
   const held = variable(emitter, 'f')
   const method = `.${callee.property.name}`
   const { 0: before, 1: after } = aroundMethod(emitter, call, call.isAwaited)
+  const given = second ? `${held},${slice(emitter.source, second.start, second.end)}` : held
   return [`,${held}=(0,`,
-    [`))?`, receiver, `${method}(${held}):`, before, receiver, method, after, receiver, `,${held}))`]]
+    [`))?`, receiver, `${method}(${given}):`, before, receiver, method, after, receiver, `,${given}))`]]
 }
 
 /**
@@ -632,6 +638,7 @@ function planChain(emitter, chain) {
  * @property {Edit[]} edits the edits of the twin
  * @property {string} helpers the keys of the helpers that the twin calls
  * @property {number[]} copies how often the text of the function occurs outside and inside of twins
+ * @property {Factory | null} lifted the factory that creates the function: see lift.mjs
  * @property {Fragments} text the text of the twin
  * @property {Emitter} emitter the emitter of the twin
  * @property {Claim[]} claims the contested locations that the body uses: see effects.mjs

@@ -60,11 +60,11 @@ export const HELPERS = {
  * receives `changes` (see `claimArguments`), `this` and up to MAX_CLAIMED arguments.
  *
  * @param {string} name the name of the helper
- * @param {string} support an expression for the object with the budget
+ * @param {string} runtime an expression for the run-time support
  * @param {string} budget an expression for the budget
  */
-export const claimingHelper = (name, support, budget) => `function ${name}(c,t,a,b,d,e,f,g,h,i)` +
-  `{${budget}.i&&${support}.runtime.claimArguments(c,[t,a,b,d,e,f,g,h,i])}`
+export const claimingHelper = (name, runtime, budget) => `function ${name}(c,t,a,b,d,e,f,g,h,i)` +
+  `{${budget}.i&&${runtime}.claimArguments(c,[t,a,b,d,e,f,g,h,i])}`
 const MAX_CLAIMED = 8
 
 /** Whether this helper accepts all arguments. @param {string} identity the property of a Plan */

@@ -80,7 +80,7 @@ function planOf(facts, parent) {
     holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''),
     isHoisted: false, isDirect: false, isCalledDirectly: false, opening: [], closing: [],
     isFramed: false, frame: null, entry: '', bound: [], collected: [], plain: [], inner: [], own: null,
-    edits: [], text: '', helpers: '', copies: [0, 0], isListed: false,
+    edits: [], text: '', helpers: '', copies: [0, 0], lifted: null, isListed: false,
     emitter: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
     identity: '',
     claimTexts: [], lock: '', joins: null, unknownImports: [],

@@ -24,6 +24,7 @@ import { HELPERS, claimingHelper, isShortList, listed, standInOf } from './helpe
 import { EVENT_USE } from './run.mjs'
 import { claimsOf, packageOf, ruleFor } from './claimed.mjs'
 import { labelsOf } from './loops.mjs'
+import { findLifted } from './lift.mjs'
 import { mapLine } from './maps.mjs'
 import { inferredName, isInside, isList, planModule, steadyKey } from './plan.mjs'
 import {
@@ -37,6 +38,7 @@ import {
 } from './sizes.mjs'
 /** @import { Facts, Node } from './scopes.mjs' */
 /** @import { Emitter, InlineCache, InlineCaches, Plan } from './calls.mjs' */
+/** @import { Factory } from './lift.mjs' */
 /** @import { Edit, EditHolder, Fragments, Range } from './edits.mjs' */
 
 /** Maximum length of the printed text, as a multiple of the length of its source. */
@@ -150,7 +152,6 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   if (tree.isPrinted) copyEffects(tree.plans, plans)
   tree.plans = plans
   tree.isPrinted = true
-  countCopies(plans)
   forEach(plans, plan => {
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
@@ -190,8 +191,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     return result
   }
   const budget = `${our}b`
+  /** An expression for the run-time support. */
+  const runtime = `${global}p${isScript ? '.runtime' : ''}`
   /** The argument that makes a constructor skip its body. */
-  const nothing = isScript ? `${global}p.runtime.nothing` : `${global}N`
+  const nothing = isScript ? `${runtime}.nothing` : `${global}N`
   const written = {
     has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node)
   }
@@ -214,6 +217,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const plainBudget = isScript ? `${global}p.budget` : budget
   /** The texts with which functions make claims. */
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
+  if (optimisations.lift) findLifted(plans, home, source, unit)
+  countCopies(plans)
   /**
    * Returns the text with which a plain call claims its arguments.
    *
@@ -221,7 +226,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
    */
   const claimingArguments = identity => isShortList(identity)
     ? `${helper('J')}(${identity})`
-    : `${plainBudget}.i&&${global}p.runtime.claimArguments(${listed(identity)})`
+    : `${plainBudget}.i&&${runtime}.claimArguments(${listed(identity)})`
   if (unitOf.exclusive !== false) forEach(plans, plan => { plan.identity = identityOf(plan) })
   const lengthOfInlineCache = textOfInlineCache(`${unit}99k`, '.member').length
   const most = possibleInlineCaches(plans) * lengthOfInlineCache
@@ -355,6 +360,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const around = { edits: [] }
     if (isInner) plan.inner = edits
     else plan.plain = edits
+    if (plan.lifted) return plainLength(factoryOf(plan)) + addedByEdits(edits)
     printChild(around, plan, isInner)
     return addedByEdits(around.edits) + (isPrintedWhole(plan, isInner) ? addedByEdits(edits) : 0)
   }
@@ -382,11 +388,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Composes the texts of all functions, inner functions first. */
   function compose() {
+    /** @type {Fragments[]} */
+    const factories = []
     used.clear()
     for (let i = plans.length; i-- > 0;) {
       const plan = plans[i]
       const plain = bound(plan, childEdits(plan, false))
-      if (plan === home) declareHelpers(plain)
+      if (plan === home) declareHelpers(plain, factories)
       plan.plain = inOrder(plain)
       if (!plan.isLong && !isInside(plan)) continue // neither has a twin nor is inside one
       const inner = childEdits(plan, true)
@@ -394,6 +402,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       plan.inner = inOrder(bound(plan, inner))
       // The text of a twin has the registrations of the functions in it.
       if (plan.isLong && plan.children.length > 0) plan.text = textOf(plan)
+      if (plan.lifted) push(factories, factoryOf(plan))
     }
     const { plain } = plans[0]
     const at = positionOfHead()
@@ -426,8 +435,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     inOrder(edits)
   }
 
-  /** Inserts the helpers that the text refers to. @param {Edit[]} edits edits of `home` */
-  function declareHelpers(edits) {
+  /**
+   * Inserts the helpers that the text refers to, and the factories of lifted functions.
+   *
+   * @param {Edit[]} edits edits of `home` @param {Fragments[]} factories
+   */
+  function declareHelpers(edits, factories) {
     forEach(plans, ({ helpers, frame, isCalledDirectly }) => {
       for (let i = 0; i < helpers.length; i++) used.add(helpers[i])
       if (isCalledDirectly && !frame) used.add('g')
@@ -435,7 +448,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { body } = home.node
     const isFunction = home !== plans[0]
     const at = isFunction ? pastDirectives(body.body, body.start + 1) : positionOfHead()
-    insert({ edits }, at, isFunction ? -BODY_EDGE : BODY_EDGE / 2, BEYOND, head)
+    const rank = isFunction ? -BODY_EDGE : BODY_EDGE / 2
+    insert({ edits }, at, rank, BEYOND, factories.length ? [head, factories] : head)
   }
 
   /** @param {Plan} plan */
@@ -531,10 +545,10 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   function textOfInlineCache(name, key) {
     const way = wayOf(key)
     // A stand-in for the run-time support knows no twins, so its results must not be cached.
-    const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
+    const first = isScript ? `${runtime}.isStandIn?${way}(f):` : ''
     // The result for undefined is not cached, because the message of the error names the expression.
     const said = !startsWith(key, '.') ? `g??"${key}"`
-      : `${says ? 'g' : '"(intermediate value)"'},"${slice(key, 1)}"`
+      : `${says ? 'g' : '0'},"${slice(key, 1)}"`
     return `var ${name}p,${name}q;function ${name}(f,g){` +
       `return f&&f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f,${said})}`
   }
@@ -548,21 +562,21 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     let result = isScript ? `;var ${global}p=${isTopLevel ? standInOf(realmOf(tree)) : `${shared}p`};`
       : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     const hasNothing = !isScript && (used.has('C') || used.has('R'))
-    if (hasNothing) result += `const ${nothing}=${global}p.runtime.nothing;`
+    if (hasNothing) result += `const ${nothing}=${runtime}.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       if (key === 'J') {
-        result += claimingHelper(`${global}J`, `${global}p`, isScript ? `${global}p.budget` : budget)
+        result += claimingHelper(`${global}J`, runtime, isScript ? `${global}p.budget` : budget)
         continue
       }
       const { name, arity } = HELPERS[key]
       const list = slice('f,g,e,s,m', 0, max(0, 2 * arity - 1))
-      result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
+      result += `function ${global}${key}(${list}){return ${runtime}.${name}(${list})}`
     }
     forEach(inlineCaches.all, ({ key, name, isRemoved }) => {
       if (!isRemoved) result += textOfInlineCache(name, key)
     })
-    result += locks ??= claimed.prologue(`${global}p.runtime`)
+    result += locks ??= claimed.prologue(runtime)
     return used.size || claimed.isUsed ? `${result}${namesOfTwins()}` : ''
   }
 
@@ -580,7 +594,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
       names.add(name)
       room -= name.length + 1
     })
-    return names.size ? `${global}p.runtime.names(${stringify(join(listOf(names), ' '))});` : ''
+    return names.size ? `${runtime}.names(${stringify(join(listOf(names), ' '))});` : ''
   }
 
   /**
@@ -630,6 +644,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     const { type, parent } = node
     const edits = isInner ? plan.inner : plan.plain
     const isKept = isKeptWhole(plan)
+    if (plan.lifted) return printExpression(childOf(around, plan, edits, isKept, true))
     claimPlainly(plan, edits)
     if (!isLong && !isKept) {
       // The key of a field belongs to the code around the field.
@@ -798,14 +813,44 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /** Prints a function expression, or a method of an object. @param {Child} child */
   function printExpression(child) {
-    const { around, plan: { node }, whole: { from, to }, isObjectMethod } = child
+    const { around, plan, whole: { from, to }, isObjectMethod } = child
+    const { node, lifted } = plan
     const { parent } = node
-    const text = expression(child)
+    const text = lifted ? `${lifted.name}(${join(lifted.parameters, ',')})`
+      : expression(child)
     if (isObjectMethod) {
       const key = keyIn(parent)
       replace(around, from, to, [key === '__proto__' ? '["__proto__"]:' : `${key}:`, text])
     // The parentheses are for `new function () {}`.
     } else replace(around, from, to, parent.callee === node ? ['(', text, ')'] : text)
+  }
+
+  /**
+   * Returns the text of the factory of a lifted function. The factory creates and registers the function.
+   *
+   * @param {Plan} plan @returns {Fragments}
+   */
+  function factoryOf(plan) {
+    const { plain, lifted } = plan
+    const { name, parameters } = /** @type {Factory} */ (lifted)
+    claimPlainly(plan, plain)
+    const child = childOf({ edits: [] }, plan, plain, false, isPrintedTwice(plan, false))
+    const { isNamedInside, callee } = child
+    const body = isNamedInside && !plan.node.id && !callee ? statements(child)
+      : ['return ', expression(child)]
+    return [`function ${name}(${join(parameters, ',')}){`, body, '}']
+  }
+
+  /**
+   * Returns statements that create, register and return an anonymous function whose twin needs a name. V8
+   * names an anonymous function after the names before it in its statement. So the twin has a separate
+   * statement.
+   *
+   * @param {Child} child @returns {Fragments}
+   */
+  function statements(child) {
+    const { plan, twin } = child
+    return [`const ${twin}=`, titled(plan), ';return ', registered(child, functionIn(child), twin)]
   }
 
   /** Returns the text of a registered function expression. @param {Child} child @returns {Fragments} */
@@ -822,15 +867,13 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     if (!id && !callee && title !== '') {
       return [`(${twin}=>`, registered(child, fn, [`${twin}=`, titled(plan)]), ')()']
     }
-    // V8 names an anonymous function after the names before it in its statement. So the twin has a separate
-    // statement.
     const declared = [`const ${twin}=`, titled(plan), ';']
     if (id) {
       const own = callee ? `const ${callee}=${id.name};` : ''
       const end = [declared, own, 'return ', registered(child, id.name, twin), '})(']
       return isDual ? [`(${id.name}=>{`, end, fn, ')'] : ['(()=>{', fn, end, ')']
     }
-    if (!callee) return ['(()=>{', declared, 'return ', registered(child, fn, twin), '})()']
+    if (!callee) return ['(()=>{', statements(child), '})()']
     const end = ['return ', registered(child, callee, twin), '})(']
     return isDual ? [`(${callee}=>{`, declared, end, fn, ')']
       : ['(()=>{', declared, `const ${callee}=`, fn, ';', end, ')']

@@ -563,6 +563,16 @@ export function awaitedEntryPointOf(fn, text) {
   return twin.awaited ||= wayInto(generatorOf(twin, fn))
 }
 
+/** The text for an expression in a message if the text of the expression is not known. */
+const INTERMEDIATE = '(intermediate value)'
+/**
+ * Returns the text of a callee for a message: see asMethod.
+ *
+ * @param {string | 0} [text] @param {string} [name]
+ */
+const calleeText = (text, name) => name === undefined ? text || INTERMEDIATE
+  : `${text === 0 ? INTERMEDIATE : text ?? 'this'}.${name}`
+
 /**
  * Returns an object whose method `call` makes a member call. For most functions this is the entry. An entry
  * with another method `call` gets a wrapper. A value that is not a function also gets a wrapper, which throws
@@ -572,13 +582,13 @@ export function awaitedEntryPointOf(fn, text) {
  * `call` of a function without a twin, after this check, the member call uses that method.
  *
  * @param {any} entry
- * @param {string} [text] the text of the callee, for the error if this is not a function; the text of its
- *   object if `name` is given
+ * @param {string | 0} [text] the text of the callee, for the error if this is not a function; the text of its
+ *   object if `name` is given. 0: the text of the object is not known. Default: `this`
  * @param {string} [name] the name of the member
  * @returns {{ call(self: any, ...args: any[]): any }}
  */
 export const asMethod = (entry, text, name) => typeof entry !== 'function'
-  ? { call: failing(name === undefined ? text ?? '(intermediate value)' : `${text ?? 'this'}.${name}`) }
+  ? { call: failing(calleeText(text, name)) }
   : entry.call === engine.call ? entry
   : { call: (/** @type {any} */ self, /** @type {any[]} */ ...args) => apply(entry, self, args) }
 

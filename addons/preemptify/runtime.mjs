@@ -187,8 +187,12 @@ export const runtime = {
   get: recordOf
 }
 
-/** The object that rewritten modules import, and that scripts find by the global symbol. */
-export const support = { budget, runtime }
+/**
+ * The object that rewritten modules import, and that scripts find by the global symbol. Scripts read its
+ * property `runtime`, because the first script may have put a stand-in there.
+ */
+export const support = runtime
+support.runtime = runtime
 export { budget }
 
 /** Returns the function that a job calls first in place of its function. @param {any} fn @returns {any} */

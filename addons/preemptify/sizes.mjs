@@ -7,7 +7,7 @@
 
 import { directOf } from './calls.mjs'
 import { canClaimInTail, isTailOnly } from './frames.mjs'
-import { emptyMap, emptySet, filter, forEach, isArray, max, sort } from './primordials.mjs'
+import { emptyMap, emptySet, filter, forEach, isArray, join, max, sort } from './primordials.mjs'
 /** @import { Edit, Fragments } from './edits.mjs' */
 /** @import { Plan } from './calls.mjs' */
 
@@ -26,6 +26,8 @@ const STUB = 61
 const CLAIM = { frame: 32, generator: 24, plain: 9 }
 /** Characters of the call that claims arguments, without the arguments. */
 const IDENTITY = 12
+/** Characters of a factory and the calls of it, without the parameters and the arguments. */
+const FACTORY = 36
 
 /**
  * Predicts by how much a twin is longer than the text of its function.
@@ -56,7 +58,7 @@ export function predictedLength(plans, says, inlineCaches) {
   let length = inlineCaches
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    const { node, isLong, title, twin, copies: { 0: outside, 1: inside } } = plan
+    const { node, isLong, title, twin, lifted, copies: { 0: outside, 1: inside } } = plan
     const own = ownSpan(plan) + (plan.claimTexts.length > 0 ? CLAIM.plain : 0) +
       (plan.identity ? IDENTITY + plan.identity.length : 0)
     length += outside * (isPrintedWhole(plan, false) ? own : STUB)
@@ -66,6 +68,7 @@ export function predictedLength(plans, says, inlineCaches) {
     const name = node.type === 'FunctionDeclaration' ? REGISTRATION.name * twin.length : 0
     const registration = REGISTRATION.call + REGISTRATION.title * title.length + name
     length += (outside + inside) * (own + added + registration)
+    if (lifted) length += FACTORY + 3 * join(lifted.parameters, ',').length
   }
   return length
 }
@@ -128,10 +131,18 @@ export const isPrintedTwice = ({ node, facts, duals, children }, isInner) =>
  */
 export const isPrintedWhole = (plan, isInner) => !plan.isLong || isPrintedTwice(plan, isInner)
 
-/** Counts the copies of each function in the text: see Plan. @param {Plan[]} plans outer functions first */
+/**
+ * Counts the copies of each function in the text: see Plan. A lifted function has one copy. A function that
+ * would have one copy anyway is not lifted.
+ *
+ * @param {Plan[]} plans outer functions first
+ */
 export function countCopies(plans) {
   plans[0].copies = [1, 0]
   for (let i = 0; i < plans.length; i++) {
+    const { copies: { 0: around, 1: within }, lifted } = plans[i]
+    if (around + within < 2) plans[i].lifted = null
+    else if (lifted) plans[i].copies = [1, 0]
     const { isLong, copies: { 0: outside, 1: inside } } = plans[i]
     const plain = isPrintedWhole(plans[i], false) ? outside : 0
     const inner = (isLong ? outside + inside : 0) + (isPrintedWhole(plans[i], true) ? inside : 0)

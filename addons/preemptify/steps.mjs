@@ -129,7 +129,9 @@ function stepping(twin, fn) {
     const steps = new Steps()
     const { prototype } = fn
     if (generator.prototype !== prototype) generator.prototype = prototype
-    steps.generator = apply(generator, this, pushAll([steps], args))
+    const { 0: first, length } = args
+    steps.generator = apply(generator, this,
+      length === 0 ? [steps] : length === 1 ? [steps, first] : pushAll([steps], args))
     stepsOfGenerators.set(steps.generator, steps)
     return steps.generator
   }
@@ -352,7 +354,8 @@ export function each(iterable, text = '', loopOwner = twinItself, outer = null) 
  * @param {Steps | null} [outer] @returns {any}
  */
 export function iterated(iterable, method, loopOwner = twinItself, outer = null) {
-  const iterator = apply(isGeneratorFunction(method) ? entryPointOf(method) : method, iterable, NO_ARGUMENTS)
+  const iterator = method === engine.itself ? iterable
+    : apply(isGeneratorFunction(method) ? entryPointOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
   const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext &&
     iterator.throw === throwInNext
@@ -367,7 +370,7 @@ function notIterable(text) {
 }
 
 /** Whether the page has left the methods of the iterators of arrays unchanged. */
-const areIteratorsBuiltIn = () =>
+export const areIteratorsBuiltIn = () =>
   engine.elements.next === engine.nextElement && !('return' in engine.elements)
 
 /**
@@ -399,6 +402,18 @@ export function collect(iterable, isMap) {
   return steps !== iterable && steps instanceof StepsWalk ? run(collecting(steps, isMap)) : steps
 }
 
+/**
+ * Adds an element to a list, like `push`. The inline caches of `push` are megamorphic, because it serves all
+ * kinds of lists.
+ *
+ * @param {any[]} list @param {any} value
+ */
+function addElement(list, value) {
+  const { length } = list
+  if (length in list) push(list, value)
+  else list[length] = value
+}
+
 /** @param {Walk} steps @param {boolean | undefined} isMap @returns {Generator<any, any, any>} */
 function* collecting(steps, isMap) {
   /** @type {any[]} */
@@ -410,7 +425,7 @@ function* collecting(steps, isMap) {
       continue
     }
     if (--budget.left <= 0) yield counts.p
-    push(list, value)
+    addElement(list, value)
     if (isMap && !isObject(value)) {
       steps.return()
       break

@@ -269,6 +269,38 @@ random('Array.from has the same effects with twins as callbacks', () => forSeeds
   }, 'Array.from')
 }))
 
+random('TypedArray.from has the same effects with twins as callbacks', () => forSeeds(1000, ({ seed }) => {
+  assertAlike((watch, isTwin) => {
+    const random = seeded(seed)
+    const numbers = [1, '2', undefined, { valueOf: () => watch.note('valueOf') ?? 3 }]
+    const items = random.pick([
+      () => anyReceiver(random, watch),
+      () => new Set(numbers),
+      () => '123',
+      () => new Int16Array([4, 5]),
+      () => watch.watched('iterable', {
+        [Symbol.iterator]: random.pick([undefined, null, 5, () => 5, () => numbers.values()]),
+        length: 2,
+        0: '7'
+      })
+    ])()
+    const self = random.pick([
+      () => Int8Array, () => Float64Array, () => BigInt64Array, () => undefined, () => Math.max, () => Array,
+      () => class List extends Uint8Array {},
+      () => class Short extends Uint8Array { constructor() { super(1) } },
+      () => watch.watched('class', function (...args) {
+        watch.note('new', ...args)
+        return random.pick([{}, [], new Uint8Array(9)])
+      })
+    ])()
+    const callback = anyCallback(random, watch, items)
+    return {
+      fn: Int8Array.from, self,
+      args: [items, isTwin ? both(callback) : callback, ...random.pick([[], ['self']])]
+    }
+  }, 'TypedArray.from')
+}))
+
 random('forEach of maps and sets has the same effects with twins as callbacks', () => forSeeds(600, ({ seed }) => {
   assertAlike((watch, isTwin) => {
     const random = seeded(seed)
@@ -389,13 +421,17 @@ use('functions with long lists yield even if the callback has no twin', () => {
   for (const [fn, self, ...args] of [
     [list.map, list, x => x], [list.forEach, { ...list, length: 6000 }, () => {}], [list.sort, list.slice(), (a, b) => b - a],
     [list.reduce, list, (a, b) => a + b], [Array.from, Array, { length: 6000 }, x => x], [Array.from, Array, list, x => x],
-    [Int8Array.prototype.map, new Int8Array(6000), x => x], [Int8Array.prototype.sort, new Int8Array(6000), (a, b) => a - b],
+    [Array.from, Array, new Set(list), x => x], [Array.from, Array, { [Symbol.iterator]: () => list.values() }, x => x],
+    [Array.from, Array, 'x'.repeat(6000), x => x], [Array.from, Array, new Int8Array(6000), x => x],
+    [Array.from, Array, new Int8Array(6000)], [Int8Array.from, Int8Array, { length: 6000 }, x => 2 * x],
+    [Int8Array.from, Int16Array, list, x => x],
+    [Int8Array.prototype.map, new Int8Array(6000), x => x], [Int8Array.prototype.filter, new Int8Array(6000), () => true], [Int8Array.prototype.sort, new Int8Array(6000), (a, b) => a - b],
     [Map.prototype.forEach, new Map(list.map(i => [i, i])), () => {}], [Set.prototype.forEach, new Set(list), () => {}]
   ]) {
     const [points, result] = yields(fn, self, ...args)
     assert.ok(points >= 6000)
     assert.equal(result, Reflect.apply(fn, self, args))
-    assert.throws(() => yields(fn, fn === Array.from ? Array : undefined, undefined, ...args.slice(1)), TypeError)
+    assert.throws(() => yields(fn, fn.name === 'from' ? self : undefined, undefined, ...args.slice(1)), TypeError)
   }
   for (const args of [[], [undefined], [5], [{}]]) assert.throws(() => yields(list.map, list, ...args), TypeError)
 })
@@ -580,15 +616,50 @@ for (const limit of budgets) {
   })
 }
 
-calls('JSON of a long text ends the budget, so that the clock is read', async () => {
-  for (const [fn, make] of [[JSON.stringify, Array], [JSON.parse, n => `[${' '.repeat(n)}]`]]) {
+calls('a built-in call with a long text ends the budget, so that the clock is read', async () => {
+  const { stringify, parse } = JSON
+  const { toLowerCase, toUpperCase, split } = String.prototype
+  const text = n => 'x'.repeat(n)
+  for (const [fn, make] of [
+    [stringify, n => [undefined, Array(n)]], [parse, n => [undefined, `[${' '.repeat(n)}]`]],
+    [[].join, n => [Array(n), '-']], [split, n => [text(n), 'y']], [toLowerCase, n => [text(n)]],
+    [toUpperCase, n => [text(n)]]
+  ]) {
     for (const [size, left] of [[10, 1000], [200_000, 0]]) {
       assert.is(await new Scheduler({ budget: 1000 }).spawn(function* () {
-        enter(fn)(make(size))
+        const [self, ...args] = make(size)
+        const result = enter(fn).call(self, ...args)
+        assert.is.not(result, budget)
         return budget.left
       }), left, `${fn.name} of ${size}`)
     }
   }
+})
+
+calls('Array.from of a long typed array uses its elements and the iteration of the page', () => {
+  const list = new Int8Array(6000).fill(7)
+  Object.defineProperty(list, 'length', { value: 3 })
+  assert.is(yields(Array.from, Array, list)[1].length, 6000)
+  class List extends Array {
+    constructor(...args) {
+      super()
+      this.args = args
+    }
+  }
+  assert.equal(yields(Array.from, List, list)[1].args, [])
+  list[Symbol.iterator] = () => [1, 2].values()
+  assert.equal(yields(Array.from, Array, list)[1], [1, 2])
+})
+
+calls('two built-in calls with long texts have a preemption point between them', async () => {
+  const text = 'x'.repeat(200_000)
+  const scheduler = new Scheduler({ budget: 1000 })
+  assert.is(await scheduler.spawn(function* () {
+    const lower = enter(text.toLowerCase).call(text)
+    const upper = enter(text.toUpperCase).call(lower)
+    assert.is(upper, budget)
+    return yield suspended()
+  }), text.toUpperCase())
 })
 
 calls('a list in a native function counts as one point for each element', async () => {

@@ -33,7 +33,8 @@ async function outcome(run, args, effects = []) {
 
 const corpora = suite('without an optimisation')
 
-corpora('the optimisations are chunk, frame, inlineCache and handed', () => assert.equal(all, ['chunk', 'frame', 'inlineCache', 'handed']))
+corpora('the optimisations are chunk, frame, inlineCache, handed and lift', () =>
+  assert.equal(all, ['chunk', 'frame', 'inlineCache', 'handed', 'lift']))
 
 for (const [name, names] of Object.entries(left)) {
   const { preemptify, budget } = without(names)

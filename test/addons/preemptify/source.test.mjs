@@ -197,12 +197,16 @@ forms('short callbacks are passed to array methods without visible differences',
       made.push(unknown(a) . map /* of */ ( function () { return this === undefined } ), list.map(function own(x) { return own.name + x }))
       made.push(owner.all(), Slow.of(1, 2).map(x => x), [...Slow.of(1, 2).twice], a?.map(x => x), a.findIndex(x => x === 2), [...list.filter(x => x > 1)])
       list.forEach(x => log.push(x))
+      made.push(list.reduce((a, b) => a + b, 0), list.map(x => x).reduceRight((a, b) => a + b, ('')), [].reduce((a, b) => a, null))
+      made.push(list.reduce((a, b) => a + b), [2].reduce((a, b) => b, made.length), Slow.of(1, 2).reduce((a, b) => a + b, 1))
+      try { unknown([]).reduce((a, b) => a) } catch (error) { made.push(error.name) }
       unknown(list.map(x => x).filter(x => x !== unknown.none).length)
       try { unknown(undefined).map(x => x) } catch (error) { made.push(error.name) }
       try { a.map(x => x.y.z) } catch (error) { made.push(error.name) }
       return [made, log.splice(0)]
     }${' '.repeat(3000)}`
   assert.match(preemptify.source(text), /list\.map\(\$f\)/)
+  assert.match(preemptify.source(text), /list\.reduce\(\$f,0\)/)
   const { original, rewritten } = await modules(text)
   const expected = original.main()
   for (const limit of [1, 2, 3, 300]) assert.equal(await asJob(limit)(rewritten.main), expected, `budget ${limit}`)
