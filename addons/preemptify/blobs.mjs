@@ -92,8 +92,10 @@ function parsed(text) {
  * @property {string} base the URL after redirections
  * @property {string} text
  * @property {any} tree
+ * @property {WeakRef<any> | null} [pending] the tree of a CommonJS file that Node has not required
  * @property {Need[]} needs the imported modules, in the order of the source
- * @property {Map<any, Export>} imports the imported names, by variable
+ * @property {Map<any, Export>} imports the imported names, by variable; of a CommonJS file, the required
+ *   texts by specifier
  * @property {Map<string, Export>} exports the exported names, except the names of `export *`
  * @property {Need[]} stars the modules of `export *`
  * @property {Promise<void>} loaded
@@ -102,9 +104,11 @@ function parsed(text) {
 
 /**
  * A declaration that imports a module, with the URL and the attributes of this module. `table` has the
- * module; default: `modules`.
+ * module; default: `modules`. A CommonJS file requires a text without a declaration, and may require it only
+ * after the file has been loaded (`isLate`).
  *
- * @typedef {{ node: any, url: string, attributes: string, table?: Map<string, Loaded> }} Need
+ * @typedef {{ node: any, url: string, attributes: string, table?: Map<string, Loaded>, isLate?: boolean }}
+ *   Need
  */
 /**
  * An exported or imported name. `name` is a name of the module `need`; empty for its namespace. Without

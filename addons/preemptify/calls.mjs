@@ -92,6 +92,8 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @property {string} kind 'call', 'member', 'new', 'tag', 'super'
  * @property {Plan | null} target the function that the call runs; null if the function is unknown
  * @property {boolean} isAwaited
+ * @property {string} cachedName the name by which an inline cache finds the callee; empty if no inline cache
+ *   can find the callee
  * @property {string | null} name the name of the function to call in place of the callee
  * @property {boolean} isComposed whether the text of the call is composed of the texts of its parts
  * @property {Fragments[]} before the text before the arguments of a composed call with a known callee
@@ -101,11 +103,12 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
 /**
  * Creates the call site of a call in the function `own`.
  *
- * @param {Node} node @param {string} kind @param {Plan | null} target @param {Node} own @returns {CallSite}
+ * @param {Node} node @param {string} kind @param {Plan | null} target @param {Node} own
+ * @param {string} cachedName see CallSite @returns {CallSite}
  */
-export const callSite = (node, kind, target, own) =>
-  ({ node, kind, target, isAwaited: isAwaited(node, own), name: null,
-    isComposed: false, before: [], after: [] })
+export const callSite = (node, kind, target, own, cachedName) =>
+  ({ node, kind, target, isAwaited: isAwaited(node, own), cachedName, name: null,
+    isComposed: false, before: NO_ARGUMENTS, after: NO_ARGUMENTS })
 
 /**
  * Whether a node is a statement that consists of a call, for example `a.b(c)` or `a?.b()`.
@@ -347,14 +350,12 @@ export function directOf({ steps }, { node, kind, target, name }) {
  * are 1.1 to 1.2 times slower, and a SHA-256 of small functions of other modules is 2.7 times slower. On the
  * other hand, the latest function that was called by a name is never garbage-collected.
  *
- * @param {Emitter} emitter @param {Node} callee
+ * @param {Emitter} emitter @param {string} name the `cachedName` of the call
  * @param {boolean} isMethod whether the call runs the entry by its method `call`
  * @returns {InlineCache | null} the helper; null if the callee has none
  */
-function inlineCache({ helper, unit, steps, inlineCaches }, callee, isMethod) {
-  if (steps || inlineCaches === null) return null
-  const name = cachedName(callee)
-  if (name === '') return null
+function inlineCache({ helper, unit, steps, inlineCaches }, name, isMethod) {
+  if (steps || inlineCaches === null || name === '') return null
   helper(isMethod ? 'E' : 'e')
   const { all } = inlineCaches
   const known = isMethod ? inlineCaches.methods : inlineCaches.functions
@@ -372,12 +373,8 @@ function inlineCache({ helper, unit, steps, inlineCaches }, callee, isMethod) {
   return found
 }
 
-/**
- * Returns the name by which an inline cache finds a callee; empty if no inline cache can find the callee.
- *
- * @param {Node} callee @returns {string}
- */
-export function cachedName(callee) {
+/** Returns the `cachedName` of a call. @param {Node} callee @returns {string} */
+export function cachedNameOf(callee) {
   const { type, expressions } = callee
   const called = type === 'SequenceExpression' ? expressions[expressions.length - 1] : callee // `(0, a.b)(c)`
   const isLasting = seemsFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
@@ -389,10 +386,12 @@ export function cachedName(callee) {
  * Reflect.apply, a Markdown editor is 3.9 times slower than plain code instead of 2.1 times (Firefox 153),
  * and a SHA-256 of classes takes 413 ms instead of 320 ms (Node 20).
  *
- * @param {Emitter} emitter @param {Node} callee @param {boolean} isAwaited @returns {[Fragments, Fragments]}
+ * @param {Emitter} emitter @param {CallSite} call @param {boolean} isAwaited
+ * @returns {[Fragments, Fragments]}
  */
-export function aroundMethod(emitter, callee, isAwaited) {
-  const found = isAwaited || !optimisations.inlineCache ? null : inlineCache(emitter, callee, true)
+export function aroundMethod(emitter, { node, cachedName }, isAwaited) {
+  const callee = calledIn(node)
+  const found = isAwaited || !optimisations.inlineCache ? null : inlineCache(emitter, cachedName, true)
   if (found) {
     // The inline cache knows the name of the member, so the call passes on only the text of the object.
     const { object, optional } = callee
@@ -439,10 +438,11 @@ const isPrimitive = ({ type, regex }) => type === 'Literal' && !regex
  * @param {Emitter} emitter @param {CallSite} call @param {Fragments} receiver @returns {[Fragments,
  *   Fragments]}
  */
-export function textOfHanded(emitter, { node: { callee, arguments: { 1: second } }, isAwaited }, receiver) {
+export function textOfHanded(emitter, call, receiver) {
+  const { callee, arguments: { 1: second } } = call.node
   const held = variable(emitter, 'f')
   const method = `.${callee.property.name}`
-  const { 0: before, 1: after } = aroundMethod(emitter, callee, isAwaited)
+  const { 0: before, 1: after } = aroundMethod(emitter, call, call.isAwaited)
   const given = second ? `${held},${slice(emitter.source, second.start, second.end)}` : held
   return [`,${held}=(0,`,
     [`))?`, receiver, `${method}(${given}):`, before, receiver, method, after, receiver, `,${given}))`]]
@@ -462,7 +462,7 @@ function planLink(emitter, call, begin) {
   const from = begin < 0 ? start : begin
   const direct = directOf(emitter, call)
   const mayKeep = (kind === 'call' || kind === 'tag') && !isAwaited && !direct && optimisations.inlineCache
-  const kept = mayKeep ? inlineCache(emitter, callee, false) : null
+  const kept = mayKeep ? inlineCache(emitter, call.cachedName, false) : null
   const entering = kept?.opening ?? `${way(emitter, isAwaited ? 'w' : 'e')}(`
   const said = kept && callee.type === 'Identifier' ? kept.whole : saying(emitter, callee)
   const open = pastOperand(source, callee.end)
@@ -499,7 +499,7 @@ function planLink(emitter, call, begin) {
     replace(emitter, pastOperand(source, object.end), given.start, opened)
     replace(emitter, given.end, end, closed)
   } else {
-    const { 0: opened, 1: closed } = aroundMethod(emitter, callee, isAwaited)
+    const { 0: opened, 1: closed } = aroundMethod(emitter, call, isAwaited)
     before = opened
     replace(emitter, open, open + 1,
       [closed, planReceiver(emitter, callee, begin) + (node.arguments.length ? ',' : '')])
@@ -632,6 +632,7 @@ function planChain(emitter, chain) {
  * @property {Edit[]} plain the edits of the function outside of twins
  * @property {Edit[]} inner the edits of the unmodified function inside of a twin
  * @property {Node[]} bound the calls that use a helper in the function itself, outside of its twin
+ * @property {Node[]} collected the nodes that iterate a value to its end: see `isCollected`
  * @property {Edit[] | null} own the edits of the twin without the edits of the functions in it; null if
  *   `edits` has no others
  * @property {Edit[]} edits the edits of the twin
@@ -700,6 +701,21 @@ function isAssignedTo(node) {
   const { type, left } = node.parent
   return type === 'UpdateExpression' || (left === node && matches(/^(?:Assignment|For)/, type))
 }
+
+/** The constructor of functions. */
+const FUNCTION = /^Function$/
+
+/** Whether a node is the constructor of functions. @param {Node} node */
+export const isFunctionClass = node => isGlobal(node, FUNCTION)
+
+/** Whether plain text makes a call through a helper. @param {Node} call */
+export const usesHelper = call => isBinding(call) ||
+  (call.callee && isFunctionClass(call.callee.object ?? call.callee))
+
+/** Whether a call of `bind` must give the bound function a twin. @param {Node} call */
+export const isBinding = ({ type, callee, optional }) => type === 'CallExpression' &&
+  isMember(callee) && keyOf(callee) === 'bind' && callee.object.type !== 'Super' &&
+  !optional && !callee.optional
 
 /** Whether a call may be preempted, because the callee is unknown or has a twin. @param {CallSite} call */
 export const isPreempted = ({ target }) => target === null || target.isLong
@@ -783,9 +799,12 @@ function isRest(variable) {
  *
  * @param {Node} node @returns {boolean}
  */
-export function isCollected({ type, parent, argument, callee, arguments: given }) {
-  if (type === 'SpreadElement') return parent.type !== 'ObjectExpression' && !isOfEngine(argument)
-  return type === 'NewExpression' && given.length === 1 && given[0].type !== 'SpreadElement' &&
+export function isCollected(node) {
+  const { type } = node
+  if (type === 'SpreadElement') return node.parent.type !== 'ObjectExpression' && !isOfEngine(node.argument)
+  if (type !== 'NewExpression') return false
+  const { callee, arguments: given } = node
+  return given.length === 1 && given[0].type !== 'SpreadElement' &&
     isGlobal(callee, COLLECTION) && !isOfEngine(given[0])
 }
 

@@ -2,17 +2,21 @@
  * addons/preemptify/effects-calls.mjs: the effects of calls.
  */
 
-import { isMember, targetOf } from './calls.mjs'
+import { isMember, keyOf, targetOf } from './calls.mjs'
 import {
-  BUILT_IN, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, calleeOf, domNode, each,
-  edge, either, foreign, given, invoke, keep, load, markState, newCallee, newFlow, newSite, newSlot,
-  outerFlow, pathOf, put, release, selectorOf, store, touch, use
+  BUILT_IN, COPY, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, addTarget,
+  calleeOf, domNode, each, edge, either, foreign, given, invoke, keep, load, loadField, makeUnknown,
+  markState, membersIn, newCallee, newFlow, newSite, newSlot, outerFlow, pathOf, put, release, selectorOf,
+  store, touch, use, whenPut, whenStable
 } from './effects-flow.mjs'
 import {
-  calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace,
+  calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace, inherit,
   isNameOfProgram, iterated, made, memberNamed, memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf,
   propertyOf, selfFlow, siteOf, specifierOfLoad, unknownFlow
 } from './effects-names.mjs'
+import { requiredBy } from './commonjs.mjs'
+import { requiredFlow } from './effects-commonjs.mjs'
+import { callHelper, defineExports, exportsDefinedBy } from './effects-interop.mjs'
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
 import { filter, holds, lastIndexOf, matches, push, slice } from './primordials.mjs'
 import { isDirectEval } from './scopes.mjs'
@@ -44,15 +48,22 @@ export function callFlow(node) {
   if (callee.type === 'Super') return callSuper(node, args, rest)
   const specifier = specifierOfLoad(node)
   if (specifier !== null) {
+    const unit = requiredBy(now.unit.tree, node) === null ? null : now.unit.required?.(specifier)
+    if (unit) return requiredFlow(unit, now.f)
     const flow = moduleFlow(specifier, node)
     // A module that is loaded once is an object of a variable.
     if (!now.f.plan.isOnce) return flow
   }
+  const defined = exportsDefinedBy(node, now.unit.tree)
+  if (defined) return defineExports(args[0], defined, now.f)
+  const converted = callHelper(node, args, now.f, now.unit.tree)
+  if (converted !== undefined) return converted
   eachDescriptor(node, (name, { properties }) => filter(properties, ({ key, computed, value }) => {
     if (!value?.flow || !matches(/^[gs]et$/, nameOfKey(key, computed))) return
     keep(value.flow)
     edge(value.flow, memberNamed(`${name}()`))
   }))
+  freezeLiteral(node)
   const target = targetOf(node)
   if (target) {
     const to = resultOf(node)
@@ -63,6 +74,13 @@ export function callFlow(node) {
   const called = callee.type === 'ChainExpression' ? callee.expression : callee
   if (isMember(called)) return callMember(called, args, rest, node)
   return callValue(callee.flow, null, args, rest, node)
+}
+
+/** Marks a literal that is frozen in place: no code can write it. @param {Node} call */
+function freezeLiteral({ callee, arguments: { 0: literal } }) {
+  if (!literal || !matches(/^(?:Object|Array)Expression$/, literal.type)) return
+  if (!isMember(callee) || keyOf(callee) !== 'freeze' || pathOf(callee.object.flow) !== 'Object') return
+  siteOf(literal.flow).isFrozen = true
 }
 
 /** @param {Node} node a call @returns {Flow | null} null: the result is not used */
@@ -99,6 +117,7 @@ function callSuper(node, args, rest) {
   const around = /** @type {Node} */ (classAround(node))
   const self = selfFlow(node)
   const base = around.base ??= newFlow()
+  includeFields(base, now.f)
   return callValue(base, self, args, rest, node)
 }
 
@@ -207,13 +226,15 @@ function callMethod(object, name, args, rest, by, to, node) {
       if (of.kind === 'function' && matches(/^(?:call|apply|bind)$/, name)) {
         return callFunction(root, name, args, rest, by, to)
       }
+      if (of.isExports) return callExport(root, name, args, rest, by, to)
       const isBuiltIn = !matches(/^(?:object|instance|function|namespace)$/, of.kind)
       if (isBuiltIn && word) return apply(root)
       if (of.unknownMembers) each(of.unknownMembers, ({ kind }) => {
         if (kind !== SITE && kind !== SHARED && kind !== BUILT_IN) leave([object], null, by)
       })
       add(self, root)
-      call()
+      if (of.kind === 'function') callStatic(root, name, { self, args, rest, by, to }, call)
+      else call()
       if (word && of.kind === 'instance') apply(root)
       return
     }
@@ -234,6 +255,84 @@ function callMethod(object, name, args, rest, by, to, node) {
     call()
     apply(root)
   })
+}
+
+/**
+ * A call of a member of a known function or class: the functions that texts store in it under the name, and
+ * its own static method. If it has none, the method of a class that it extends, or any method of the name.
+ *
+ * @param {Root} root @param {string} name @param {any} call @param {() => void} callByName
+ */
+function callStatic(root, name, call, callByName) {
+  const { self, args, rest, by, to } = call
+  const { of } = root
+  const own = of.statics?.get(name)
+  const holder = newFlow()
+  add(holder, root)
+  const stored = loadField(holder, by, name)
+  const members = membersIn(stored)
+  let isCalled = false
+  const callMembers = () => {
+    if (isCalled) return
+    isCalled = true
+    invoke(members, self, args, rest, by, to)
+  }
+  each(stored, callMembers)
+  whenPut(of, () => {
+    makeUnknown(members)
+    callMembers()
+  })
+  if (own) {
+    addTarget(members, own)
+    return callMembers()
+  }
+  whenStable(() => {
+    if (isCalled) return
+    const { base = null } = of.statics === null ? {} : classOf(of)
+    if (base === null) return callByName()
+    each(base, other => {
+      if ((other.kind !== SITE && other.kind !== SHARED) || other.of.kind !== 'function') callByName()
+      else callStatic(other, name, call, callByName)
+    })
+  })
+}
+
+/** @param {any} site the site of a class @returns {Node} the class */
+const classOf = ({ node }) => node.body.type === 'ClassBody' ? node : classAround(node)
+
+/**
+ * A call of a member of an exports object.
+ *
+ * @param {Root} root the exports object @param {string} name @param {(Flow | null)[]} args
+ * @param {Flow | null} rest @param {Effects} by @param {Flow | null} to
+ */
+function callExport(root, name, args, rest, by, to) {
+  const object = newFlow()
+  add(object, root)
+  const around = now.f
+  enter(by)
+  const member = propertyOf(object, name)
+  enter(around)
+  if (!member) return giveUp(args, rest, by, to)
+  const callee = calleeOf(member)
+  let isCalled = false
+  let isPassed = false
+  each(member, ({ kind, of }) => {
+    const isKnown = kind === SITE || kind === SHARED
+    if (isKnown && !matches(/^(?:function|instance)$/, of.kind)) return
+    if (!isCalled) invoke(callee, null, args, rest, by, to)
+    isCalled = true
+    if (isPassed || (isKnown && isWithoutThis(of))) return
+    isPassed = true
+    invoke(callee, object, [], null, by, to)
+  })
+}
+
+/** Whether a call of a function does not use `this`. @param {any} site the site of the function */
+function isWithoutThis({ effects }) {
+  if (!effects?.effects) return false
+  const { usesThis, usesEval, usesSuper } = effects.effects.plan.facts
+  return !usesThis && !usesEval && !usesSuper
 }
 
 /**
@@ -385,7 +484,7 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
   enter(by)
   const { 0: first = null } = args
   const node = by.plan.node
-  if (path === 'Object.freeze' && first) each(first, ({ kind, of }) => {
+  if (path === 'Object.freeze' && first && by.plan.isOnce) each(first, ({ kind, of }) => {
     if (kind === SITE) of.isFrozen = true
   })
   if (path === 'Promise' || path === 'Promise.prototype.then') leave(args, rest, by)
@@ -402,7 +501,15 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
     if (METHODS[name]) applyWord(METHODS[name], first, first?.roots[0] ?? null, others, spread, by, to, node)
     else giveUp(args, rest, by, to)
   } else if (word === undefined) giveUp(args, rest, by, to)
-  else {
+  else if (path === 'Object.assign') {
+    const sources = cutFirst(args)
+    for (let i = 0; i < sources.length; i++) store(first, sources[i], by, COPY)
+    store(first, rest, by, COPY)
+    if (first) each(first, ({ kind, of }) => {
+      if (kind === SITE || kind === SHARED) of.hasState = true
+    })
+    applyWord('wr', first, first?.roots[0] ?? null, sources, rest, by, to, node)
+  } else {
     /** @type {(Flow | null)[]} */
     const others = []
     const isStatic = holds(word, 'w') || holds(word, 's') || holds(word, 'c')
@@ -422,11 +529,26 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
 }
 
 /**
- * The value that a built-in function stores: the properties of an object, or the object itself.
+ * The value that a built-in function stores: the properties of an object, the value or the result of the
+ * getter of a descriptor, or the object itself.
  *
  * @param {string} path @param {Flow | null} flow @param {Effects} by @returns {Flow | null}
  */
-const storedBy = (path, flow, by) => matches(/^Object\.(?:assign|defineP)/, path) ? load(flow, by) : flow
+function storedBy(path, flow, by) {
+  if (!matches(/^(?:Object|Reflect)\.defineP/, path)) return flow
+  const parts = load(flow, by)
+  const values = matches(/ies$/, path) ? load(parts, by) : parts
+  if (!values) return parts
+  const to = newFlow()
+  edge(values, to)
+  let isCalled = false
+  each(values, ({ kind, of }) => {
+    if (isCalled || (kind !== SITE && kind !== SHARED) || of.kind !== 'function') return
+    isCalled = true
+    invoke(calleeOf(values), null, [], null, by, to)
+  })
+  return to
+}
 
 /** @param {any[]} args */
 function cutFirst(args) {
@@ -443,14 +565,39 @@ function giveUp(args, rest, by, to) {
 }
 
 /**
- * Whether a new regular expression may have `g` or `y`: by its flags, or by those of the expression that it
- * copies.
+ * A new regular expression. The expression counts as an object if it may have `g` or `y`: by its flags, or
+ * by the flags of the expression that it copies.
  *
- * @param {Node[]} list @param {(Flow | null)[]} args
+ * @param {Node} node @param {(Flow | null)[]} args
  */
-function mayHaveFlags({ 1: flags }, { 0: pattern = null }) {
-  if (flags?.type === 'Literal' && typeof flags.value === 'string') return matches(/[gy]/, flags.value)
-  return flags !== undefined || pattern !== null
+function newPattern(node, { 0: pattern = null }) {
+  const { arguments: { 1: flags } } = node
+  if (flags !== undefined) {
+    const isPlain = typeof flags.value === 'string' && !matches(/[gy]/, flags.value)
+    return isPlain ? newFlow() : made('regexp', node)
+  }
+  const flow = newFlow()
+  const { root } = newSite('regexp', node)
+  if (pattern) each(pattern, ({ kind, of }) => {
+    if (kind !== BUILT_IN && ((kind !== SITE && kind !== SHARED) || of.kind === 'regexp')) add(flow, root)
+  })
+  return flow
+}
+
+/**
+ * Makes the fields of classes, and of the classes that they extend, parts of a function that constructs an
+ * object.
+ *
+ * @param {Flow} classes @param {any} by
+ */
+function includeFields(classes, by) {
+  each(classes, ({ kind, of }) => {
+    if ((kind !== SITE && kind !== SHARED) || !of.fields) return
+    for (let i = 0; i < of.fields.length; i++) push(by.includes, of.fields[i])
+    const { base, superClass } = classOf(of)
+    // A constructor calls super().
+    if (superClass && base && of.effects.effects === null) includeFields(base, by)
+  })
 }
 
 /** @param {Node} node @returns {Flow} */
@@ -459,7 +606,7 @@ export function newObject(node) {
   const { args, rest } = argumentsOf(list)
   const path = pathOf(callee.flow)
   if (path === 'Proxy') now.f.claimsAll = true
-  if (path === 'RegExp') return mayHaveFlags(list, args) ? made('regexp', node) : newFlow()
+  if (path === 'RegExp') return newPattern(node, args)
   if (path !== null && matches(CONTAINER, path)) {
     const flow = made(path === 'Map' ? 'map' : path === 'Array' ? 'array' : 'collection', node)
     const site = siteOf(flow)
@@ -475,7 +622,10 @@ export function newObject(node) {
   }
   const flow = made('instance', node)
   const { inside } = siteOf(flow)
-  if (callee.flow) each(callee.flow, root => contain(root, inside))
+  if (callee.flow) each(callee.flow, root => {
+    contain(root, inside)
+    inherit(root, inside)
+  })
   else add(inside, given)
   if (!callee.flow) {
     leave(args, rest, now.f)
@@ -484,11 +634,7 @@ export function newObject(node) {
   const to = newFlow()
   const target = targetOf(node)
   invoke(target ? /** @type {any} */ (target).effects : calleeOf(callee.flow), flow, args, rest, now.f, to)
-  const by = /** @type {any} */ (now.f)
-  each(callee.flow, ({ kind, of }) => {
-    if ((kind !== SITE && kind !== SHARED) || !of.fields) return
-    for (let i = 0; i < of.fields.length; i++) push(by.includes, of.fields[i])
-  })
+  includeFields(callee.flow, now.f)
   edge(to, flow)
   return flow
 }

@@ -173,6 +173,14 @@ const STATE = 17
  * @property {boolean} isOpen whether other texts can reach the object by an exported name
  * @property {boolean} isWritten whether a function writes the new object, before other functions reach it
  * @property {Flow | null} unknownMembers values under computed names
+ * @property {boolean} isExports whether the object is an exports object of a CommonJS file
+ * @property {Set<string> | null} declared properties that known texts assign to an exports object
+ * @property {boolean} isPut whether code that is not followed stores objects in a function
+ * @property {(() => void)[]} onPut callbacks for `isPut`
+ * @property {Site | null} prototype the prototype of a function or class, with its properties
+ * @property {Map<string, Callee> | null} statics the static methods of a class by their names
+ * @property {boolean} isReplaced whether an exports object is the initial value of an assigned
+ *   `module.exports`
  * @property {any} location
  */
 /**
@@ -195,6 +203,7 @@ const STATE = 17
  * @property {any} isLent the set of these objects
  * @property {any} lenders functions of the program that a call of an unknown function may reach
  * @property {Effects | null} effects null: a set of functions
+ * @property {boolean} isDefault whether it is the constructor of a class without a constructor
  */
 /**
  * A function calls a parameter, or a parameter of a function around it. Each caller makes the same call with
@@ -297,7 +306,8 @@ export function newSite(kind, node, effects = null) {
     isStored: false, leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null,
     hasState: false, mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false,
     isReached: false, isKept: false,
-    isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, location: null
+    isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, declared: null, isExports: false,
+    isReplaced: false, statics: null, prototype: null, isPut: false, onPut: NONE, location: null
   }
   site.inside.isContents = true
   site.root = newRoot(SITE, site, 0)
@@ -309,7 +319,7 @@ export const newCallee = () => ({
   parameters: NONE, result: newFlow(), isUnknown: false, targets: [],
   calls: [], paths: [],
   isMethod: false, isNamed: false, open: NONE, captured: NONE, facts: null, users: NONE, lenders: null,
-  lent: null, isLent: null, effects: null
+  lent: null, isLent: null, effects: null, isDefault: false
 })
 
 /** @type {Map<string, Root>} */
@@ -344,6 +354,10 @@ export const selectorOf = flow => flow && flow.only !== null && flow.only.kind =
 const queue = []
 /** Flows that have joined their crowd. @type {Flow[]} */
 const joining = []
+/** Decisions that wait until nothing changes. @type {(() => void)[]} */
+const waiting = []
+/** Calls a function when nothing changes any more. @param {() => void} fn */
+export const whenStable = fn => push(waiting, fn)
 /** Functions that unknown code can call from now on. @type {Site[]} */
 const leaving = []
 /**
@@ -528,6 +542,7 @@ function escape(site) {
  * @param {string} [name] the name of the property, or empty if the name is not known
  */
 export function put(site, value, f, name = '') {
+  if (name !== '' && site.isExports) declare(site, name)
   if (!value) return
   watch(value, EDGE, null, site.inside, 0)
   if (site.properties !== null) edge(value, name === '' ? othersOf(site) : fieldOf(site, name))
@@ -554,6 +569,7 @@ export function spreadInto(site, flow, f) {
 
 /** Stores an object under an unknown name. @param {Site} site @param {Root} root */
 export function addInside(site, root) {
+  if (site.isFrozen) return // no code can store an object in it
   add(site.inside, root)
   if (site.properties !== null) add(othersOf(site), root)
 }
@@ -562,13 +578,45 @@ export function addInside(site, root) {
 const othersOf = site => site.others ??= newFlow()
 
 /** @param {any} site @param {string} name @returns {Flow} the values of a property */
-function fieldOf({ properties, spreads }, name) {
+function fieldOf(site, name) {
+  const { properties, spreads } = site
   let flow = properties.get(name)
   if (!flow) {
     properties.set(name, flow = newFlow())
+    if (site.isExports) waitForExport(site, name, flow)
     for (let i = 0; i < spreads.length; i += 2) edge(loadField(spreads[i], spreads[i + 1], name), flow)
   }
   return flow
+}
+
+/**
+ * Makes an object an exports object of a CommonJS file: see effects-commonjs.mjs.
+ *
+ * @param {Site} site
+ */
+export function setExports(site) {
+  if (site.isExports) return
+  site.isExports = true
+  site.properties ??= emptyMap()
+  site.properties?.forEach((flow, name) => waitForExport(site, name, flow))
+}
+
+/** Records that a known text assigns a property. @param {Site} site @param {string} name */
+export function declare(site, name) {
+  (site.declared ??= emptySet()).add(name)
+}
+
+/**
+ * Adds an unknown object to a property of an exports object, if no known text assigns the property.
+ *
+ * @param {Site} site @param {string} name @param {Flow} flow the values of the property
+ */
+function waitForExport(site, name, flow) {
+  whenStable(() => {
+    const { declared, isReplaced, spreads, others } = site
+    const isKnown = declared?.has(name) || isReplaced || spreads.length || others?.roots.length
+    if (!isKnown && flow.roots.length === 0) add(flow, given)
+  })
 }
 
 /** @param {Site} site @param {string} name empty: all properties @param {(flow: Flow) => void} to */
@@ -576,6 +624,18 @@ function eachField(site, name, to) {
   if (site.properties === null || name === '') return to(site.inside)
   to(fieldOf(site, name))
   to(othersOf(site))
+}
+
+/**
+ * Adds the values that texts store in a property of a function, without an effect.
+ *
+ * @param {Root} root the function @param {string} name @param {Flow} to
+ */
+export function addStored({ kind, of, slot }, name, to) {
+  if (of.properties !== null) eachField(of, name, flow => {
+    if (kind === SITE) edge(flow, to)
+    else watch(flow, OUTER, null, to, slot)
+  })
 }
 
 /** @param {Flow} flow @param {Effects} f @returns {Flow} all that the objects hold */
@@ -693,11 +753,12 @@ export function use(flow, f, bits) {
 
 /**
  * The position of a stored value: under a known name (or the name itself), under a computed name, or in
- * `this` of a method of a class.
+ * `this` of a method of a class. With COPY, the properties of the value are stored under their names.
  */
 export const NAMED = 0
 export const COMPUTED = 1
 export const OWN = 2
+export const COPY = 3
 
 /** @param {Flow | null} object @param {Flow | null} value @param {Effects} f @param {number | string} how */
 export function store(object, value, f, how) {
@@ -734,6 +795,14 @@ export function calleeOf(flow) {
     watch(flow, CALLEE, null, flow.callee, 0)
   }
   return flow.callee
+}
+
+/** Returns the functions that a call of a member may reach. @param {Flow} flow @returns {Callee} */
+export function membersIn(flow) {
+  const callee = newCallee()
+  callee.isNamed = true
+  watch(flow, CALLEE, null, callee, 0)
+  return callee
 }
 
 /** Returns the functions among the objects of a flow. @param {Flow} flow @returns {Callee} */
@@ -1293,6 +1362,8 @@ export function propagate() {
       const { returned, captures } = effects
       watch(returned, RETURN, effects, null, true)
       for (let i = 0; i < captures.length; i++) keep(captures[i].inner)
+    } else if (waiting.length) {
+      takeLast(waiting)()
     } else if (capturing.length) {
       followCaptured(takeLast(capturing))
     } else if (undecided.length) {
@@ -1327,7 +1398,8 @@ function findUnresolved() {
  */
 function hasTargets({ targets }) {
   for (let i = 0; i < targets.length; i++) {
-    if (targets[i] !== unnamed && (targets[i].effects !== null || targets[i].targets.length)) return true
+    const { effects, isDefault, targets: { length } } = targets[i]
+    if (targets[i] !== unnamed && (effects !== null || isDefault || length)) return true
   }
   return false
 }
@@ -1395,6 +1467,17 @@ function isAround(outer, inner) {
   return false
 }
 
+/**
+ * Returns the holder of the objects in a property of a shared object. A property of an exports object counts
+ * as a variable.
+ *
+ * @param {Root} root @param {string} name @returns {Slot}
+ */
+function slotOfField(root, name) {
+  const slot = /** @type {Slot} */ (root.slot)
+  return root.of.isExports ? newSlot(slot.owner, `${slot.name}.${name}`, null, slot.node) : slot
+}
+
 /** @param {Root} root @param {Effects} f @param {Flow} to @param {string} name */
 function loadFrom(root, f, to, name) {
   const { kind, of } = root
@@ -1408,7 +1491,7 @@ function loadFrom(root, f, to, name) {
       let outer = outers.get(name)
       if (!outer) {
         outers.set(name, outer = newFlow())
-        const { slot } = root
+        const slot = slotOfField(root, name)
         eachField(of, name, flow => watch(flow, OUTER, null, outer, slot))
       }
       edge(outer, to)
@@ -1447,6 +1530,7 @@ function touchRoot(root, f, bits) {
   if (of.kind === 'function') {
     if (bits & (LEAVE | KEPT)) release(of)
     else if (kind === SHARED && bits & (READ | WRITE)) note(f, root, bits)
+    if (bits & PUT) notePut(of)
     return
   }
   if (of.kind === 'regexp') {
@@ -1461,7 +1545,7 @@ function touchRoot(root, f, bits) {
     if (of.leavers === NONE) of.leavers = [f]
     else push(of.leavers, f)
   }
-  if (bits & PUT) addInside(of, given)
+  if (bits & PUT) notePut(of)
   if (bits & LEAVE) addInside(of, foreign)
   watch(kind === SHARED ? contentsOf(root) : of.inside, TOUCH, f, null, inside)
 }
@@ -1481,6 +1565,25 @@ function passHeld(root, f) {
   whenOutlived(f, owner, () => touchRoot(root, f, LEAVE))
 }
 
+/** Records that code that is not followed stores objects in an object. @param {Site} site */
+function notePut(site) {
+  if (site.kind !== 'function') return addInside(site, given)
+  if (site.isPut) return
+  site.isPut = true
+  forEach(site.onPut, notify => notify())
+}
+
+/**
+ * Calls `fn` as soon as code that is not followed stores objects in a function.
+ *
+ * @param {Site} site @param {() => void} fn
+ */
+export function whenPut(site, fn) {
+  if (site.isPut) fn()
+  else if (site.onPut === NONE) site.onPut = [fn]
+  else push(site.onPut, fn)
+}
+
 /** @param {Root} root @param {Effects} f @param {number} bits */
 function useRoot(root, f, bits) {
   const { kind, of } = root
@@ -1488,10 +1591,10 @@ function useRoot(root, f, bits) {
     if (bits & ALL) flagBase(root, bits)
   } else if (kind === SITE) {
     if (bits & WRITE) of.isWritten = true
-    if (bits & PUT && of.kind !== 'function') addInside(of, given)
+    if (bits & PUT) notePut(of)
   } else if (kind === SHARED) {
     if (of.kind === 'namespace') return
-    if (bits & PUT && of.kind !== 'function') addInside(of, given)
+    if (bits & PUT) notePut(of)
     if (!(bits & MATCH)) note(f, root, bits)
     else if (of.kind === 'regexp') note(f, root, WRITE)
   } else if (kind === HELD) {
@@ -1503,6 +1606,12 @@ function useRoot(root, f, bits) {
 /** @param {Root} root @param {Effects} f @param {Flow} value @param {number | string} how */
 function storeIn(root, f, value, how) {
   const { kind, of } = root
+  if (how === COPY) {
+    const isNamed = (kind === SITE || kind === SHARED) && of.properties !== null
+    if (!isNamed) return storeIn(root, f, /** @type {Flow} */ (load(value, f)), NAMED)
+    if (kind === SHARED) keepSite(of)
+    return spreadInto(of, value, f)
+  }
   if (kind === SITE || kind === SHARED) {
     put(of, value, f, typeof how === 'string' ? how : '')
     if (kind === SHARED) keepSite(of)

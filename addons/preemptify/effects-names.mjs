@@ -7,11 +7,13 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addTarget, anyOf, builtIn, calleeOf,
-  domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField, makeUnknown,
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addStored, addTarget, anyOf, builtIn,
+  calleeOf, domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField,
+  makeUnknown,
   newCallee, newCrowd, newFlow, newSite, newSlot, newVarious, note, outerFlow, parameterOf, pathOf, put,
   release, setShared, touch, use
 } from './effects-flow.mjs'
+import { commonOf, requiredFlow } from './effects-commonjs.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
@@ -30,6 +32,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {(variable: Variable) => ModuleExport | null} [importOf] null: the import is not known
  * @property {(name: string) => ModuleExport | null} [exportOf] null: the export is not known
  * @property {() => { names: string[], isComplete: boolean }} [exportNames]
+ * @property {(specifier: string) => Unit | null} [required] null: the required file is not known
  */
 /**
  * The text and the variable to which an import or an export refers.
@@ -410,10 +413,47 @@ const isOfCommonJs = ({ name = '', variable }) =>
 const isUndefined = ({ type, name, variable, operator }) =>
   type === 'Identifier' ? name === 'undefined' && variable === null : operator === 'void'
 
-/** Whether an expression is `Function('return this')()`. @param {Node} node */
-const isGlobalCall = ({ type, callee }) => type === 'CallExpression' && callee.type === 'CallExpression' &&
-  callee.callee.name === 'Function' && callee.callee.variable === null &&
-  callee.arguments[0]?.value === 'return this'
+/**
+ * Whether an expression is `Function('return this')()`, or a call in place of a function that finds the
+ * global object: `(function () { if (typeof self !== 'undefined') return self; ... })()`.
+ *
+ * @param {Node} node
+ */
+function isGlobalCall({ type, callee }) {
+  if (type !== 'CallExpression') return false
+  if (callee.type === 'CallExpression') {
+    return callee.callee.name === 'Function' && callee.callee.variable === null &&
+      callee.arguments[0]?.value === 'return this'
+  }
+  const inner = callee.type === 'ParenthesizedExpression' ? callee.expression : callee
+  if (inner.type !== 'FunctionExpression') return false
+  const { params, async, generator, body: { body } } = inner
+  if (params.length || async || generator) return false
+  return body.length > 0 && isGlobalObject(resultOf(body[0])) &&
+    !find(body, statement => !isGlobalObject(resultOf(statement)) && !isFallback(resultOf(statement)))
+}
+
+/** @param {Node} statement @returns {Node | null} the value of `return x` or `if (...) return x` */
+function resultOf({ type, alternate, consequent, argument }) {
+  if (type === 'ReturnStatement') return argument
+  if (type !== 'IfStatement' || alternate) return null
+  const { type: inner, body, argument: result } = consequent
+  if (inner === 'BlockStatement') return body.length === 1 && body[0].argument || null
+  return inner === 'ReturnStatement' ? result : null
+}
+
+/** Whether an expression is a free name of the global object. @param {Node | null} node */
+const isGlobalObject = node => node?.type === 'Identifier' && node.variable === null &&
+  matches(GLOBAL_OBJECT, node.name)
+
+/**
+ * Whether an expression is a new object for environments without a global object. `var global` inside of the
+ * text hides the name of the global object.
+ *
+ * @param {Node | null} node
+ */
+const isFallback = node => node?.type === 'ObjectExpression' && node.properties.length === 0 ||
+  node?.type === 'Identifier' && matches(GLOBAL_OBJECT, node.name)
 
 /** @param {string | null} path @param {string} name @returns {string | null} */
 function memberPath(path, name) {
@@ -499,6 +539,7 @@ export function selfFlow(node) {
   if (!owner.self) {
     owner.self = newHolder(owner, 'this', null, plan.node)
     if (plan.node.type === 'Program') add(owner.self.inner, given)
+    else if (plan.node === now.unit.tree.commonJS) edge(commonOf(now.unit).exports, owner.self.inner)
     else if (plan.node.type === 'StaticBlock' || (plan.node.type === 'PropertyDefinition' &&
       plan.node.static)) {
       add(owner.self.inner, siteOfClass(plan.node.parent.parent).root)
@@ -654,6 +695,7 @@ function exportedBy(of) {
 /** @param {Node[]} body the body of a module or script */
 export function exportAll(body) {
   const { tree } = now.unit
+  if (tree.commonJS) return openFlow(requiredFlow(now.unit, now.f), true)
   if (tree.sourceType === 'script') {
     const { variables } = tree.scope
     for (const name in variables) exportVariable(variables[name])
@@ -689,7 +731,8 @@ function openFlow(flow, isModule) {
     if (of.kind === 'function') release(of)
     if (of.isOpen) return
     of.isOpen = true
-    if (isModule && of.kind !== 'function') addInside(of, given)
+    if (of.prototype) openFlow(of.prototype.inside, isModule)
+    if (isModule && of.kind !== 'function' && !of.isExports) addInside(of, given)
     openFlow(of.inside, isModule)
   })
 }
@@ -736,7 +779,10 @@ export function calleeNamed(name) {
 export function siteOfClass(node) {
   if (node.site) return node.site
   const own = constructorOf(node)
-  return node.site = own ? own.plan.effects.site : newSite('function', node, newCallee())
+  if (own) return node.site = own.plan.effects.site
+  const callee = newCallee()
+  callee.isDefault = !node.superClass
+  return node.site = newSite('function', node, callee)
 }
 
 /** @param {Node} node a class @returns {Node | undefined} */
@@ -781,10 +827,61 @@ export function nameInstances(node, name) {
   edge(memberNamed(name), flow)
 }
 
+/** Returns the prototype of a function or class. @param {Site} site @returns {Site} */
+export function prototypeOf(site) {
+  if (site.prototype === null) {
+    site.prototype = newSite('object', site.node)
+    site.prototype.properties = emptyMap()
+    if (site.isOpen) openFlow(site.prototype.inside, true)
+  }
+  return site.prototype
+}
+
+/** @param {Root} root a function or class @returns {Slot} the holder of the prototype, as others reach it */
+const slotOfPrototype = ({ of, slot }) =>
+  newSlot(slot?.owner ?? null, `${slot?.name}.prototype`, null, of.node)
+
+/** Returns the prototypes of functions. @param {Flow} functions @returns {Flow} */
+function prototypesOf(functions) {
+  const to = newFlow()
+  each(functions, root => {
+    const { kind, of } = root
+    if ((kind !== SITE && kind !== SHARED) || of.kind !== 'function') return add(to, root)
+    const own = newFlow()
+    add(own, prototypeOf(of).root)
+    edge(kind === SITE ? own : outerFlow(own, slotOfPrototype(root)), to)
+    addStored(root, 'prototype', to)
+  })
+  return to
+}
+
+/**
+ * Adds the known objects in the prototype of a class to the contents of an instance, because instances share
+ * them. Calls find methods by their names.
+ *
+ * @param {Root} root the class @param {Flow} to
+ */
+export function inherit(root, to) {
+  const { kind, of } = root
+  if ((kind !== SITE && kind !== SHARED) || of.kind !== 'function') return
+  const contents = newFlow()
+  edge(kind === SITE ? contents : outerFlow(contents, slotOfPrototype(root)), to)
+  const addContents = (/** @type {Site} */ { inside }) => each(inside, value => {
+    const isKnown = value.kind === SITE || value.kind === SHARED
+    if (isKnown && value.of.kind !== 'function') add(contents, value)
+  })
+  addContents(prototypeOf(of))
+  const assigned = newFlow()
+  addStored(root, 'prototype', assigned)
+  each(assigned, other => {
+    if (other.kind === SITE || other.kind === SHARED) addContents(other.of)
+  })
+}
+
 /** @param {Flow | null} object @param {string} name @returns {Flow | null} */
 export function propertyOf(object, name) {
   if (!object) return null
-  if (name === 'prototype') return object
+  if (name === 'prototype') return prototypesOf(object)
   if (matches(PRIMITIVE_PROPERTY, name)) {
     use(object, now.f, READ)
     return null

@@ -9,17 +9,21 @@
 import { isMember, keyOf } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
-  COMPUTED, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
+  COMPUTED, COPY, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
   either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
   put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
+import { commonOf, declareIn, isExports, replaceExports } from './effects-commonjs.mjs'
+import { exportsDefinedBy } from './effects-interop.mjs'
 import {
   capture, classAround, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
-  exportOfNamespace, fill, globalOf, holderOf, initialized, instancesOf, invokeAccessor, isFalsy, iterated,
-  made, memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf, referenceTo,
-  selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
+  exportOfNamespace, fill, globalOf, holderOf, inherit, initialized, instancesOf, invokeAccessor, isFalsy,
+  iterated, made, memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf,
+  prototypeOf, referenceTo, selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
-import { codeAt, emptyMap, holds, lastIndexOf, matches, push, slice, takeLast } from './primordials.mjs'
+import {
+  codeAt, emptyMap, forEach, holds, lastIndexOf, matches, push, slice, takeLast
+} from './primordials.mjs'
 import { fieldsOf, isFixed } from './scopes.mjs'
 /** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
@@ -84,7 +88,11 @@ export function prepare(next) {
     plan.effects = newEffects(plan)
     const { calls } = plan.facts
     const { accessors } = now.program
-    for (let k = 0; k < calls.length; k++) eachDescriptor(calls[k], name => accessors.set(name, true))
+    for (let k = 0; k < calls.length; k++) {
+      const defined = exportsDefinedBy(calls[k], tree)
+      if (defined) forEach(defined, ({ getter }) => { if (getter) getter.isExportGetter = true })
+      else eachDescriptor(calls[k], name => accessors.set(name, true))
+    }
     if (!plan.facts.isAccessor) continue
     const { key, computed } = plan.node.parent
     now.program.accessors.set(nameOfKey(key, computed), true)
@@ -164,10 +172,15 @@ const visits = {
     site.properties = emptyMap()
     const { properties } = node
     for (let i = 0; i < properties.length; i++) {
-      const { type, key, value, computed, kind, method, argument } = properties[i]
+      const { type, key, value, computed, kind, method, shorthand, argument } = properties[i]
       if (type === 'SpreadElement') spreadInto(site, argument.flow ?? null, now.f)
       else {
         if (kind !== 'init' || method) release(value.plan.effects.site)
+        const isPrototype = key.name === '__proto__' && !computed && !shorthand && !method
+        if (isPrototype) {
+          spreadInto(site, value.flow ?? null, now.f)
+          continue
+        }
         if (kind === 'init') defineMember(nameOfKey(key, computed), value.flow, site)
         else defineMember(`${nameOfKey(key, computed)}()`, value.flow, null)
         put(site, value.flow, now.f, nameOfKey(key, computed))
@@ -185,7 +198,7 @@ const visits = {
     const flow = value?.flow ?? null
     const name = nameOfKey(key, computed)
     defineMember(name, flow, null)
-    if (isStatic) put(siteOfClass(parent), flow, now.f)
+    if (isStatic) put(siteOfClass(parent), flow, now.f, name)
     else if (flow) {
       touch(flow, node.plan.effects, READ | LEAVE)
       if (name === '') edge(flow, instancesOf(parent))
@@ -210,6 +223,7 @@ const visits = {
       assign(left, null)
       return null
     }
+    if (isPlain && isExports(left, now.unit.tree)) replaceExports(now.unit, right)
     assign(left, right.flow)
     return isPlain ? right.flow : either(right.flow, left.type === 'Identifier' ? referenceTo(left)
       : left.flow)
@@ -269,6 +283,8 @@ const visits = {
     if (param) bind(param, either(unknownFlow(), now.program.caught), true)
   },
   ReturnStatement({ argument }) {
+    // The exported value is known: see exportsDefinedBy.
+    if (now.f.plan.node.isExportGetter) return
     giveBack(argument?.flow ?? null, now.f)
   },
   ThrowStatement({ argument }) {
@@ -369,13 +385,17 @@ function bindMember({ object, property, computed }, value) {
   use(object.flow, now.f, READ | WRITE)
   markState(object.flow)
   if (now.program.accessors.has(name)) invokeAccessor(object.flow, name, [value], null)
-  if (!value) return void now.program.stored.set(name, true)
+  if (!value) {
+    now.program.stored.set(name, true)
+    if (now.unit.tree.commonJS && now.f.plan.isOnce) declareIn(object.flow, name)
+    return
+  }
   const around = object.type === 'ThisExpression' ? classOfThis() : null
   if (around) {
     if (name === '') edge(value, instancesOf(around))
     else nameInstances(around, name)
   }
-  store(object.flow, value, now.f, around ? OWN : name === '' ? COMPUTED : name)
+  store(object.flow, value, now.f, name === '__proto__' ? COPY : around ? OWN : name === '' ? COMPUTED : name)
   defineMember(name, value, null)
 }
 
@@ -402,19 +422,27 @@ function classOf(variable) {
   return matches(/^Class/, parent.type) ? parent : null
 }
 
+/** @param {Node} node @returns {Flow[] | null} the values of the parameters of a CommonJS file */
+function valuesOf(node) {
+  if (node !== now.unit.tree.commonJS) return null
+  const { exports, module } = commonOf(now.unit)
+  return [exports, unknownFlow(), module, newFlow(), newFlow()]
+}
+
 /** @param {Node} node @returns {Flow} */
 function functionFlow(node) {
   const { id, params, body, plan: { effects }, type } = node
   const around = now.f
   enter(effects)
+  const values = valuesOf(node)
   for (let i = 0; i < params.length; i++) {
     const root = parameterOf(effects, params[i].type === 'RestElement' ? MORE : i)
-    const flow = newFlow()
-    add(flow, root)
+    const flow = values?.[i] ?? newFlow()
+    if (values === null) add(flow, root)
     if (i === 0) effects.first = flow
     bind(params[i], flow, true)
   }
-  if (body.type !== 'BlockStatement') giveBack(body.flow, effects)
+  if (body.type !== 'BlockStatement' && !node.isExportGetter) giveBack(body.flow, effects)
   enter(around)
   const flow = newFlow()
   add(flow, effects.site.root)
@@ -432,9 +460,14 @@ function classFlow(node) {
   const site = siteOfClass(node)
   const own = constructorOf(node)
   const flow = newFlow()
+  site.statics = emptyMap()
+  if (!superClass) site.properties ??= emptyMap()
   add(flow, site.root)
   const instances = /** @type {any} */ (site).instances = instancesOf(node)
-  if (superClass?.flow) each(superClass.flow, root => contain(root, instances))
+  if (superClass?.flow) each(superClass.flow, root => {
+    contain(root, instances)
+    inherit(root, prototypeOf(site).inside)
+  })
   if (superClass) {
     edge(load(superClass.flow, now.f), site.inside)
     if (!own && superClass.flow) addTarget(/** @type {Callee} */ (site.effects), calleeOf(superClass.flow))
@@ -451,6 +484,7 @@ function classFlow(node) {
     } else if (kind !== 'constructor') {
       release(value.plan.effects.site)
       const name = nameOfKey(key, computed)
+      if (isStatic && kind === 'method') site.statics?.set(name, value.plan.effects)
       defineMember(kind === 'method' ? name : `${name}()`, value.flow, null)
     }
   }

@@ -81,11 +81,14 @@ function usersOfState(plans, text) {
     const { isAsync, isGenerator, usesEval, usesSuper, hasWith, scopes } = facts
     // After a stay has ended, the arguments are no longer guarded.
     if (isAsync || isGenerator || usesEval || usesSuper || hasWith) add(facts)
-    forEach(scopes, ({ declared }) => forEach(declared, variable => forEach(variable.references, id => {
-      if (id.scope.facts === facts || isSafe(variable, id, text)) return
-      add(id.scope.facts)
-      add(facts) // shares its variable with the inner function
-    })))
+    forEach(scopes, ({ declared }) => forEach(declared, variable => {
+      if (!variable.isCaptured) return
+      forEach(variable.references, id => {
+        if (id.scope.facts === facts || isSafe(variable, id, text)) return
+        add(id.scope.facts)
+        add(facts) // shares its variable with the inner function
+      })
+    }))
   })
   forEach(imports, ({ facts }) => add(facts))
   forEach(keysOf(free), name => forEach(free[name], id => { if (!isSafeName(id)) add(id.scope.facts) }))

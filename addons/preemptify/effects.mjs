@@ -13,6 +13,8 @@
  *   effects-flow.mjs    the objects that values may be, and the worklist
  *   effects-origins.mjs the objects that unknown objects may be
  *   effects-names.mjs   the objects of variables and properties
+ *   effects-commonjs.mjs the exports of CommonJS files
+ *   effects-interop.mjs code that compilers emit to turn modules into CommonJS files
  *   effects-calls.mjs   the effects of calls
  *   effects-walk.mjs    one walk over each text
  *   effects-exempt.mjs  caches, lazy variables and counters
@@ -28,7 +30,7 @@ import { isExempt } from './effects-exempt.mjs'
 import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
-import { emptyMap, emptySet, find, forEach, matches, push, takeLast } from './primordials.mjs'
+import { emptyMap, emptySet, filter, find, forEach, matches, push, takeLast } from './primordials.mjs'
 import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
 /** @import { Effects, Root, Slot } from './effects-flow.mjs' */
@@ -140,28 +142,31 @@ function newLocation(kind, name, variable, node, unit) {
  * @param {{ package?: PackageState }} [options] `package`: the state of earlier texts of the package
  */
 export function findEffects(units, { package: state = newPackage() } = {}) {
-  addTexts(units, state)
+  addTexts([{ units, state }])
   findClaims([state])
   return state
 }
 
 /**
- * Adds texts to a package. `findClaims` then finds the claims of their functions.
+ * Adds texts to the packages of one program. `findClaims` then finds the claims of their functions.
  *
- * @param {Unit[]} units texts of one package @param {PackageState} state
+ * @param {{ units: Unit[], state: PackageState }[]} packages the new texts of each package
  */
-export function addTexts(units, state) {
-  if (isTooLarge(units)) {
-    forEach(units, unit => {
+export function addTexts(packages) {
+  const added = filter(packages, ({ units }) => {
+    const isWhole = isTooLarge(units)
+    if (isWhole) forEach(units, unit => {
       unit.tree.isTooLarge = true
       claimWhole(unit.plans, unit.text)
     })
-    return
-  }
+    return !isWhole
+  })
+  if (added.length === 0) return
   setBuiltInHandler(callBuiltIn)
-  beginWalk(state.program)
-  for (let i = 0; i < units.length; i++) prepare(units[i])
-  for (let i = 0; i < units.length; i++) walk(units[i])
+  beginWalk(added[0].state.program)
+  // Packages can import each other, so all texts are prepared before the first of them is walked.
+  forEach(added, ({ units }) => forEach(units, prepare))
+  forEach(added, ({ units }) => forEach(units, walk))
   propagate()
   finishWalk()
   propagate()
@@ -171,16 +176,15 @@ export function addTexts(units, state) {
     const earlier = /** @type {PackageState | undefined} */ (/** @type {any} */ (changed[i]).state)
     if (earlier) earlier.located = 0
   }
-  for (let i = 0; i < units.length; i++) {
-    const { plans, name } = units[i]
-    for (let k = 0; k < plans.length; k++) {
-      const { effects } = /** @type {any} */ (plans[k])
+  forEach(added, ({ units, state }) => forEach(units, ({ plans, name }) => {
+    forEach(plans, plan => {
+      const { effects } = /** @type {any} */ (plan)
       effects.unit = name
       effects.state = state
       push(state.functions, effects)
-    }
+    })
     plans[0].joins = state.joins
-  }
+  }))
 }
 
 /**
@@ -446,7 +450,7 @@ function locationOfRoot(root, f, state) {
     if (ownerOf(shared[i].slot) !== location.owner) location.owner = null
   }
   location.isOpen = of.isOpen
-  if (of.hasLeft && of.kind !== 'function') {
+  if (of.hasLeft && of.kind !== 'function' && !of.isFrozen) {
     location.owner = null
     location.isOpen = true
     unite(state.unknown, location)
@@ -532,7 +536,7 @@ function contest(functions, state) {
     const { site, owner } = location
     if (owner !== null) {
       if (outside.has(location) && (written.has(location) || site?.isWritten)) setContested(location)
-    } else if (site) {
+    } else if (site && !site.isFrozen) {
       for (let k = 0; k < site.leavers.length; k++) if (site.leavers[k].isLoading) setContested(location)
     }
   }

@@ -97,10 +97,10 @@ import {
 /**
  * Marks the nodes around each resume point of a function.
  *
- * @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @param {{ node: Node, facts: Facts, calls: CallSite[], collected: Node[] }} plan
  * @param {boolean} isOfModule see Emitter
  */
-export function markResumePoints({ node, facts, calls }, isOfModule) {
+export function markResumePoints({ node, facts, calls, collected }, isOfModule) {
   /** @param {Node} part a node with a resume point */
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
@@ -112,8 +112,7 @@ export function markResumePoints({ node, facts, calls }, isOfModule) {
   })
   forEach(facts.loops, hold)
   if (isOfModule) {
-    forEach(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
-    forEach(facts.calls, part => isCollected(part) && hold(part))
+    forEach(collected, part => (part.start > node.body.start || part.type !== 'SpreadElement') && hold(part))
   } else forEach(facts.statements, part => isCallStatement(part) && hold(part))
   let from = 0
   forEach(facts.tries, ({ start, finalizer }) => {
@@ -250,8 +249,8 @@ function localsOf(own, facts, free) {
     const names = keysOf(variables)
     for (let k = 0; k < names.length; k++) {
       const variable = variables[names[k]]
-      if (!canBeKept(variable, own, facts, functions, calledAt)) return null
-      if (isCaptured(variable, facts)) isShared ||= isChanging(variable, own)
+      if (!canBeKept(variable, own, functions, calledAt)) return null
+      if (variable.isCaptured) isShared ||= isChanging(variable, own)
       else variable.isNumber = isNumber(variable)
       if (isDestructured(variable, own)) push(destructured, variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
@@ -263,11 +262,11 @@ function localsOf(own, facts, free) {
   for (let i = 0; i < names.length; i++) {
     const variables = locals[names[i]]
     if (find(variables, variable => hidesInside(variable, variables, own))) return null
-    if (hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
+    if (hidesAround(variables[0], own, free) || areMixed(variables)) return null
   }
   // The later variables of one name are assigned at their declarations, so only the first variable matters.
   forEach(names, name => locals[name][0].isNumber && numbers.add(name))
-  const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
+  const isOfClosures = (/** @type {string} */ name) => isShared && locals[name][0].isCaptured
   return {
     names: filter(names, name => !isOfClosures(name)),
     shared: filter(names, isOfClosures),
@@ -336,9 +335,9 @@ function isInOne(node, functions) {
  * Whether variables of one name cannot share one variable of the twin, because their scopes overlap or a
  * closure captures one of them.
  *
- * @param {Variable[]} variables @param {Facts} facts
+ * @param {Variable[]} variables
  */
-function areMixed(variables, facts) {
+function areMixed(variables) {
   let end = 0
   sort(variables, (/** @type {Variable} */ a, /** @type {Variable} */ b) =>
     a.scope.node.start - b.scope.node.start)
@@ -346,18 +345,9 @@ function areMixed(variables, facts) {
     const { node } = variable.scope
     const isInside = node.start < end
     end = node.end
-    return isInside || isCaptured(variable, facts)
+    return isInside || variable.isCaptured
   }) !== undefined
 }
-
-/**
- * Whether closures use a variable.
- *
- * @param {Variable} variable @param {Facts} facts the facts of the function that declares the variable
- * @returns {boolean}
- */
-const isCaptured = ({ references }, facts) =>
-  find(references, ({ scope }) => scope.facts !== facts) !== undefined
 
 /** Whether a variable is part of a pattern in the parameters. @param {Variable} variable @param {Node} own */
 const isDestructured = ({ kind, declarations }, own) => kind === 'parameter' &&
@@ -379,16 +369,16 @@ function declaratorOf(id) {
 /**
  * Whether a single variable at the top of the twin can replace a variable during the whole call.
  *
- * @param {Variable} variable @param {Node} own @param {Facts} facts
+ * @param {Variable} variable @param {Node} own
  * @param {Node[]} functions the declared functions @param {number} calledAt the result of `firstUse`
  * @returns {boolean}
  */
-function canBeKept(variable, own, facts, functions, calledAt) {
+function canBeKept(variable, own, functions, calledAt) {
   const { name, kind, declarations, references, isAssigned, isDynamic, scope } = variable
   if (isDynamic) return false
   if (kind === 'arguments') return true
   const isEarly = () => find(references, reference => isBefore(reference, declarations[0])) !== undefined
-  if (kind === 'catch') return !isOfHeldCatch(variable) || !(isCaptured(variable, facts) || isEarly())
+  if (kind === 'catch') return !isOfHeldCatch(variable) || !(variable.isCaptured || isEarly())
   if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
   if (kind === 'var') { // `var arguments` starts as the arguments object of the function
     return name !== 'arguments' && !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
@@ -401,7 +391,7 @@ function canBeKept(variable, own, facts, functions, calledAt) {
     if (find(references, reference => !isWithin(reference, around))) return false
   }
   const { init, end } = declaratorOf(id)
-  if (!isCaptured(variable, facts)) return !isEarly()
+  if (!variable.isCaptured) return !isEarly()
   return !loopAround(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
     : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
 }
@@ -790,7 +780,11 @@ function called(layout, node, units) {
   /** @param {string} before @param {string} after @returns {Fragments} */
   const withArguments = (before, after) => hasParentheses
     ? [before, substituted(layout, open + 1, end - 1, given, units), after] : before + after
-  if (call && directOf(emitter, call)) return [call.before, withArguments('(', ')'), call.after]
+  if (call && directOf(emitter, call)) {
+    call.before = []
+    call.after = []
+    return [call.before, withArguments('(', ')'), call.after] // see planFrame
+  }
   const said = saying(emitter, callee)
   if (kind === 'new') {
     return [`${helper('n')}((`, calleeValue(layout, callee, units), ')', withArguments(',[', `]${said})`)]
@@ -807,7 +801,7 @@ function called(layout, node, units) {
   /** @type {Fragments} */
   let method = [receiver, computed ? ['[', calleeValue(layout, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(layout, method, units)
-  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(emitter, callee, false)
+  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(emitter, call, false)
     : [`${emitter.helper('M')}(`, `${said}).call(`]
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
 }

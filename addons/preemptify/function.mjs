@@ -569,7 +569,7 @@ function linkedCalls(emitter, plan) {
     const linkedKind = tag ? 'tag' : found ? 'call' : 'member'
     const kind = isLinked ? linkedKind : facts.hasWith ? '' : unlinkedKind(emitter, node)
     if (kind === '') return
-    const call = callSite(node, kind, null, own)
+    const call = callSite(node, kind, null, own, '')
     if (!found || nameCallee(emitter, call, plan, found)) push(calls, node.call = call)
   })
   return calls

@@ -6,7 +6,7 @@
  */
 
 import {
-  closing, isCollected, isOfEngine, isTwinMember, nameAsMember, opening, planCall, sayingIterable,
+  closing, isOfEngine, isTwinMember, nameAsMember, opening, planCall, sayingIterable,
   separateStatement, way
 } from './calls.mjs'
 import { planSuper, planTarget, takesTarget } from './constructors.mjs'
@@ -29,9 +29,9 @@ import { isWithin } from './scopes.mjs'
  * Plans the edits of a twin in generator form. The twin has a preemption point at its start and at the start
  * of each loop body. Calls may yield, and an `await` becomes a `yield` of the awaited value.
  *
- * @param {Emitter} emitter @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @param {Emitter} emitter @param {{ node: Node, facts: Facts, calls: CallSite[], collected: Node[] }} plan
  */
-export function planTwin(emitter, { node, facts, calls }) {
+export function planTwin(emitter, { node, facts, calls, collected }) {
   const { source, helper, steps } = emitter
   const { body } = node
   if (facts.isDerived && emitter.isOfModule) planSuper(emitter, node)
@@ -66,8 +66,7 @@ export function planTwin(emitter, { node, facts, calls }) {
       if (delegate) enclose(emitter, pastSpace(source, seek(source, '*', start + 5) + 1), end,
         STATEMENT_EDGE, `${steps}.d(`, ')')
     }
-    planCollected(emitter, facts.spreads, body)
-    planCollected(emitter, facts.calls, body)
+    planCollected(emitter, collected, body)
   }
   planArguments(emitter, facts)
   planBeginning(emitter, node, facts)
@@ -208,7 +207,7 @@ const claimOfArguments = ({ our, canWait }) => canWait ? `yield ${our}id.X()` : 
  */
 function planCollected(emitter, nodes, body) {
   forEach(nodes, node => {
-    if (node.start < body.start || !isCollected(node)) return
+    if (node.start < body.start) return
     const { start, end } = node.argument ?? node.arguments[0]
     enclose(emitter, start, end, STATEMENT_EDGE, `${opening(emitter)}${way(emitter, 'k')}((`,
       `)${node.callee?.name === 'Map' ? ',!0' : ''})${closing(emitter)}`)

@@ -2,19 +2,17 @@
  * addons/preemptify/graph.mjs: modules that are analysed together.
  *
  * A function claims less if the analysis knows the functions that it calls. So the analysis reads a module
- * and all modules that it imports, before the first of them is printed. The texts of packages that import
- * others come last.
+ * and all modules that it imports, before the first of them is printed.
  */
 
 import { neededBy, nameIn } from './blobs.mjs'
 import { packageOf } from './claimed.mjs'
 import { addTexts, findClaims, newPackage } from './effects.mjs'
 import { newProgram } from './effects-names.mjs'
-import { isTooLarge } from './effects-whole.mjs'
+import { claimWhole, isTooLarge, limits } from './effects-whole.mjs'
 import { planModule } from './plan.mjs'
+import { readTree, requiresIn, wrapped } from './commonjs.mjs'
 import { emptyMap, emptySet, filter, find, forEach, keysOf, listOf, matches, push } from './primordials.mjs'
-import { read } from './read.mjs'
-import { analyseScopes } from './scopes.mjs'
 /** @import { PackageState } from './effects.mjs' */
 /** @import { Loaded, Target } from './blobs.mjs' */
 
@@ -26,7 +24,7 @@ import { analyseScopes } from './scopes.mjs'
 export function analyse(modules) {
   const { units, unitOf } = unitsOf(modules)
   forEach(modules, module => { module.tree.plans = /** @type {any} */ (unitOf.get(module)).plans })
-  /** The units of each package. A package that others import comes after them. @type {Map<string, any[]>} */
+  /** The units of each package. @type {Map<string, any[]>} */
   const groups = emptyMap()
   forEach(units, unit => {
     const directory = packageOf(unit.name)
@@ -37,15 +35,15 @@ export function analyse(modules) {
   const others = filter(modules, module => isTooLarge(groups.get(packageOf(module.base)) ?? []))
   forEach(others, module => unitOf.delete(module))
   const program = newProgram(others.length > 0)
-  const directories = listOf(groups)
+  /** @type {{ units: any[], state: PackageState }[]} */
+  const packages = []
+  groups.forEach((units, directory) => {
+    push(packages, { units, state: newPackage(directory === '', program, directory) })
+  })
+  addTexts(packages)
   /** @type {PackageState[]} */
   const states = []
-  for (let i = directories.length; i-- > 0;) {
-    const directory = directories[i]
-    const state = newPackage(directory === '', program, directory)
-    addTexts(groups.get(directory) ?? [], state)
-    push(states, state)
-  }
+  forEach(packages, ({ state }) => push(states, state))
   findClaims(states)
 }
 
@@ -68,7 +66,12 @@ function unitsOf(modules) {
     }
     const exportOf = (/** @type {string} */ name) => exportIn(module, name, unitOf)
     const exportNames = () => namesOf(module)
-    const unit = { tree, plans: planModule(tree), name: base, text, importOf, exportOf, exportNames }
+    const required = (/** @type {string} */ specifier) => {
+      const need = imports.get(specifier)?.need
+      return need && unitOf.get(neededBy(need)) || null
+    }
+    const plans = tree.plans ?? planModule(tree)
+    const unit = { tree, plans, name: base, text, importOf, exportOf, exportNames, required }
     unitOf.set(module, unit)
     push(units, unit)
   })
@@ -201,46 +204,95 @@ function defaultOf(body) {
   return variable && !(declaration.type === 'Identifier' && variable.isAssigned) ? variable : null
 }
 
-// Modules that are read ahead, for the hooks of Node
+// Texts that are read ahead, for the hooks of Node
 
+/** @typedef {'module' | 'commonjs'} Kind */
 /**
- * Returns a module that another one imports; undefined: it stays unknown.
+ * Returns a module that another one imports, or a file that a CommonJS file requires; undefined: it stays
+ * unknown. Modules import only modules, and CommonJS files require only CommonJS files.
  *
- * @typedef {(specifier: string, base: string) => { url: string, text: string } | undefined} Getter
+ * @typedef {(specifier: string, base: string) =>
+ *   { url: string, text: string, type?: Kind } | undefined} Getter
  */
 
-/** The modules that have been read, by their URLs. @type {Map<string, Loaded>} */
+/** The texts that have been read, by their URLs. @type {Map<string, Loaded>} */
 export const readAhead = /* @__PURE__ */ emptyMap()
+/** The directories of the packages that are too large for an analysis. */
+const large = /* @__PURE__ */ emptySet()
 
 /**
- * Analyses a module together with the modules of its package that it imports.
+ * Analyses a text together with the texts that it imports or requires.
  *
- * @param {string} text @param {string} url
- * @param {Getter} get returns another module
- * @returns {any} the tree of the module, analysed
+ * @param {string} text the text; for a CommonJS file, the script, see `wrapped` @param {string} url
+ * @param {Getter} get returns another text
+ * @param {Kind} [type]
+ * @returns {any} the tree of the text, analysed
  */
-export function treeAt(text, url, get) {
+export function treeAt(text, url, get, type = 'module') {
   const known = readAhead.get(url)
-  if (known === undefined || known.text !== text || known.tree === null) readGraph(text, url, get)
+  const tree = known === undefined ? null : known.tree ?? known.pending?.deref() ?? null
+  if (known !== undefined && tree !== null && known.text === text) {
+    known.tree = known.pending = null // the printer changes it
+    return tree
+  }
+  // Other texts were analysed with this text, or with an earlier version.
+  const isLate = known !== undefined && (tree !== null || type === 'commonjs')
+  const isLarge = large.has(packageOf(url))
+  if (isLate || isLarge) return wholeTree(text, type, isLate && known.text !== text)
+  readGraph(text, url, get, type)
   const module = /** @type {Loaded} */ (readAhead.get(url))
-  const { tree } = module
-  module.tree = null // the printer changes it
+  const read = module.tree ?? module.pending?.deref()
+  module.tree = module.pending = null
+  return read
+}
+
+/**
+ * Reads a text whose functions claim the whole package.
+ *
+ * @param {string} text @param {Kind} type
+ * @param {boolean} isRule whether all functions claim; otherwise, functions that may use state
+ */
+function wholeTree(text, type, isRule) {
+  const tree = readTree(text, type)
+  tree.plans = planModule(tree)
+  tree.isTooLarge = true
+  claimWhole(tree.plans, text, isRule)
   return tree
 }
 
-/** @param {string} text @param {string} url @param {Getter} get */
-function readGraph(text, url, get) {
+/**
+ * Reads a text and the texts that it needs, and analyses them together. A package with too many functions is
+ * not read to its end. If all packages together have too many functions, CommonJS files of further packages
+ * stay unknown until Node requires them.
+ *
+ * @param {string} text @param {string} url @param {Getter} get @param {Kind} type
+ */
+function readGraph(text, url, get, type) {
   /** @type {Loaded[]} */
   const added = []
-  const add = (/** @type {string} */ url, /** @type {string} */ text) => {
-    const tree = read(text, 'module')
-    analyseScopes(tree)
+  /** The number of functions of each package. @type {Map<string, number>} */
+  const sizes = emptyMap()
+  let total = 0
+  const isFull = (/** @type {string} */ from, /** @type {string} */ to) => {
+    const directory = packageOf(to)
+    return (sizes.get(directory) ?? 0) > limits.functions ||
+      type === 'commonjs' && total > limits.functions && packageOf(from) !== directory
+  }
+  const add = (/** @type {string} */ url, /** @type {string} */ text, /** @type {Kind} */ type) => {
+    const tree = readTree(text, type)
     /** @type {Loaded} */
     const module = {
       url, attributes: '', base: url, text, tree, needs: [], imports: emptyMap(), exports: emptyMap(),
       stars: [], loaded: /** @type {any} */ (null), blob: ''
     }
-    forEach(tree.body, (/** @type {any} */ node) => {
+    tree.plans = planModule(tree)
+    const directory = packageOf(url)
+    const size = (sizes.get(directory) ?? 0) + tree.plans.length
+    sizes.set(directory, size)
+    if (size > limits.functions) large.add(directory)
+    total += tree.plans.length
+    if (type === 'commonjs') addRequires(module)
+    else forEach(tree.body, (/** @type {any} */ node) => {
       const specifier = node.source?.value
       if (specifier === undefined) return
       const attributes = node.attributes?.length ? ' ' : ''
@@ -249,25 +301,63 @@ function readGraph(text, url, get) {
     readAhead.set(url, module)
     push(added, module)
   }
-  add(url, text)
+  add(url, text, type)
   for (let i = 0; i < added.length; i++) {
     forEach(added[i].needs, need => {
       if (need.attributes) return
       try {
         const found = get(need.url, added[i].url)
-        if (found === undefined) return
+        if (found === undefined || (found.type ?? 'module') !== type) return
         need.url = found.url
-        if (!readAhead.has(found.url)) add(found.url, found.text)
-      } catch {} // the import stays unknown
+        if (readAhead.has(found.url) || need.isLate || isFull(added[i].url, found.url)) return
+        add(found.url, type === 'commonjs' ? wrapped(found.text) : found.text, type)
+      } catch {} // the text stays unknown
     })
   }
-  const readable = filter(added, module => {
-    try {
-      readExports(module)
-      return true
-    } catch {
-      return false
-    }
+  // A file that replaces loaded files can give another file any object.
+  const isReplacing = type === 'commonjs' && find(added, ({ text }) => matches(REPLACES_FILES, text))
+  if (isReplacing) forEach(added, ({ imports }) => imports.clear())
+  try {
+    analyse(type === 'commonjs' ? added : filter(added, isReadable))
+  } catch (error) {
+    forEach(added, module => { readAhead.delete(module.url) }) // the trees have no claims
+    throw error
+  }
+  if (type === 'commonjs') forEach(added, module => {
+    // Node requires these files in the present task, or perhaps never. Until the task ends, the engine keeps
+    // the targets of new weak references.
+    module.pending = new WeakRef(module.tree)
+    module.tree = null
   })
-  analyse(readable)
+}
+
+/** Names by which code reaches the loaded CommonJS files. */
+const REPLACES_FILES = /\brequire\s*\.\s*cache\b|\._(?:cache|load)\b/
+
+/** Whether the analysis can list the imports and exports. @param {Loaded} module */
+function isReadable(module) {
+  try {
+    readExports(module)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Lists the files that a CommonJS file requires. A file that is required later than the file loads is only
+ * known if another file requires it while loading: many packages have parts that a program never loads.
+ *
+ * @param {Loaded} module
+ */
+function addRequires({ tree, needs, imports }) {
+  forEach(requiresIn(tree, tree.plans), ({ specifier, isOnce }) => {
+    const known = imports.get(specifier)?.need
+    if (known === undefined) {
+      /** @type {import('./blobs.mjs').Need} */
+      const need = { node: null, url: specifier, attributes: '', table: readAhead, isLate: !isOnce }
+      push(needs, need)
+      imports.set(specifier, { need, name: '' })
+    } else if (isOnce) known.isLate = false
+  })
 }

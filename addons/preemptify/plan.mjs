@@ -6,7 +6,8 @@
  */
 
 import {
-  callSite, constructorFor, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf
+  cachedNameOf, callSite, calledIn, constructorFor, isCollected, isMember, isPreempted, isPrivate, keyOf,
+  kindOf, targetOf, usesHelper
 } from './calls.mjs'
 import { canBeSkipped, canBeSplit, canTakeTarget, classOf } from './constructors.mjs'
 import { eventUse, noteWindowEvent } from './event-use.mjs'
@@ -78,8 +79,8 @@ function planOf(facts, parent) {
     price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '', title: '', mark: /** @type {Plan['mark']} */ (''),
     isHoisted: false, isDirect: false, isCalledDirectly: false, opening: [], closing: [],
-    isFramed: false, frame: null, entry: '', bound: [], plain: [], inner: [], own: null, edits: [], text: '',
-    helpers: '', copies: [0, 0], lifted: null, isListed: false,
+    isFramed: false, frame: null, entry: '', bound: [], collected: [], plain: [], inner: [], own: null,
+    edits: [], text: '', helpers: '', copies: [0, 0], lifted: null, isListed: false,
     emitter: /** @type {any} */ (null), claims: [], openClaims: [], claimsAll: false, isExposed: false,
     identity: '',
     claimTexts: [], lock: '', joins: null, unknownImports: [],
@@ -298,19 +299,22 @@ function isOnce({ node, facts, parent }) {
   return true
 }
 
-/** @param {Plan} plan */
+/** Finds the calls that may be preempted, and the calls that need a helper. @param {Plan} plan */
 function findCalls(plan) {
-  const { facts, node } = plan
-  if (plan.reason) return
+  const { facts, node, reason } = plan
   const { calls } = facts
+  if (!reason) forEach(facts.spreads, spread => isCollected(spread) && push(plan.collected, spread))
   for (let i = 0; i < calls.length; i++) {
     const call = calls[i]
+    if (usesHelper(call)) push(plan.bound, call)
+    if (reason) continue
+    if (isCollected(call)) push(plan.collected, call)
     if (call.start < node.body.start) continue // parameters are no place for a yield
     if (call.callee?.type === 'Super') findSuperCall(plan, call)
     const kind = kindOf(call)
     const isCostly = facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops)
     if (kind === '' || isCostly || isThrown(call)) continue
-    push(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
+    push(plan.calls, call.call = callSite(call, kind, targetOf(call), node, cachedNameOf(calledIn(call))))
   }
 }
 
@@ -335,7 +339,7 @@ function isThrown(call) {
 function findSuperCall(plan, call) {
   const { node } = plan
   const found = constructorFor(classOf(node).superClass)
-  if (found !== null) push(plan.calls, call.call = callSite(call, 'super', found.plan, node))
+  if (found !== null) push(plan.calls, call.call = callSite(call, 'super', found.plan, node, ''))
 }
 
 /** Finds short functions: they have no loop and call only short functions. @param {Plan[]} plans */

@@ -7,8 +7,8 @@
  */
 
 import {
-  constructorFor, constructorOf, isCalled, isCollected, isMember, isPreempted, isPrivate,
-  isTwinMember, keyOf, nameAsMember
+  constructorFor, constructorOf, isBinding, isCalled, isCollected, isFunctionClass, isMember, isPreempted,
+  isPrivate, isTwinMember, nameAsMember
 } from './calls.mjs'
 import { classOf, hasFields, takesTarget } from './constructors.mjs'
 import {
@@ -31,7 +31,7 @@ import {
   checkPatterns, create, emptyMap, emptySet, exec, filter, find, flat, forEach, holds, join, listOf, matches,
   max, push, pushAll, resume, shielded, slice, sort, startsWith, stringify, takeLast, trimmed
 } from './primordials.mjs'
-import { isFunctionNode, isGlobal, isStrictBody } from './scopes.mjs'
+import { isFunctionNode, isStrictBody } from './scopes.mjs'
 import {
   addedByEdits, addedInTwin, chooseGenerators, countCopies, directCalls, gainOf, inOrderOfLoss,
   isPrintedTwice, isPrintedWhole, plainLength, possibleInlineCaches, predictedLength
@@ -153,7 +153,6 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   tree.plans = plans
   tree.isPrinted = true
   forEach(plans, plan => {
-    plan.bound = filter(plan.facts.calls, usesHelper)
     if (!plan.isLong) return
     plan.isFramed = optimisations.frame && canLeaveFrame(plan)
     markResumePoints(plan, true)
@@ -628,12 +627,12 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
     forEach(plan.bound, call => {
       const { callee, type } = call
       const { start, end } = callee.object ?? callee
-      if (isGlobal(callee.object ?? callee, FUNCTION)) {
+      if (isFunctionClass(callee.object ?? callee)) {
         const isNew = type === 'NewExpression'
         replace({ edits }, start, end, `${isNew ? '(' : ''}${helper('x')}(Function)${isNew ? ')' : ''}`)
       }
       if (!isBinding(call)) return
-      if (isGlobal(callee.object, FUNCTION)) return
+      if (isFunctionClass(callee.object)) return
       enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
     return edits
@@ -1105,9 +1104,6 @@ function identityOf(plan) {
   return list.length ? `${changesOf(plan)},${join(list, ',')}` : ''
 }
 
-/** The constructor of functions. */
-const FUNCTION = /^Function$/
-
 /** Returns the name by which code calls a function, or an empty text. @param {Node} node @returns {string} */
 function nameFor({ id, parent }) {
   const { key, left } = parent
@@ -1228,15 +1224,6 @@ function titleOf({ node, facts }, source) {
   else if (!id) name = inferredName(node)
   return name ?? ''
 }
-
-/** Whether plain text makes a call through a helper. @param {Node} call */
-const usesHelper = call => isBinding(call) ||
-  (call.callee && isGlobal(call.callee.object ?? call.callee, FUNCTION))
-
-/** Whether a call of `bind` must give the bound function a twin. @param {Node} call */
-const isBinding = ({ type, callee, optional }) => type === 'CallExpression' &&
-  isMember(callee) && keyOf(callee) === 'bind' && callee.object.type !== 'Super' &&
-  !optional && !callee.optional
 
 /**
  * Returns the innermost function that contains all uses of helpers and runs once, or the script itself. Names

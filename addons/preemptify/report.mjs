@@ -170,8 +170,11 @@ function reasonOf({ node, facts, reason }) {
     : reason
 }
 
-/** @param {any} node a function @returns {string} */
+/** Returns the name of a function, or an empty text. @param {any} node @returns {string} */
 function titleOf({ type, id, key, parent }) {
-  const own = id ?? key ?? parent?.key ?? parent?.id ?? parent?.left
+  const { left } = parent ?? {}
+  const assigned = left?.type !== 'MemberExpression' ? left
+    : !left.computed || left.property.type === 'Literal' ? left.property : null
+  const own = id ?? key ?? parent?.key ?? parent?.id ?? assigned
   return type === 'StaticBlock' ? '' : own?.name ?? own?.value ?? ''
 }

@@ -86,6 +86,7 @@ import {
  * @property {Node[]} declarations the identifiers that declare the variable
  * @property {Node[]} references the identifiers that read or write the variable
  * @property {boolean} isAssigned whether code assigns to the variable outside its declaration
+ * @property {boolean} isCaptured whether functions in its function use the variable
  * @property {boolean} isOpen whether other scripts can assign to the variable, or declare it again
  * @property {boolean} isDynamic whether an eval can use the variable, or a reference can mean another
  *   variable
@@ -178,8 +179,8 @@ export function isStrictBody(body) {
 /** @param {string} name @param {string} kind @param {Scope} scope @returns {Variable} */
 export function variableOf(name, kind, scope) {
   return {
-    name, kind, scope, declarations: [], references: [], isAssigned: false, isOpen: false, isDynamic: false,
-    isNumber: false, outer: undefined
+    name, kind, scope, declarations: [], references: [], isAssigned: false, isCaptured: false, isOpen: false,
+    isDynamic: false, isNumber: false, outer: undefined
   }
 }
 
@@ -592,6 +593,7 @@ function resolve(order, isHoisting) {
     } else {
       item.variable = variable ?? null
       push(variable ? variable.references : free[name] ??= [], item)
+      if (variable) variable.isCaptured ||= variable.scope.facts !== scope.facts
     }
   }
   return free

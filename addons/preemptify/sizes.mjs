@@ -5,7 +5,7 @@
  * the compiler predicts the length of each twin and chooses its form before it makes the twin.
  */
 
-import { cachedName, calledIn, directOf } from './calls.mjs'
+import { directOf } from './calls.mjs'
 import { canClaimInTail, isTailOnly } from './frames.mjs'
 import { emptyMap, emptySet, filter, forEach, isArray, join, max, sort } from './primordials.mjs'
 /** @import { Edit, Fragments } from './edits.mjs' */
@@ -79,8 +79,8 @@ export function possibleInlineCaches(plans) {
   for (let i = 0; i < plans.length; i++) {
     const { calls } = plans[i]
     for (let k = 0; k < calls.length; k++) {
-      const { kind, target, node } = calls[k]
-      if (kind !== 'new' && !target?.isDirect) names.add(cachedName(calledIn(node)))
+      const { kind, target, cachedName } = calls[k]
+      if (kind !== 'new' && !target?.isDirect) names.add(cachedName)
     }
   }
   return names.size

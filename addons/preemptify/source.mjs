@@ -4,27 +4,27 @@
 
 import { extend } from '../../rt.mjs'
 import { exclusiveOption } from './claimed.mjs'
+import { readTree, wrapped } from './commonjs.mjs'
 import { treeAt } from './graph.mjs'
 import { rewrittenText } from './print.mjs'
 import { shielded } from './primordials.mjs'
-import { read } from './read.mjs'
-import { analyseScopes } from './scopes.mjs'
 /** @import { Getter } from './graph.mjs' */
 
 const { among, callable, options: optionsOf, text, wrongType } = extend.check
 
 export const kind = /* @__PURE__ */ among('module', 'script')
 const SOURCE_OPTIONS = {
-  type: kind, runtime: text, url: text, package: text, exclusive: exclusiveOption, get: callable
+  type: among('module', 'script', 'commonjs'), runtime: text, url: text, package: text,
+  exclusive: exclusiveOption, get: callable
 }
 
 /**
  * Rewrites a module or a script, so that its functions have preemptible twins.
  *
  * @param {string} text
- * @param {{ type?: 'module' | 'script', runtime?: string, url?: string, package?: string,
+ * @param {{ type?: 'module' | 'script' | 'commonjs', runtime?: string, url?: string, package?: string,
  *   exclusive?: boolean | string[], get?: Getter }} [options]
- *   - `type`: default 'module'.
+ *   - `type`: default 'module'. With 'commonjs', the text is a CommonJS file, and so is the result.
  *   - `runtime`: the URL by which a module imports the run-time support. Default:
  *     './addons/preemptify/runtime.mjs'.
  *   - `url`: the URL of the text. With it the result has a source map.
@@ -32,7 +32,8 @@ const SOURCE_OPTIONS = {
  *     derived from `url`.
  *   - `exclusive`: with true, each stay claims the whole package. With false, nothing is claimed. A list of
  *     packages is true for these. Default: functions claim the state that they use.
- *   - `get`: returns an imported module, so that all modules are analysed together.
+ *   - `get`: returns an imported module or a required CommonJS file, so that all texts are analysed
+ *     together.
  * @returns {string} the same module or script. A page that is served the result needs no eval
  * @throws {TypeError} if a parameter has the wrong type; the error names the parameter
  * @throws {SyntaxError} if the text cannot be parsed, or has a construct that rewriting would change
@@ -52,10 +53,8 @@ function rewriteSource(text, options) {
     optionsOf(options, SOURCE_OPTIONS)
   if (typeof text !== 'string') throw wrongType('text', 'a string', text)
   const { get, ...rest } = claims
-  if (get !== undefined && url !== undefined && type === 'module') {
-    return rewrittenText(text, treeAt(text, url, get), runtime, url, '', '', rest)
-  }
-  const tree = read(text, type)
-  analyseScopes(tree)
-  return rewrittenText(text, tree, runtime, url, '', '', rest)
+  const code = type === 'commonjs' ? wrapped(text) : text
+  const tree = get !== undefined && url !== undefined && type !== 'script' ? treeAt(code, url, get, type)
+    : readTree(code, type)
+  return rewrittenText(code, tree, runtime, url, '', '', rest)
 }

@@ -13,7 +13,7 @@
 // versions of Node. Node therefore finds the names of their exports in the original text, and
 // `import { name } from 'package'` works.
 import { existsSync, readFileSync } from 'node:fs'
-import module from 'node:module'
+import module, { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { exclusiveRule, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 
@@ -64,9 +64,33 @@ function warn(url, reason) {
   process.emitWarning(`${url} stays as it is: ${reason}`, 'preemptify')
 }
 
-/** Returns a CommonJS file as a script with unchanged line numbers. @param {string} text */
-const asScript = text => '(function (exports, require, module, __filename, __dirname) {' +
-  `${text.replace(/^#!.*/, '')}\n}).call(this, exports, require, module, __filename, __dirname)`
+/**
+ * Returns a required CommonJS file, so that the file is analysed together with the file that requires it. The
+ * result is undefined if the hook does not rewrite the required file, or if Node has already loaded it.
+ *
+ * @param {string} specifier @param {string} base
+ */
+function fileFor(specifier, base) {
+  const filename = createRequire(base).resolve(specifier)
+  if (!/\.c?js$/.test(filename) || module._cache[filename]) return undefined
+  const url = pathToFileURL(filename)
+  if (!isWanted(url.href) || (filename.endsWith('.js') && typeAt(new URL('./', url)) === 'module')) return undefined
+  return { url: url.href, text: readFileSync(filename, 'utf8'), type: 'commonjs' }
+}
+
+/** The types of the packages, by their directories. @type {Map<string, string>} */
+const types = new Map()
+
+/** Returns the `type` of the nearest package.json. @param {URL} folder @returns {string} */
+function typeAt(folder) {
+  const known = types.get(folder.href)
+  if (known !== undefined) return known
+  const file = new URL('package.json', folder)
+  const type = existsSync(file) ? `${JSON.parse(readFileSync(file, 'utf8')).type ?? 'commonjs'}`
+    : folder.pathname.endsWith('/node_modules/') || folder.pathname === '/' ? 'commonjs' : typeAt(new URL('../', folder))
+  types.set(folder.href, type)
+  return type
+}
 
 /** @param {string} text the text of a module @param {string} url */
 const rewrittenModule = (text, url) =>
@@ -109,9 +133,9 @@ function rewrittenFile(text, filename, format) {
   try {
     if (format === 'module') return rewrittenModule(text, url)
     try {
-      return preemptify.source(asScript(text), { type: 'script', url, ...rule })
+      return preemptify.source(text, { type: 'commonjs', url, get: fileFor, ...rule })
     } catch (error) {
-      if (format === 'commonjs') throw error
+      if (format === 'commonjs' || error.name !== 'SyntaxError') throw error
       return rewrittenModule(text, url)
     }
   } catch (error) {

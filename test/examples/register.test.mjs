@@ -95,6 +95,58 @@ console.log(JSON.stringify({ isBlocked: blocks > 0 }))`
   assert.equal(['', '?exclusive=other', '?exclusive=other,shapes', '?exclusive=true'].map(isBlocked), [false, false, true, true])
 })
 
+/** A package whose `area` calls another file, and the output of two jobs that call it at once. */
+const helped = (core, index) => ({
+  'node_modules/shapes/package.json': '{ "name": "shapes" }',
+  'node_modules/shapes/core.js': core,
+  'node_modules/shapes/index.js': index ?? "const { sum } = require('./core'); const rows = [{ y: 1 }]; exports.area = n => sum(rows, n)",
+  'app.mjs': `import shapes from "shapes"
+import { Scheduler, defaultHost } from ${JSON.stringify(new URL('rt.mjs', root).href)}
+let time = 0
+const scheduler = new Scheduler({ host: { ...defaultHost(), now: () => time++ }, slice: 1, budget: 1 })
+let jobs = []
+let last
+let switches = 0
+scheduler.observe(({ type, job }) => {
+  if (type !== 'resume' && type !== 'start') return
+  if (last !== job) switches++
+  last = job
+})
+const values = await Promise.all([1, 2].map(() => scheduler.spawn(shapes.area, {}, 50)))
+console.log(JSON.stringify({ values, isFree: switches > 10 }))`
+})
+
+hook('functions of a CommonJS package are known before the package runs', () => {
+  const sum = body => `exports.sum = (rows, n) => { let s = 0; for (let i = 0; i < n; i++) { ${body} } return s }`
+  assert.equal(run(helped(sum('s += rows[0].y')), 'app.mjs'), { values: [50, 50], isFree: true })
+  assert.equal(run(helped(sum('s += rows[0].y++')), 'app.mjs'), { values: [1275, 3775], isFree: false })
+})
+
+hook('a CommonJS file that another file replaces, or that is missing, is unknown', () => {
+  const core = 'exports.sum = (rows, n) => { let s = 0; for (let i = 0; i < n; i++) s += rows[0].y; return s }'
+  const use = "const rows = [{ y: 1 }]; exports.area = n => sum(rows, n)"
+  const replace = `const file = require.resolve('./core'); require.cache[file] = { id: file, filename: file, loaded: true, exports: {
+    sum(rows, n) { let s = 0; for (let i = 0; i < n; i++) s += rows[0].y++; return s } } }`
+  assert.equal(run({ ...helped(core, "require('./replace'); module.exports = require('./use')"),
+    'node_modules/shapes/replace.js': replace,
+    'node_modules/shapes/use.js': `const { sum } = require('./core'); ${use}` }, 'app.mjs').isFree, false)
+  const fallback = `let sum; try { ({ sum } = require('./missing')) } catch { ({ sum } = require('./core')) } ${use}`
+  assert.equal(run(helped(core, fallback), 'app.mjs').values, [50, 50])
+})
+
+hook('a required file with a syntax error fails when Node requires it', () => {
+  const index = "let name; try { require('./core') } catch (error) { name = error.name } exports.area = n => { let s = 0; for (let i = 0; i < n; i++) s++; return name + s }"
+  assert.equal(run(helped('if (', index), 'app.mjs').values, ['SyntaxError50', 'SyntaxError50'])
+})
+
+hook('a CommonJS file requires JSON, built-in modules and modules', () => {
+  const index = `const { size } = require('./size.json'); const path = require('path'); const fs = require('node:fs')
+    let kind = 'none'; try { kind = require('./core.mjs').kind } catch {}
+    exports.area = n => { let s = 0; for (let i = 0; i < n; i++) s += size; return path.basename('a/b') + fs.existsSync('/') + s }`
+  const files = { ...helped('', index), 'node_modules/shapes/size.json': '{ "size": 2 }', 'node_modules/shapes/core.mjs': 'export const kind = 1' }
+  assert.equal(run(files, 'app.mjs').values, ['btrue100', 'btrue100'])
+})
+
 hook('files outside packages stay unchanged', () => {
   assert.is(run({ 'own.cjs': `exports.area = function (n) { ${LOOP} }`, 'app.cjs': 'spawn(require("./own.cjs").area)' }, 'app.cjs').isPreempted, false)
 })

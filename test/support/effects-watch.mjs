@@ -2,6 +2,7 @@
  * An independent check of the claims of functions: it runs an instrumented program, and compares the accesses of
  * pairs of stays with the locks that the stays held.
  */
+import { wrapped } from '../../addons/preemptify/commonjs.mjs'
 import { findEffects } from '../../addons/preemptify/effects.mjs'
 import { readAhead, treeAt } from '../../addons/preemptify/graph.mjs'
 import { planModule } from '../../addons/preemptify/plan.mjs'
@@ -70,18 +71,25 @@ export function claimsIn(text, type) {
 let graphs = 0
 /**
  * The claims of the functions of some modules, by their names. The first module imports the others; a module
- * that is missing stays unknown.
+ * that is missing stays unknown. If the name of the first one ends with `.cjs`, all texts are CommonJS files.
  *
- * @param {Record<string, string>} texts by their specifiers
+ * @param {Record<string, string>} texts by their specifiers, or by their paths from the directory of the first
  */
 export function claimsInGraph(texts) {
   const base = `test:/${graphs++}/`
-  const get = (specifier, from) => texts[specifier] === undefined ? undefined
-    : { url: new URL(specifier, from).href, text: texts[specifier] }
+  const get = (specifier, from) => {
+    const url = new URL(specifier, from).href
+    const text = texts[specifier] ?? texts[`./${url.slice(base.length)}`]
+    return text === undefined ? undefined : { url, text, type }
+  }
   const [first] = Object.keys(texts)
+  const type = first.endsWith('.cjs') ? 'commonjs' : 'module'
   const url = new URL(first, base).href
-  const trees = [treeAt(texts[first], url, get)]
-  for (const [key, { tree }] of readAhead) if (tree && key.startsWith(base)) trees.push(tree)
+  const trees = [treeAt(type === 'commonjs' ? wrapped(texts[first]) : texts[first], url, get, type)]
+  for (const [key, { tree, pending }] of readAhead) {
+    const read = tree ?? pending?.deref()
+    if (read && key.startsWith(base)) trees.push(read)
+  }
   return Object.fromEntries(trees.flatMap(({ plans }) => plans).filter(({ isOnce }) => !isOnce).map(plan => [titleOf(plan), shown(plan)]))
 }
 

@@ -1,5 +1,5 @@
 /**
- * Random programs of two modules that share state, and their runs as jobs. The results must be those of one
+ * Random programs of two modules, or of two CommonJS files, that share state, and their runs as jobs. The results must be those of one
  * order of calls.
  *
  * The state consists of variables, arrays, objects, maps, regular expressions, closures, classes and generators.
@@ -11,6 +11,7 @@ import { inspect } from 'node:util'
 import { Scheduler, defaultHost } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 import { limits } from '../../addons/preemptify/effects-whole.mjs'
+import { asCommonJS } from './random-commonjs.mjs'
 import { withLimit } from './analysis-limit.mjs'
 import { switchesOf } from './switches.mjs'
 import { virtualHost } from './virtual-host.mjs'
@@ -26,6 +27,7 @@ const READ = 0.01
  * @typedef {object} Program
  * @property {string} a the text of a module
  * @property {string} b the text of a module that imports all exports of `a`
+ * @property {boolean} [isCommonJS] whether the texts are CommonJS files
  * @property {{ module: 'a' | 'b', name: string, args: (number | 'own' | 'shared')[], isHeld?: boolean }[]} calls
  *   an argument is a number, an object of the call, or an object that all calls get. With `isHeld`, the function
  *   makes the called closure, and gets an object that all such closures keep
@@ -90,7 +92,8 @@ export function randomProgram(random) {
   if (random.chance(0.3)) calls[1] = { ...calls[0], args: [random.integer(0, 3), random.integer(0, 3)] }
   const probes = ['a', 'b'].flatMap(module => modules[module].names.filter(({ kind }) => kind === 'probe').map(({ name }) => ({ module, name })))
   const imports = `import { ${a.names.map(({ name }) => name).join(', ')} } from 'a'\n`
-  return { a: a.text, b: imports + b.text, calls, probes }
+  const program = { a: a.text, b: imports + b.text, calls, probes }
+  return random.chance(0.3) ? asCommonJS(program, random) : program
 }
 
 /**
@@ -464,8 +467,17 @@ function randomModule(random, prefix, imported, size) {
   }
   if (random.chance(0.4)) {
     const name = `${prefix}C`
-    const method = () => `${random.pick(METHODS)}(o) {\nif (typeof o === 'number') o = { x: o, list: [], inner: null }\n${block({ numbers: ['this.x'], objects: ['this', 'o'], isLeaf: true }, 1)}\nreturn ${random.pick(['this', 'o', 'this.x', 'o.x'])}\n}`
-    share('class', name, `class ${name} {\nconstructor(n) {\nthis.x = n\nthis.y = 0\nthis.list = [n]\nthis.inner = ${random.pick(['null', ...objects])}\n}\n${method()}\n${method()}\n}`)
+    const method = () => [random.pick(METHODS), `(o) {\nif (typeof o === 'number') o = { x: o, list: [], inner: null }\n${block({ numbers: ['this.x'], objects: ['this', 'o'], isLeaf: true }, 1)}\nreturn ${random.pick(['this', 'o', 'this.x', 'o.x'])}\n}`]
+    const methods = [method(), method()]
+    const isShared = random.chance(0.4) // instances share an object of their prototype
+    const making = `(n) {\nthis.x = n\nthis.y = 0\nthis.list = [n]\n${isShared ? '' : `this.inner = ${random.pick(['null', ...objects])}\n`}}`
+    if (random.chance(0.6)) {
+      share('class', name, `class ${name} {\nconstructor${making}\n${methods.map(parts => parts.join('')).join('\n')}\n}`)
+    } else {
+      share('class', name, `function ${name}${making}`)
+      for (const [key, text] of methods) lines.push(`${name}.prototype.${key} = function ${text}`)
+    }
+    if (isShared) lines.push(`${name}.prototype.inner = ${random.pick([literal(), ...objects])}`)
     classes.push(name)
     share('object', `${prefix}i`, `const ${prefix}i = new ${name}(2)`)
     objects.push(`${prefix}i`)
@@ -544,8 +556,25 @@ function functionsOf({ calls }, modules) {
   return { outside, functions }
 }
 
+/**
+ * Evaluates CommonJS files.
+ *
+ * @param {{ a: string, b: string }} texts @returns {Record<'a' | 'b', any>} their exports
+ */
+function required({ a, b }) {
+  const evaluate = (text, require) => {
+    const module = { exports: {} }
+    new Function('exports', 'require', 'module', '__filename', '__dirname', text)
+      .call(module.exports, module.exports, require, module, '', '')
+    return module.exports
+  }
+  const first = evaluate(a, null)
+  return { a: first, b: evaluate(b, () => first) }
+}
+
 /** @param {Program} program @returns {Record<'a' | 'b', any>} the modules, evaluated natively */
-function native({ a, b }) {
+function native({ a, b, isCommonJS = false }) {
+  if (isCommonJS) return required({ a, b })
   const evaluate = (text, values) => {
     const names = [...text.matchAll(/^export (?:const|let|class|(?:async )?function\*?) (\w+)/gm)].map(([, name]) => name)
     const imports = /^import (\{.*\}) from 'a'\n/.exec(text)
@@ -603,7 +632,7 @@ let programs = 0
  *   package that is analysed
  * @returns {{ a: string, b: string }}
  */
-export function rewrite({ a, b }, { packages, isKnown, padding, functions }) {
+export function rewrite({ a, b, isCommonJS = false }, { packages, isKnown, padding, functions }) {
   programs++
   const urls = {
     two: { a: `file:///node_modules/pa${programs}/a.mjs`, b: `file:///node_modules/pb${programs}/b.mjs` },
@@ -612,9 +641,11 @@ export function rewrite({ a, b }, { packages, isKnown, padding, functions }) {
   }[packages]
   const filled = { a: padding ? a + PADDING : a, b: padding ? b + PADDING : b }
   const specifier = packages === 'two' ? `pa${programs}` : './a.mjs'
-  filled.b = filled.b.replace(" from 'a'", ` from '${specifier}'`)
-  const get = name => isKnown && name === specifier ? { url: urls.a, text: filled.a } : undefined
-  const textAt = module => preemptify.source(filled[module], { runtime, url: urls[module], get })
+  filled.b = isCommonJS ? filled.b.replaceAll("require('a')", `require('${specifier}')`)
+    : filled.b.replace(" from 'a'", ` from '${specifier}'`)
+  const type = isCommonJS ? 'commonjs' : 'module'
+  const get = name => isKnown && name === specifier ? { url: urls.a, text: filled.a, type } : undefined
+  const textAt = module => preemptify.source(filled[module], { type, runtime, url: urls[module], get })
     .replace(/\n\/\/# sourceMappingURL=.*\s*$/, '').replace(`'${specifier}'`, "'a'")
   return withLimit(functions, () => ({ b: textAt('b'), a: textAt('a') }))
 }
@@ -633,8 +664,12 @@ const CALLING = {
 
 let loads = 0
 
-/** @param {{ a: string, b: string }} texts @returns {Promise<Record<'a' | 'b', any>>} new instances */
-async function load({ a, b }) {
+/**
+ * @param {{ a: string, b: string }} texts @param {boolean} isCommonJS
+ * @returns {Promise<Record<'a' | 'b', any>>} new instances
+ */
+async function load({ a, b }, isCommonJS) {
+  if (isCommonJS) return required({ a, b })
   const urlOf = text => `data:text/javascript,${encodeURIComponent(text)}`
   const first = urlOf(`${a}\n//${loads++}`)
   const second = urlOf(`${b}\n//${loads}`.replace(/from\s*'a'/, `from ${JSON.stringify(first)}`))
@@ -652,7 +687,7 @@ async function load({ a, b }) {
  * @returns {Promise<{ state: string, cycles: number, switches: number }>}
  */
 export async function runAsJobs(program, texts, { budget, slice, isVirtual, priorities, releases, plain, calling }) {
-  const modules = await load(texts)
+  const modules = await load(texts, program.isCommonJS ?? false)
   let time = 0
   const host = isVirtual ? virtualHost({ read: READ }) : { ...defaultHost(), now: () => (time += READ) }
   const scheduler = new Scheduler({ host, slice, round: plain >= 0 ? 0.05 : 1e6, budget })

@@ -233,10 +233,11 @@ effects('a constant that each constructor gives its prototype is not contested',
   const text = (/** @type {string} */ mark, other = '') => `class Box { constructor(n) { ${mark}; this.n = n } }
     export function make(n) { for (;;) new Box(n) } export function is(o) { return o instanceof Box } ${other}`
   claims(text('Box.prototype.isBox = true'), { constructor: '', make: '' })
-  claims(text('Box.prototype.isBox = true', 'export function f() { Box.prototype.isBox = false }'), { constructor: 'Box!', f: 'Box!' })
-  for (const mark of ['if (n) Box.prototype.isBox = true', 'Box.prototype.isBox = n', 'Box.isBox = true', 'Box.prototype.n ||= 1']) {
-    claims(text(mark), { constructor: 'Box!' })
+  claims(text('Box.prototype.isBox = true', 'export function f() { Box.prototype.isBox = false }'), { constructor: 'Box.prototype!', f: 'Box.prototype!' })
+  for (const mark of ['if (n) Box.prototype.isBox = true', 'Box.prototype.isBox = n', 'Box.prototype.n ||= 1']) {
+    claims(text(mark), { constructor: 'Box.prototype!' })
   }
+  claims(text('Box.isBox = true'), { constructor: 'Box!' })
 })
 
 effects('writes of the document claim the constant selector of the node', () => {
@@ -365,6 +366,83 @@ effects('an export of an unknown module leaves the other modules known', () => {
     './index.js': "export { far } from 'far'; export * from 'other'; export let near = 0; export function set(v) { near = v }"
   })
   assert.is(found.g, 'near')
+})
+
+effects('a package is analysed before and after packages that import it', () => {
+  const one = './npm/one@1.0.0/index.js'
+  const two = './npm/two@1.0.0/index.js'
+  const found = claimsInGraph({
+    './use.js': `import { set } from '${one}'; import { get } from '${two}'; export function f(v) { set(v); return get() }`,
+    [one]: 'export let n = 0; export function set(v) { n = v }',
+    [two]: "import { n } from '../one@1.0.0/index.js'; export function get() { return n + 1 }"
+  })
+  assert.equal([found.set, found.get], ['n!', 'n'])
+})
+
+effects('a call of a member of a class reaches its static method', () => {
+  const text = `class Matrix { static zeros() { return new this() } plus(x) { this.sum = x.length }
+      static plus(a) { return new Matrix().plus(a) } static keep(list) { list.push(1) } }
+    class Square extends Matrix {} Matrix.last = 1; const rows = [{}], lines = []
+    export function f() { return Matrix.plus(rows) } export function g() { return Square.plus(rows) }
+    export function h() { Matrix.keep(lines) } export function get() { return Matrix.last + 1 }`
+  claims(text, { f: '', g: '', h: 'lines!', get: '' })
+})
+
+effects('a function that a text stores in a class replaces a static method', () => {
+  const text = call => `class A { static sum(list) { return list.length } } class B extends A {} const rows = [{}]
+    function mixin(target) { target.sum = list => { list.push(1) } } export function f() { return B.sum(rows) + A.sum(rows) } ${call}`
+  claims(text(''), { f: '' })
+  for (const call of ['A.sum = list => { list.push(1) }', 'B.sum = list => { list.push(1) }', 'mixin(A)', 'mixin(B)',
+    'Object.assign(A, { sum(list) { list.push(1) } })', 'A["su" + "m"] = list => { list.push(1) }',
+    'Object.defineProperty(B, "sum", { value: list => { list.push(1) } })']) {
+    assert.match(claimsIn(text(call)).f, /rows!/, call)
+  }
+})
+
+effects('a class without a constructor lets no object leave', () => {
+  claims('const rows = []; class A { n = rows.length } class B extends A {} export function f() { return new B().n } export function g(x) { rows.push(x) }',
+    { f: 'rows' })
+})
+
+effects('an object in a prototype is shared by all instances', () => {
+  const inc = 'inc() { const n = this.cache.n; g(); this.cache.n = n + 1 }'
+  const text = made => `${made} function g() { for (;;); } export function f() { new F().inc() } export function h() { new F().read() }`
+  for (const made of [
+    `function F() {} F.prototype.cache = { n: 0 }; F.prototype.inc = function ${inc}; F.prototype.read = function () { return this.cache.n }`,
+    `function F() {} F.prototype = { cache: { n: 0 }, ${inc}, read() { return this.cache.n } }`,
+    `class F { ${inc} read() { return this.cache.n } } F.prototype.cache = { n: 0 }`,
+    `class A {} A.prototype.cache = { n: 0 }; class F extends A { ${inc} read() { return this.cache.n } }`,
+    `function A() {} A.prototype.cache = { n: 0 }; function F() {} F.prototype = Object.create(A.prototype); F.prototype.inc = function ${inc}; F.prototype.read = function () { return this.cache.n }`
+  ]) {
+    const found = claimsIn(text(made))
+    assert.match(found.f, /!$/, made)
+    assert.is(`${found.h}!`, found.f, made)
+  }
+  claims('const t = { o: { n: 1 } }; export function f() { const x = { __proto__: t }; x.o.n++ } export function g() { return t.o.n + 1 }', { f: 't!', g: 't' })
+})
+
+effects('the prototype of a function is an object of its own', () => {
+  const text = `function F(n) { this.n = n } F.prototype.parse = function () { this.n = 1; return this }; F.parse = n => new F(n).parse()
+    F.last = 1; export function f(n) { return F.parse(n) } export function g() { return F.last + 1 } export { F }`
+  claims(text, { f: '', g: '' })
+  claims('function F() {} export function f(n) { F.prototype.level = n } export function g() { return F.prototype.level + 1 } export function h() { return F.limit + 1 }',
+    { f: 'F.prototype!', g: 'F.prototype', h: '' })
+})
+
+effects('a literal that is frozen in place needs no claim', () => {
+  claims('const t = Object.freeze({ a: 1 }); export function f(o) { return o ?? t } export function g(o) { return f(o).a + 1 } export function h(o) { o.t = t }',
+    { f: '', g: '', h: '' })
+  assert.is(claimsIn('const t = Object.freeze({ list: [] }); export function f(o) { t.list.push(1) }').f, 't!')
+  assert.is(claimsIn('const t = {}; export function f(o) { o.t = t } export function g() { Object.freeze(t) } export function h() { return t.a + 1 }').h, 't')
+})
+
+effects('Object.assign stores each value under its name', () => {
+  const text = target => `const read = list => list.length; const write = list => { list.push(1) }; const rows = []
+    const api = ${target}; Object.assign(api, { read, write }); const { read: r, write: w } = api
+    export const f = () => r(rows); export const g = () => w(rows)`
+  claims(text('{}'), { f: 'rows', g: 'rows!' })
+  const state = 'function api() {} export function set(o) { Object.assign(api, o) } export function get() { return api.level + 1 }'
+  claims(state, { set: 'api!', get: 'api' })
 })
 
 effects('the analysis needs no call stack for deep expressions', () => {

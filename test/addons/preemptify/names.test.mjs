@@ -296,6 +296,19 @@ functions('an async generator method has a summary with its awaits and yields', 
   assert.is(facts.node.facts, facts)
 })
 
+functions('a variable is captured if an inner function reads or writes it', () => {
+  const tree = read(`function f(read, written, own, free) {
+    let inBlock = own; { inBlock++ }
+    () => { written = read; let own; own }
+    class A { field = free }
+  }`, 'script')
+  analyseScopes(tree)
+  const [{ scopes }] = tree.facts.functions
+  const declared = scopes.flatMap(({ declared }) => declared)
+  const captured = declared.filter(({ isCaptured }) => isCaptured).map(({ name }) => name)
+  assert.equal(captured, ['read', 'written', 'free'])
+})
+
 functions.run()
 
 const depth = suite('depth and size')

@@ -87,7 +87,7 @@ const o = { [Symbol.toPrimitive]: () => work(), work }
     '3:15 toString: possibly a call of the method toString by a built-in operation',
     '3:71 then: possibly a call of the method then by a built-in operation',
     '4:3 -: possibly a call of the method Symbol.hasInstance by a built-in operation',
-    '5:27 -: possibly a call of the method valueOf by a built-in operation',
+    '5:27 valueOf: possibly a call of the method valueOf by a built-in operation',
     '6:13 -: possibly a call of the method Symbol.toPrimitive by a built-in operation'
   ])
 })
@@ -234,6 +234,12 @@ export function pure(list) { let sum = 0; for (const x of list) sum += x; return
   const [{ claims: [{ location, exclusive }], ...part }] = found.filter(({ claims }) => claims)
   assert.equal([part.name, location, exclusive], ['next', 'the package', true])
   assert.not.match(preemptify.report(text)[0].reason, /functions/)
+})
+
+reports('report names functions by the members to which they are assigned', () => {
+  const functions = ['a.named = ', "a['quoted'] = ", 'a[computed] = ', 'plain = '].map(target => `${target}function () { state++; for (;;) ; }`)
+  const found = withLimit(2, () => preemptify.report(`let state = 0, plain; export const a = {}; ${functions.join('; ')}`))
+  assert.equal(found.filter(({ claims }) => claims).map(({ name }) => name), ['named', 'quoted', '', 'plain'])
 })
 
 reports.run()
