@@ -283,9 +283,12 @@ children('a job that is cancelled leaves its child jobs running', async () => {
   const log = []
   logTo(log)
   const scheduler = new Scheduler()
-  const job = scheduler.spawn(waits, {}, new Promise(resolve => setTimeout(resolve, 10)))
-  setTimeout(() => job.cancel(new Error('cancelled')), 2)
+  let open
+  const job = scheduler.spawn(waits, {}, new Promise(resolve => { open = resolve }))
+  while (job.state !== 'waiting') await new Promise(resolve => setImmediate(resolve))
+  job.cancel(new Error('cancelled'))
   assert.is(await job.catch(error => error.message), 'cancelled')
+  open()
   await scheduler.idle()
   assert.equal(log, ['cancelled', 'child'])
 })
