@@ -97,7 +97,7 @@ const iteration = suite('iterators of built-in objects')
 const ITERATES = {
   'addons/reservations.mjs': 1,
   'addons/preemptify/async-generators.mjs': 1,
-  'addons/preemptify/builtins.mjs': 1
+  'addons/preemptify/builtins.mjs': 2
 }
 
 /** Functions and classes that take an iterable. An array-like object without an iterator suits Array.from. */
