@@ -4,11 +4,13 @@
 
 import { isMember, keyOf, targetOf } from './calls.mjs'
 import {
-  BUILT_IN, COPY, DOM, LEAVE, MATCH, NAMED, READ, SHARED, SITE, WRITE, add, addCallee, addTarget,
-  calleeOf, domNode, each, edge, either, foreign, given, invoke, keep, load, loadField, makeUnknown,
-  markState, membersIn, newCallee, newFlow, newSite, newSlot, outerFlow, pathOf, put, release, selectorOf,
-  store, touch, use, whenPut, whenStable
+  COPY, NAMED, add, addCallee, addTarget, calleeOf, each, edge, either, invoke, keep, load, loadField,
+  makeUnknown, markState, membersIn, outerFlow, put, release, store, touch, use, whenPut, whenStable
 } from './effects-flow.mjs'
+import {
+  BUILT_IN, DOM, LEAVE, MATCH, READ, SHARED, SITE, WRITE, domNode, foreign, given, newCallee, newFlow,
+  newSite, newSlot, pathOf, selectorOf
+} from './effects-roots.mjs'
 import {
   calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace, inherit,
   isNameOfProgram, iterated, made, memberNamed, memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf,
@@ -20,7 +22,7 @@ import { callHelper, defineExports, exportsDefinedBy } from './effects-interop.m
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
 import { filter, holds, lastIndexOf, matches, push, slice } from './primordials.mjs'
 import { isDirectEval } from './scopes.mjs'
-/** @import { Callee, Effects, Flow, Root } from './effects-flow.mjs' */
+/** @import { Callee, Effects, Flow, Root } from './effects-roots.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** @param {Node[]} list @returns {{ args: (Flow | null)[], rest: Flow | null }} */

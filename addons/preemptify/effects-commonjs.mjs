@@ -8,11 +8,10 @@
  */
 
 import { parameterOfFile } from './commonjs.mjs'
-import {
-  SHARED, SITE, add, declare, each, loadField, newFlow, newSite, newSlot, outerFlow, put, setExports
-} from './effects-flow.mjs'
+import { add, declare, each, loadField, outerFlow, put, setExports } from './effects-flow.mjs'
+import { SHARED, SITE, newFlow, newSite, newSlot } from './effects-roots.mjs'
 import { forEach } from './primordials.mjs'
-/** @import { Effects, Flow } from './effects-flow.mjs' */
+/** @import { Effects, Flow } from './effects-roots.mjs' */
 /** @import { Unit } from './effects-names.mjs' */
 /** @import { Node } from './scopes.mjs' */
 

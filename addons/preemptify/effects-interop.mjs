@@ -9,12 +9,11 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import { declareIn, isExports, newExports } from './effects-commonjs.mjs'
-import {
-  COPY, SHARED, SITE, add, each, newFlow, put, release, spreadInto, store, whenStable
-} from './effects-flow.mjs'
+import { COPY, add, each, put, release, spreadInto, store, whenStable } from './effects-flow.mjs'
+import { SHARED, SITE, newFlow } from './effects-roots.mjs'
 import { find, forEach, matches, push } from './primordials.mjs'
 import { isFunctionNode } from './scopes.mjs'
-/** @import { Effects, Flow, Root } from './effects-flow.mjs' */
+/** @import { Effects, Flow, Root } from './effects-roots.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /**

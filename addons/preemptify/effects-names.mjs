@@ -7,17 +7,20 @@
 
 import { isMember, keyOf } from './calls.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, add, addInside, addStored, addTarget, anyOf, builtIn,
-  calleeOf, domNode, each, edge, either, foreign, functionsIn, given, invoke, keep, load, loadField,
-  makeUnknown,
-  newCallee, newCrowd, newFlow, newSite, newSlot, newVarious, note, outerFlow, parameterOf, pathOf, put,
-  release, setShared, touch, use
+  add, addInside, addStored, addTarget, anyOf, calleeOf, each, edge, either, functionsIn, invoke, keep,
+  load, loadField, makeUnknown, newCrowd, newVarious, note, outerFlow, parameterOf, put, release,
+  setShared, touch, use
 } from './effects-flow.mjs'
+import {
+  BUILT_IN, LEAVE, MORE, READ, SELF, SHARED, SITE, builtIn, domNode, foreign, given, newCallee, newFlow,
+  newSite, newSlot, pathOf
+} from './effects-roots.mjs'
 import { commonOf, requiredFlow } from './effects-commonjs.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
 import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
-/** @import { Callee, Crowd, Effects, Flow, Root, Site, Slot } from './effects-flow.mjs' */
+/** @import { Callee, Effects, Flow, Root, Site, Slot } from './effects-roots.mjs' */
+/** @import { Crowd } from './effects-flow.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 

@@ -11,9 +11,9 @@
 
 import {
   HELD, KEPT, LEAVE, PARAMETER, PART_LEAVES, PART_PUT, PUT, SHARED, SITE, foreign, given
-} from './effects-flow.mjs'
+} from './effects-roots.mjs'
 import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
-/** @import { Effects, Flow, Root, Slot } from './effects-flow.mjs' */
+/** @import { Effects, Flow, Root, Slot } from './effects-roots.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** The effects on a parameter by which a function may keep the argument, or an object inside it. */

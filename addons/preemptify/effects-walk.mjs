@@ -9,10 +9,10 @@
 import { isMember, keyOf } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
-  COMPUTED, COPY, LEAVE, MORE, OWN, READ, WRITE, add, addTarget, calleeOf, connectResult, each, edge,
-  either, giveBack, given, keep, load, markState, newCallee, newFlow, newSite, parameterOf, pathOf,
-  put, release, spreadInto, store, touch, use
+  COMPUTED, COPY, OWN, add, addTarget, calleeOf, connectResult, each, edge, either, giveBack, keep, load,
+  markState, parameterOf, put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
+import { LEAVE, MORE, READ, WRITE, given, newCallee, newFlow, newSite, pathOf } from './effects-roots.mjs'
 import { commonOf, declareIn, isExports, replaceExports } from './effects-commonjs.mjs'
 import { exportsDefinedBy } from './effects-interop.mjs'
 import {
@@ -25,7 +25,7 @@ import {
   codeAt, emptyMap, forEach, holds, lastIndexOf, matches, push, slice, takeLast
 } from './primordials.mjs'
 import { fieldsOf, isFixed } from './scopes.mjs'
-/** @import { Callee, Effects, Flow } from './effects-flow.mjs' */
+/** @import { Callee, Effects, Flow } from './effects-roots.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
 /** @import { Holder, Unit } from './effects-names.mjs' */

@@ -9,23 +9,24 @@
  * The caller claims an object before it passes the object. Therefore a function claims nothing for its
  * parameters and for results of calls, except for those that it still uses after an `await` or a `yield`.
  *
- *   effects-tables.mjs  the effects of built-in functions
- *   effects-flow.mjs    the objects that values may be, and the worklist
- *   effects-origins.mjs the objects that unknown objects may be
- *   effects-names.mjs   the objects of variables and properties
+ *   effects-tables.mjs   the effects of built-in functions
+ *   effects-roots.mjs    objects, flows and functions
+ *   effects-flow.mjs     the objects that values may be, and the worklist
+ *   effects-origins.mjs  the objects that unknown objects may be
+ *   effects-names.mjs    the objects of variables and properties
  *   effects-commonjs.mjs the exports of CommonJS files
- *   effects-interop.mjs code that compilers emit to turn modules into CommonJS files
- *   effects-calls.mjs   the effects of calls
- *   effects-walk.mjs    one walk over each text
- *   effects-exempt.mjs  caches, lazy variables and counters
- *   effects-whole.mjs   packages that are too large, whose functions claim the whole package
+ *   effects-interop.mjs  code that compilers emit to turn modules into CommonJS files
+ *   effects-calls.mjs    the effects of calls
+ *   effects-walk.mjs     one walk over each text
+ *   effects-exempt.mjs   caches, lazy variables and counters
+ *   effects-whole.mjs    packages that are too large, whose functions claim the whole package
  */
 
 import { callBuiltIn, finishWalk } from './effects-calls.mjs'
+import { propagate, setBuiltInHandler, takeChanged } from './effects-flow.mjs'
 import {
-  CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE, propagate,
-  setBuiltInHandler, takeChanged
-} from './effects-flow.mjs'
+  CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE
+} from './effects-roots.mjs'
 import { isExempt } from './effects-exempt.mjs'
 import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
@@ -33,7 +34,7 @@ import { prepare, walk } from './effects-walk.mjs'
 import { emptyMap, emptySet, filter, find, forEach, matches, push, takeLast } from './primordials.mjs'
 import { claimWhole, isTooLarge } from './effects-whole.mjs'
 import { isFunctionNode } from './scopes.mjs'
-/** @import { Effects, Root, Slot } from './effects-flow.mjs' */
+/** @import { Effects, Root, Slot } from './effects-roots.mjs' */
 /** @import { Program, Unit } from './effects-names.mjs' */
 /** @import { Node, Variable } from './scopes.mjs' */
 /** @import { Plan } from './calls.mjs' */
