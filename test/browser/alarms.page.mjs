@@ -64,7 +64,9 @@ test('alarms fire during a round, while timers of the page wait for its end', as
     const end = performance.now() + 60
     after(10, () => { order.push('alarm') })
     setTimeout(() => { order.push('timer') }, 10)
-    while (performance.now() < end) yield
+    // A busy machine can pause the loop beyond its end.
+    const isLate = () => order.length === 0 && performance.now() < end + 1000
+    while (performance.now() < end || isLate()) yield
     order.push('job')
   })
   await job
