@@ -235,10 +235,13 @@ class Session {
       this.#browser ??= await this.#started()
       this.name = this.#browser.name
       const provoked = await within(work(this.#browser, results), this.#timeout, title)
-      const problems = withoutUnfinished(await this.#browser.takeProblems())
-        .filter(problem => !provoked || !provoked.some(text => problem.includes(text)))
-      if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
+      const problems = await this.#browser.takeProblems()
       await this.#browser.open('about:blank')
+      // The last messages of a page can arrive after its test.
+      problems.push(...await this.#browser.takeProblems())
+      const unexpected = withoutUnfinished(problems)
+        .filter(problem => !provoked || !provoked.some(text => problem.includes(text)))
+      if (unexpected.length) throw new Error(`errors on the console:\n${unexpected.join('\n')}`)
       if (!isSuite) results.push({ title, isSkipped: provoked === false })
     } catch (error) {
       const problems = await new Promise(resolve => resolve(this.#browser?.takeProblems())).catch(() => []) ?? []
