@@ -217,7 +217,8 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   const plainBudget = isScript ? `${global}p.budget` : budget
   /** The texts with which functions make claims. */
   const claimed = claimsOf(plans, { our, unit, budget: plainBudget, ...unitOf })
-  if (optimisations.lift) findLifted(plans, home, source, unit)
+  // For babel.min.js, the search for captured variables takes 80 MB and 0.4 of the time of all other phases.
+  if (optimisations.lift && !plans[0].node.isTooLarge) findLifted(plans, home, source, unit)
   countCopies(plans)
   /**
    * Returns the text with which a plain call claims its arguments.

@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../../../addons/preemptify.mjs'
+import { withLimit } from '../../support/analysis-limit.mjs'
 import { assertSameAsNative } from '../../support/same-as-native.mjs'
 
 // Lifted closures: a factory creates them, in place of a function and its twin.
@@ -30,6 +31,10 @@ const constant = {
 for (const [name, text] of Object.entries(constant)) {
   lifted(`a closure that captures ${name} is printed once`, () => assert.is(markers(text), LIFTED))
 }
+
+lifted('a text with too many functions for an analysis has no factories', () => {
+  assert.ok(withLimit(0, () => markers(constant['a parameter'])) > LIFTED)
+})
 
 const changing = {
   'a parameter that is assigned': 'function f(n) { n++; return g(x => h(77777, x, n)) }',
