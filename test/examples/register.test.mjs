@@ -95,7 +95,7 @@ console.log(JSON.stringify({ isBlocked: blocks > 0 }))`
   assert.equal(['', '?exclusive=other', '?exclusive=other,shapes', '?exclusive=true'].map(isBlocked), [false, false, true, true])
 })
 
-/** A package whose `area` calls another file, and the output of two jobs that call it at once. */
+/** A package with a function `area` that calls another file, and two jobs that call `area`. */
 const helped = (core, index) => ({
   'node_modules/shapes/package.json': '{ "name": "shapes" }',
   'node_modules/shapes/core.js': core,
