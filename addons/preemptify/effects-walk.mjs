@@ -403,7 +403,7 @@ function bindMember({ object, property, computed }, value) {
  * Whether a constructor gives the prototype of its class a constant: `Box.prototype.isBox = true`. Each
  * instance has the property, whoever makes the first one.
  *
- * @param {Node} object of the assigned member
+ * @param {Node} object the object whose member is assigned
  */
 function isMark({ type, object: id, parent: { computed, parent: assignment } }) {
   if (type !== 'MemberExpression' || computed || id.type !== 'Identifier') return false

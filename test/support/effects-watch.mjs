@@ -73,7 +73,7 @@ let graphs = 0
  * The claims of the functions of some modules, by their names. The first module imports the others; a module
  * that is missing stays unknown. If the name of the first one ends with `.cjs`, all texts are CommonJS files.
  *
- * @param {Record<string, string>} texts by their specifiers, or by their paths from the directory of the first
+ * @param {Record<string, string>} texts under their specifiers, or under their paths from the directory of the first
  */
 export function claimsInGraph(texts) {
   const base = `test:/${graphs++}/`

@@ -22,6 +22,7 @@ const WAYS = {
   'a property of the object': '(f, o) => { const t = { o }; f(t.o) }',
   'a returned closure': '(f, o) => { const make = g => x => { g(x) }; make(f)(o) }',
   'a captured function as a result': '(f, o) => { const get = () => f; once(() => { apply(get(), o) }) }',
+  'a function that a closure calls for its caller': '(f, o) => { const run = (g, x) => { const get = () => g; apply(y => { get()(y) }, x) }; run(g => { once(() => { g(o) }) }, f) }',
   'a parameter as a result': '(f, o) => { const same = x => x; const g = same(y => { f(y) }); g(o) }',
   'a function that gets itself': '(f, o) => { const turn = (g, n) => { if (n > 0) g(g, n - 1); else f(o) }; turn(turn, 2) }'
 }
@@ -38,7 +39,7 @@ for (const [name, way] of Object.entries(WAYS)) {
 }
 
 callbacks('a callback that only reads an object makes a shared claim', () => {
-  const precise = Object.entries(WAYS).filter(([name]) => !/list|property$|returned|result|itself|gets a function/.test(name))
+  const precise = Object.entries(WAYS).filter(([name]) => !/list|property$|returned|result|itself|gets a function|for its caller/.test(name))
   for (const [name, way] of precise) assert.is(claimOf(way, 'o => o.n'), 't', name)
 })
 
@@ -46,6 +47,21 @@ callbacks('a callback that an object keeps, or that outlives the call, gets the 
   for (const keep of ['kept.push(g)', 'kept.f = g', 'queueMicrotask(g)', 'return g', 'return { g }', 'throw g']) {
     assert.match(claimOf(`(f, o) => { const g = () => f(o); ${keep} }; const kept = []`, 'o => o.n'), /t!/, keep)
   }
+})
+
+callbacks('a closure of another activation calls the function of that activation', () => {
+  const way = `(f, o) => {
+    const turn = (u, n, v) => {
+      const run = x => { u(x) }
+      if (n > 0) {
+        const { run: other } = turn(y => { y.n = 2 }, n - 1, {})
+        other(v)
+      }
+      return { run }
+    }
+    turn(f, 1, o)
+  }`
+  assert.match(claimOf(way, 'o => o.n'), /t!/)
 })
 
 callbacks('a new list keeps its elements free if a callback gets the list', () => {
@@ -65,6 +81,23 @@ callbacks('a list that holds an object with a private list stays free', () => {
   assert.is(claimsIn(text).work, 't')
 })
 
+callbacks('an unknown function in an inner object of an argument is called', () => {
+  const claim = (/** @type {string} */ store, place = 'box.inner') => claimsIn(`const t = { n: 0 }
+    function assign(o, v) { o.v = v }
+    function put(box, v) { ${store} }
+    export function work(v) {
+      const box = { v: o => o.n, inner: { v: o => o.n } }
+      put(box, v)
+      const g = ${place}.v
+      g(t)
+      for (;;);
+    }
+    export function set() { t.n = 1 }`).work
+  assert.is(claim('box.v = v', 'box'), 't!')
+  assert.is(claim('box.inner.v = v'), 't!')
+  assert.is(claim('assign(box.inner, v)'), 't!')
+})
+
 callbacks('objects of CommonJS are missing in a module', () => {
   const text = (/** @type {string} */ type) => `
     const free = typeof exports ${type} && exports
@@ -77,11 +110,12 @@ callbacks('objects of CommonJS are missing in a module', () => {
   assert.match(claimsIn(text("!= 'undefined'")).work, /t!/)
 })
 
-callbacks('the results of a callback of map are the elements of the new list', () => {
+callbacks('map makes a list of results, flatMap a list of their elements', () => {
   const claim = (/** @type {string} */ method) => claimsIn(`const t = { n: 0 }
-    function call(fs, o) { const all = fs.${method}(f => [f]); for (const [f] of all) f(o) }
-    export function work() { call([o => o.n], t); for (;;); } export function set() { t.n = 1 }`).work
-  assert.match(claim('map'), /^t/)
+    function change(o) { const all = [o].${method}(x => [x]); all[0].n = 2 }
+    export function work() { change(t); for (;;); } export function set() { t.n = 1 }`).work
+  assert.is(claim('map'), 't')
+  assert.is(claim('flatMap'), 't!')
 })
 
 callbacks('a callback of another module is followed', () => {
