@@ -35,8 +35,10 @@ export function anyOf(flow) {
 
 // The worklist
 
-/** Pairs of a watcher and a root. @type {any[]} */
+/** Flows with roots that some of their watchers have not seen. @type {Flow[]} */
 const queue = []
+/** Triples of a flow, a function in it, and a callee that may call the function. @type {any[]} */
+const lending = []
 /** Flows that have joined their crowd. @type {Flow[]} */
 const joining = []
 /** Decisions that wait until nothing changes. @type {(() => void)[]} */
@@ -76,6 +78,7 @@ export function setBuiltInHandler(fn) {
  * @property {Flow} flow
  * @property {Callee} callee
  * @property {boolean} mayHaveState whether `mayHaveState` is set for all functions
+ * @property {Root} lent all results of unknown functions that large flows have forgotten
  */
 
 /** @returns {Crowd} */
@@ -84,7 +87,11 @@ export function newCrowd() {
   flow.isNamed = true
   const callee = newCallee()
   watch(flow, LENDER, null, callee, 0)
-  return { flow, callee, mayHaveState: false }
+  const crowd = { flow, callee, mayHaveState: false, lent: newRoot(GIVEN, null, 0) }
+  crowd.lent.sources = []
+  crowd.lent.passed = passedFlow()
+  crowd.lent.passed.crowd = crowd
+  return crowd
 }
 
 /** The functions in large flows of the analysed program. */
@@ -128,13 +135,11 @@ function joinCrowd(flow) {
 /** Moves the functions and the watchers of a flow to its crowd. @param {Flow} flow */
 function moveToCrowd(flow) {
   const { roots, watchers } = flow
-  flow.roots = flow.watchers = NONE
-  flow.known = null
+  flow.roots = NONE
+  flow.known = flow.watchers = null
+  flow.done = 0
   for (let i = 0; i < roots.length; i++) add(flow, roots[i])
-  for (let i = 0; i < watchers.length; i++) {
-    const { kind, f, to, more } = watchers[i]
-    watch(flow, kind, f, to, more)
-  }
+  for (let one = watchers; one !== null; one = one.next) watch(flow, one.kind, one.f, one.to, one.more)
 }
 
 /** A flow with more roots has a map of its roots. */
@@ -158,19 +163,39 @@ export function add(flow, root) {
       flow.known?.set(root, true)
     }
   }
-  if (roots === NONE) flow.roots = [root]
+  // Most flows have one or two roots, and a list that grows by itself takes room for 17.
+  if (roots.length < 2) flow.roots = roots.length === 0 ? [root] : [roots[0], root]
   else push(roots, root)
   if (flow.isContents && isFunction(root) && !root.of.isStored) {
     root.of.isStored = true
     outlive(root.of)
   }
   if (flow.isPassed && flow.roots.length > MAX_PASSED) return joinCrowd(flow)
-  const { watchers } = flow
-  for (let i = 0; i < watchers.length; i++) {
-    const watcher = watchers[i]
-    // The crowd has an edge to each flow that has joined it since.
-    if (flow === crowd?.flow && watcher.kind === EDGE && watcher.to.crowd !== null) continue
-    if (concerns(watcher, root)) push(queue, watcher, root)
+  if (flow.watchers !== null) enqueue(flow)
+}
+
+/** @param {Flow} flow a flow with roots that a watcher has not seen */
+function enqueue(flow) {
+  if (flow.isQueued) return
+  flow.isQueued = true
+  push(queue, flow)
+}
+
+/**
+ * Shows each root of a flow to the watchers that have not seen it. New watchers come first in the list.
+ *
+ * @param {Flow} flow
+ */
+function showRoots(flow) {
+  const hasNewRoots = flow.done < flow.roots.length
+  flow.done = flow.roots.length
+  flow.isQueued = false
+  for (let one = flow.watchers; one !== null && (hasNewRoots || one.done === 0); one = one.next) {
+    while (one.done < flow.roots.length) {
+      const root = flow.roots[one.done++]
+      if (one.kind === LENDER) push(lending, flow, root, one.to)
+      else if (concerns(one, root)) fire(one, root)
+    }
   }
 }
 
@@ -200,6 +225,14 @@ function forget(root) {
     if (root.forgotten !== held) linkTo(root.base ?? root, held)
     root.forgotten = held
     return held
+  }
+  if (kind === GIVEN && root.passed !== null) {
+    if (root !== crowd.lent && root.forgotten === null) {
+      root.forgotten = crowd.lent
+      push(crowd.lent.sources, root)
+      edge(root.passed, /** @type {Flow} */ (crowd.lent.passed))
+    }
+    return crowd.lent
   }
   if (kind !== SITE && kind !== SHARED) return root
   if (of.kind === 'function') {
@@ -352,11 +385,8 @@ function watch(flow, kind, f, to, more) {
     if (kind === STATE) flow.crowd.mayHaveState = true
     flow = flow.crowd.flow
   }
-  const watcher = { kind, f, to, more }
-  if (flow.watchers === NONE) flow.watchers = [watcher]
-  else push(flow.watchers, watcher)
-  const { roots } = flow
-  for (let i = 0; i < roots.length; i++) if (concerns(watcher, roots[i])) push(queue, watcher, roots[i])
+  flow.watchers = { kind, f, to, more, done: 0, next: flow.watchers }
+  if (flow.roots.length) enqueue(flow)
 }
 
 /** @param {Flow | null} from @param {Flow} to */
@@ -388,12 +418,22 @@ export function outerFlow(from, slot) {
 /** @param {Flow | null} flow @param {Effects} f @returns {Flow | null} the contents of the objects */
 export function load(flow, f) {
   if (!flow) return null
-  if (flow.loadedBy === f) return flow.loaded
-  const to = newFlow()
-  flow.loadedBy = f
-  flow.loaded = to
-  watch(flow, LOAD, f, to, '')
-  return to
+  remember(flow, f)
+  if (flow.loaded === null) watch(flow, LOAD, f, flow.loaded = newFlow(), '')
+  return flow.loaded
+}
+
+/**
+ * Forgets what another function did with a flow. So a flow has one watcher for repeated effects of one
+ * function.
+ *
+ * @param {Flow} flow @param {Effects} f
+ */
+function remember(flow, f) {
+  if (flow.by === f) return
+  flow.by = f
+  flow.loaded = null
+  flow.touched = flow.used = 0
 }
 
 /**
@@ -413,10 +453,8 @@ export function loadField(flow, f, name) {
  */
 export function touch(flow, f, bits) {
   if (!flow) return
-  if (flow.touchedBy !== f) {
-    flow.touchedBy = f
-    flow.touched = 0
-  } else if ((flow.touched & bits) === bits) return
+  remember(flow, f)
+  if ((flow.touched & bits) === bits) return
   flow.touched |= bits
   watch(flow, TOUCH, f, null, bits)
 }
@@ -428,10 +466,8 @@ export function touch(flow, f, bits) {
  */
 export function use(flow, f, bits) {
   if (!flow) return
-  if (flow.usedBy !== f) {
-    flow.usedBy = f
-    flow.used = 0
-  } else if ((flow.used & bits) === bits) return
+  remember(flow, f)
+  if ((flow.used & bits) === bits) return
   flow.used |= bits
   watch(flow, WRITES, f, null, bits)
 }
@@ -509,7 +545,7 @@ export function invoke(callee, self, args, rest, f, to) {
   if (self) pass(self, callee, SELF, f)
   for (let i = 0; i < args.length; i++) if (args[i]) pass(/** @type {Flow} */ (args[i]), callee, i, f)
   if (rest) pass(rest, callee, SPREAD, f)
-  const call = { callee, self, args, rest, f, to, depth: 0, implied: null }
+  const call = { callee, self, args, rest, f, to, depth: 0, implied: null, given: null, inside: null }
   addCall(call)
   if (to !== null) watch(callee.result, RESULT, call, to, 0)
   if (callee.effects !== null) return
@@ -568,20 +604,24 @@ function useFact(user, fact) {
   const { called, at, passed } = fact
   const functions = flowsOf(called, user)
   let objects = flowsOf(passed, user)
+  let object = passed
   if (objects === null) {
     flagHeld(passed, LEAVE)
-    objects = [flowOf(foreign)]
-  }
+    objects = NONE
+    object = foreign
+  } else if (objects === NONE) object = originalOf(passed, user)
   if (functions === null) return void push(outliving, passed.of)
   if (user.depth === MAX_DEPTH) {
     const leave = (/** @type {Flow} */ flow) => touch(flow, user.f, LEAVE)
     forEach(objects, leave)
+    if (objects === NONE) leave(flowOf(object))
     return forEach(functions, leave)
   }
   const implied = user.implied ??= emptyMap()
   for (let i = 0; i < functions.length; i++) {
     let call = implied.get(functions[i])
     if (!call) implied.set(functions[i], call = impliedCall(functions[i], user))
+    if (objects === NONE) add(argumentAt(call, at), object)
     for (let k = 0; k < objects.length; k++) edge(objects[k], argumentAt(call, at))
   }
 }
@@ -590,7 +630,10 @@ function useFact(user, fact) {
 function impliedCall(functions, { f, depth }) {
   const callee = calleeOf(functions)
   /** @type {Call} */
-  const call = { callee, self: null, args: [], rest: null, f, to: null, depth: depth + 1, implied: null }
+  const call = {
+    callee, self: null, args: [], rest: null, f, to: null, depth: depth + 1, implied: null, given: null,
+    inside: null
+  }
   addCall(call)
   each(functions, root => {
     const { kind } = root
@@ -623,25 +666,49 @@ function argumentAt(call, at) {
 }
 
 /**
- * Returns the values of a parameter of the called function, or another object, as the caller sees them.
+ * Returns the values of a parameter of the called function, or of a captured variable, as the caller sees
+ * them.
  *
  * @param {Root} root @param {Call} call
- * @returns {Flow[] | null} null: it belongs to a function that is not around the caller
+ * @returns {Flow[] | null} the list NONE for any other object: see `originalOf`. The result is null if a
+ *   function that is not around the caller declares the variable
  */
 function flowsOf(root, call) {
-  const { kind, of } = root
-  const { f } = call
-  if (kind === PARAMETER || kind === INNER) {
-    const list = argumentsAt(call, root)
-    if (kind === INNER) for (let i = 0; i < list.length; i++) list[i] = deepOf(list[i], f)
-    return list
+  const { kind, of, index } = root
+  if (kind === HELD) {
+    if (of.owner === call.f) return [originOf(root)]
+    return isAround(of.owner, call.f) ? root.alone ??= [flowOf(root)] : null
   }
-  if (kind === HELD && of.owner === f) return [originOf(root)]
-  if (kind === HELD && !isAround(of.owner, f)) return null
-  // An object of an activation is a new object for the activation, and for its callers.
-  const owner = kind === SHARED ? /** @type {Slot} */ (root.slot).owner : null
-  const isNew = owner !== null && (owner === f || !isAround(owner, f))
-  return [flowOf(isNew ? of.root : root)]
+  if (kind !== PARAMETER && kind !== INNER) return NONE
+  const list = () => {
+    const values = argumentsAt(call, root)
+    return kind === INNER ? insideOf(values, call.f) : values
+  }
+  // The arguments of an implied call are not all known yet.
+  if (call.depth > 0) return list()
+  const known = kind === INNER ? call.inside ??= [] : call.given ??= []
+  while (known.length <= index - SPREAD) push(known, null)
+  return known[index - SPREAD] ??= list()
+}
+
+/** @param {Flow[]} list @param {Effects} f @returns {Flow[]} all that the objects hold */
+function insideOf(list, f) {
+  /** @type {Flow[]} */
+  const inside = []
+  for (let i = 0; i < list.length; i++) push(inside, deepOf(list[i], f))
+  return inside
+}
+
+/**
+ * Returns an object as the caller sees it. An object of an activation is a new object for the activation, and
+ * for its callers.
+ *
+ * @param {Root} root neither a parameter nor an object inside it @param {Call} call
+ */
+function originalOf(root, { f }) {
+  if (root.kind !== SHARED) return root
+  const { owner } = /** @type {Slot} */ (root.slot)
+  return owner !== null && (owner === f || !isAround(owner, f)) ? root.of.root : root
 }
 
 /** @param {Call} call @param {Root} parameter or an object inside it @returns {Flow[]} */
@@ -1034,13 +1101,17 @@ export function propagate() {
         else affect(watchers[i], watchers[i + 1], bits)
       }
     } else if (queue.length) {
-      const root = takeLast(queue)
-      fire(takeLast(queue), root)
+      showRoots(takeLast(queue))
     } else if (outliving.length) {
       const { endings } = takeLast(outliving)
       while (endings.length) takeLast(endings)()
     } else if (joining.length) {
       moveToCrowd(takeLast(joining))
+    } else if (lending.length) {
+      const callee = takeLast(lending)
+      const root = takeLast(lending)
+      const flow = takeLast(lending)
+      if (flow.crowd === null) addLender(root, callee)
     } else if (leaving.length) {
       const { effects } = takeLast(leaving).effects
       if (effects === null) continue // a class without a constructor
@@ -1106,7 +1177,6 @@ function fire({ kind, f, to, more }, root) {
     case PUTS: return flag(to, more)
     case MAP: return mapResult(root, f, to)
     case FUNCTIONS_ONLY: return passFunction(root, to)
-    case LENDER: return addLender(root, to)
     case LEND: return lend(root, f, to)
     case HANDLER: return to(root)
     case STATE: root.of.mayHaveState = true

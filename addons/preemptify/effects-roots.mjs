@@ -105,28 +105,39 @@ export const STATE = 17
  * @property {Flow | null} origin the roots of an unknown object, as the owner of the variable sees them; the
  *   objects inside have none
  * @property {Root | null} forgotten the root in its place in large sets
+ * @property {Flow[] | null} alone a list of one flow with the root alone
  * @property {Slot | null} slot the holder of a shared object
  */
 /**
  * @typedef {object} Flow
  * @property {Root[]} roots
  * @property {Map<Root, boolean> | null} known the same roots, if there are many
- * @property {Watcher[]} watchers
+ * @property {Watcher | null} watchers a list, the last watcher first
+ * @property {number} done the number of roots that all watchers have seen, or see at present
+ * @property {boolean} isQueued
  * @property {Callee | null} callee
- * @property {Effects | null} loadedBy the function of the last load
- * @property {Flow | null} loaded the result of the last load
+ * @property {Effects | null} by the last function that uses the objects
+ * @property {Flow | null} loaded the contents that this function loads
  * @property {Flow | null} deep all that the objects hold
- * @property {Effects | null} usedBy the function of the last use
- * @property {number} used the effects of the last use
- * @property {Effects | null} touchedBy the function of the last touch
- * @property {number} touched the effects of the last touch
+ * @property {number} used the effects of this function on the objects
+ * @property {number} touched the effects of this function on the objects and on their contents
  * @property {Root | null} only the only root, if it is a built-in value or a node of the document
  * @property {boolean} isNamed whether the flow holds the values of all properties with one name
  * @property {boolean} isContents whether the flow holds the contents of an object
  * @property {boolean} isPassed whether the flow holds functions that callers pass
  * @property {Crowd | null} crowd the functions that replace the functions of a large flow
  */
-/** @typedef {{ kind: number, f: any, to: any, more: any }} Watcher */
+/**
+ * What happens to each root of a flow.
+ *
+ * @typedef {object} Watcher
+ * @property {number} kind
+ * @property {any} f
+ * @property {any} to
+ * @property {any} more
+ * @property {number} done the number of roots that the watcher has seen
+ * @property {Watcher | null} next
+ */
 /**
  * A variable, `this` of a function, or a shared object, as the holder of unknown objects.
  *
@@ -221,6 +232,9 @@ export const STATE = 17
  * @property {Flow | null} to the result
  * @property {number} depth 0: a call in the text. n: a call that a function makes whose call has depth n - 1
  * @property {Map<Flow, Call> | null} implied the calls that the called functions make, by their functions
+ * @property {(Flow[] | null)[] | null} given the values of each parameter, starting with the index SPREAD, as
+ *   far as they are needed; null at first
+ * @property {(Flow[] | null)[] | null} inside all that these values hold
  */
 /**
  * The effects of one function.
@@ -247,15 +261,14 @@ export const STATE = 17
  */
 /** @typedef {Callee & EffectsFields} Effects */
 
-/** The list of a flow without roots or watchers. @type {any[]} */
+/** The list of a flow without roots. @type {any[]} */
 export const NONE = []
 
 /** @returns {Flow} */
 export const newFlow = () => ({
-  roots: NONE, known: null, watchers: NONE, callee: null, loadedBy: null, loaded: null, deep: null,
-  usedBy: null, used: 0,
-  touchedBy: null, touched: 0, only: null, isNamed: false, isContents: false, isPassed: false,
-  crowd: null
+  roots: NONE, known: null, watchers: null, done: 0, isQueued: false, callee: null, by: null,
+  loaded: null, used: 0, touched: 0, deep: null, only: null, isNamed: false, isContents: false,
+  isPassed: false, crowd: null
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
@@ -263,7 +276,7 @@ export const newRoot = (kind, of, index) => ({
   kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, given: null, sources: NONE,
   outer: null,
   outers: null, slot: null,
-  base: null, inner: null, origin: null, forgotten: null
+  base: null, inner: null, origin: null, forgotten: null, alone: null
 })
 
 /** An object that may come from anywhere. */
