@@ -212,6 +212,12 @@ export function fill({ versions, owner, inner }, value, { start, parent }) {
   else forEach(versions, version => edge(value, version.inner))
 }
 
+/** @param {Node} id a parameter @returns {Flow} the objects that callers pass */
+export function firstOf({ variable, start }) {
+  const { inner, versions } = initialized(variable)
+  return versions === null ? inner : versionAt(versions, start).inner
+}
+
 /**
  * Whether a closure runs only after the text before it has run: no function around it is hoisted.
  *

@@ -17,7 +17,8 @@ import { commonOf, declareIn, isExports, replaceExports } from './effects-common
 import { exportsDefinedBy } from './effects-interop.mjs'
 import {
   capture, classAround, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
-  exportOfNamespace, fill, globalOf, holderOf, inherit, initialized, instancesOf, invokeAccessor, isFalsy,
+  exportOfNamespace, fill, firstOf, globalOf, holderOf, inherit, initialized, instancesOf, invokeAccessor,
+  isFalsy,
   iterated, made, memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf,
   prototypeOf, referenceTo, selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
@@ -437,10 +438,11 @@ function functionFlow(node) {
   const values = valuesOf(node)
   for (let i = 0; i < params.length; i++) {
     const root = parameterOf(effects, params[i].type === 'RestElement' ? MORE : i)
-    const flow = values?.[i] ?? newFlow()
+    const isName = values === null && params[i].type === 'Identifier'
+    const flow = values?.[i] ?? (isName ? firstOf(params[i]) : newFlow())
     if (values === null) add(flow, root)
     if (i === 0) effects.first = flow
-    bind(params[i], flow, true)
+    if (!isName) bind(params[i], flow, true)
   }
   if (body.type !== 'BlockStatement' && !node.isExportGetter) giveBack(body.flow, effects)
   enter(around)
