@@ -12,26 +12,16 @@
 import {
   HELD, KEPT, LEAVE, PARAMETER, PART_LEAVES, PART_PUT, PUT, SHARED, SITE, foreign, given
 } from './effects-roots.mjs'
-import { emptyMap, emptySet, filter, find, forEach, push } from './primordials.mjs'
+import { find, forEach, push, takeLast } from './primordials.mjs'
 /** @import { Effects, Flow, Root, Slot } from './effects-roots.mjs' */
 /** @import { Node } from './scopes.mjs' */
 
 /** The effects on a parameter by which a function may keep the argument, or an object inside it. */
 const MAY_KEEP = KEPT | LEAVE | PART_LEAVES | PUT | PART_PUT
 
-/** Roots whose objects may belong to other functions. @type {Set<any>} */
-let shared = /* @__PURE__ */ emptySet()
-/** Roots whose objects a closure may write as unknown objects. @type {Set<any>} */
-let changed = /* @__PURE__ */ emptySet()
-
-/** Frees the roots of the last text. */
-export function forgetOrigins() {
-  shared = emptySet()
-  changed = emptySet()
-}
-
 /**
- * Finds the origins of unknown objects in variables of activations.
+ * Finds the origins of unknown objects in variables of activations. Sets `isShared` and `mayBeWritten` of
+ * each slot.
  *
  * @param {Slot[]} slots
  * @param {Slot[]} written the slots whose objects a closure writes
@@ -40,17 +30,20 @@ export function findOrigins(slots, written) {
   forEach(reachable(heldIn(written), null), ({ kind, of }) => {
     if (kind === SITE || kind === SHARED) of.isChanged = true
   })
-  /** The sources of the edges to each node. @type {Map<any, any[]>} */
-  const sources = emptyMap()
-  const nodes = reachable(heldIn(slots), (from, to) => {
-    const list = sources.get(to)
-    if (list) push(list, from)
-    else sources.set(to, [from])
-  })
+  /** @type {number[]} */
+  const edges = []
+  const nodes = reachable(heldIn(slots), edges)
+  const before = count - nodes.length
   const isRoot = (/** @type {any} */ { roots }) => roots === undefined
-  shared = leadingTo(filter(nodes, node => isRoot(node) && isState(node)), sources)
-  changed = leadingTo(filter(nodes, node => isRoot(node) && (node.kind === SITE || node.kind === SHARED) &&
-    node.of.isChanged), sources)
+  const shared = leadingTo(nodes, edges, node => isRoot(node) && isState(node))
+  const changed = leadingTo(nodes, edges, node =>
+    isRoot(node) && (node.kind === SITE || node.kind === SHARED) && node.of.isChanged)
+  forEach(slots, slot => {
+    if (slot.held === null) return
+    const at = slot.held.mark - before - 1
+    slot.isShared = shared[at]
+    slot.mayBeWritten = changed[at]
+  })
 }
 
 /**
@@ -83,37 +76,61 @@ function heldIn(slots) {
   return roots
 }
 
+/** The number of nodes in all lists of `reachable`. Each of them has its number as its mark. */
+let count = 0
+
 /**
- * Lists the nodes that some roots lead to.
+ * Lists the nodes that some roots lead to. Their marks follow each other.
  *
- * @param {Root[]} roots @param {((from: any, to: any) => void) | null} onEdge
+ * @param {Root[]} roots
+ * @param {number[] | null} edges gets the indices of the source and the target of each edge
  * @returns {any[]}
  */
-function reachable(roots, onEdge) {
-  const seen = emptySet()
+function reachable(roots, edges) {
+  const before = count
   /** @type {any[]} */
   const list = []
-  const pushEdge = (/** @type {any} */ from, /** @type {any} */ to) => {
-    if (from !== null) onEdge?.(from, to)
-    if (seen.has(to)) return
-    seen.add(to)
-    push(list, to)
+  const mark = (/** @type {any} */ node) => {
+    if (node.mark > before) return
+    node.mark = ++count
+    push(list, node)
   }
-  for (let i = 0; i < roots.length; i++) pushEdge(null, roots[i])
-  for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => pushEdge(list[i], to))
+  forEach(roots, mark)
+  for (let i = 0; i < list.length; i++) eachOrigin(list[i], to => {
+    mark(to)
+    if (edges !== null) push(edges, i, to.mark - before - 1)
+  })
   return list
 }
 
-/** @param {any[]} list @param {Map<any, any[]>} sources @returns {Set<any>} the nodes that lead to a list */
-function leadingTo(list, sources) {
-  const found = emptySet()
-  forEach(list, node => { found.add(node) })
-  for (let i = 0; i < list.length; i++) {
-    const from = sources.get(list[i])
-    if (from) for (let k = 0; k < from.length; k++) {
-      if (found.has(from[k])) continue
-      found.add(from[k])
-      push(list, from[k])
+/**
+ * @param {any[]} nodes @param {number[]} edges see `reachable` @param {(node: any) => boolean} isWanted
+ * @returns {boolean[]} whether each node leads to a wanted node
+ */
+function leadingTo(nodes, edges, isWanted) {
+  /** The first edge to each node, as an index. @type {number[]} */
+  const first = []
+  /** The next edge to the same node, for each edge. @type {number[]} */
+  const next = []
+  /** @type {boolean[]} */
+  const found = []
+  /** @type {number[]} */
+  const rest = []
+  forEach(nodes, node => {
+    const isFound = isWanted(node)
+    if (isFound) push(rest, found.length)
+    push(found, isFound)
+    push(first, -1)
+  })
+  for (let i = 0; i < edges.length; i += 2) {
+    push(next, first[edges[i + 1]])
+    first[edges[i + 1]] = i
+  }
+  while (rest.length) {
+    for (let i = first[takeLast(rest)]; i >= 0; i = next[i / 2]) {
+      if (found[edges[i]]) continue
+      found[edges[i]] = true
+      push(rest, edges[i])
     }
   }
   return found
@@ -146,21 +163,6 @@ function eachOrigin({ roots, kind, of, origin, base, sources, watchers }, to) {
 
 /** @param {string} kind the kind of a site @returns {boolean} `true` if no function can write its contents */
 const isOther = kind => kind === 'function' || kind === 'namespace'
-
-/**
- * Whether an unknown object in a variable of an activation may be an object that other functions of the
- * program reach as their own: an object of the module, of another activation, or from outside of the program.
- *
- * @param {Slot} slot @returns {boolean}
- */
-export const mayBeShared = slot => shared.has(slot.held)
-
-/**
- * Whether another closure may write the object as an unknown object.
- *
- * @param {Slot} slot @returns {boolean}
- */
-export const mayBeChanged = slot => changed.has(slot.held)
 
 /** @param {Root} root @returns {boolean} */
 function isState(root) {

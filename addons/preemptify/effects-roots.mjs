@@ -106,6 +106,7 @@ export const STATE = 17
  *   objects inside have none
  * @property {Root | null} forgotten the root in its place in large sets
  * @property {Flow[] | null} alone a list of one flow with the root alone
+ * @property {number} mark see effects-origins.mjs
  * @property {Slot | null} slot the holder of a shared object
  */
 /**
@@ -126,6 +127,7 @@ export const STATE = 17
  * @property {boolean} isContents whether the flow holds the contents of an object
  * @property {boolean} isPassed whether the flow holds functions that callers pass
  * @property {Crowd | null} crowd the functions that replace the functions of a large flow
+ * @property {number} mark see effects-origins.mjs
  */
 /**
  * What happens to each root of a flow.
@@ -149,6 +151,9 @@ export const STATE = 17
  * @property {Root | null} held
  * @property {any} location the location of all unknown objects
  * @property {any} own the location in the activation
+ * @property {boolean} isShared whether an unknown object in a variable of an activation may belong to other
+ *   functions too: an object of the module, of another activation, or from outside of the program
+ * @property {boolean} mayBeWritten whether another closure may write the object as an unknown object
  */
 /**
  * An expression that makes objects.
@@ -268,7 +273,7 @@ export const NONE = []
 export const newFlow = () => ({
   roots: NONE, known: null, watchers: null, done: 0, isQueued: false, callee: null, by: null,
   loaded: null, used: 0, touched: 0, deep: null, only: null, isNamed: false, isContents: false,
-  isPassed: false, crowd: null
+  isPassed: false, crowd: null, mark: 0
 })
 
 /** @param {number} kind @param {any} of @param {number} index @returns {Root} */
@@ -276,7 +281,7 @@ export const newRoot = (kind, of, index) => ({
   kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, given: null, sources: NONE,
   outer: null,
   outers: null, slot: null,
-  base: null, inner: null, origin: null, forgotten: null, alone: null
+  base: null, inner: null, origin: null, forgotten: null, alone: null, mark: 0
 })
 
 /** An object that may come from anywhere. */
@@ -289,7 +294,10 @@ export const foreign = /* @__PURE__ */ newRoot(GIVEN, null, 0)
  * @returns {Slot}
  */
 export const newSlot = (owner, name, variable, node) =>
-  ({ owner, name, variable, node, held: null, location: null, own: null })
+  ({
+    owner, name, variable, node, held: null, location: null, own: null, isShared: false,
+    mayBeWritten: false
+  })
 
 /** @param {string} kind @param {Node} node @param {Callee | null} effects @returns {Site} */
 export function newSite(kind, node, effects = null) {

@@ -28,7 +28,7 @@ import {
   CHANGE, DETAIL, DOM, LEAVE, MATCH, MORE, READ, RESET, SELF, SHARED, SPREAD, WRITE
 } from './effects-roots.mjs'
 import { isExempt } from './effects-exempt.mjs'
-import { findKept, findOrigins, forgetOrigins, mayBeChanged, mayBeShared } from './effects-origins.mjs'
+import { findKept, findOrigins } from './effects-origins.mjs'
 import { beginWalk, endWalk, newProgram } from './effects-names.mjs'
 import { prepare, walk } from './effects-walk.mjs'
 import { emptyMap, emptySet, filter, find, forEach, matches, push, takeLast } from './primordials.mjs'
@@ -204,7 +204,6 @@ export function findClaims(states) {
     findLoading(functions)
   }
   for (let i = 0; i < states.length; i++) locate(found[i], states[i], states)
-  forgetOrigins()
   for (let i = 0; i < states.length; i++) contest(found[i], states[i])
   for (let i = 0; i < states.length; i++) claim(found[i], states[i])
   endWalk()
@@ -388,10 +387,10 @@ function locationOfVariable(holder, state) {
  */
 function noteUnknown(slot, f, bits, state, note) {
   const owner = ownerOf(slot)
-  if (owner === null || mayBeShared(slot)) {
+  if (owner === null || slot.isShared) {
     return note(locationOfSlot(slot, f, state), bits & (READ | WRITE | LEAVE | DETAIL))
   }
-  if (bits & WRITE || mayBeChanged(slot)) {
+  if (bits & WRITE || slot.mayBeWritten) {
     note(locationOfSlot(slot, f, state), READ | bits & (WRITE | DETAIL))
   }
   if (!slot.own) {
