@@ -357,7 +357,7 @@ export function addStored({ kind, of, slot }, name, to) {
 }
 
 /** @param {Flow} flow @param {Effects} f @returns {Flow} all that the objects hold */
-function deepOf(flow, f) {
+export function deepOf(flow, f) {
   if (flow.deep === null) {
     const deep = flow.deep = newFlow()
     edge(load(flow, f), deep)
@@ -1040,6 +1040,7 @@ export function release(site) {
   site.hasLeft = true
   push(leaving, site)
   outlive(site)
+  keep(site.inside)
 }
 
 /** @param {Site} site @param {Slot} slot @returns {Root} */
@@ -1066,6 +1067,24 @@ const heldIn = slot => slot.held ??= newRoot(HELD, slot, 0)
 
 /** @param {Root} root the root of a shared object @returns {Flow} */
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Slot} */ (root.slot))
+
+/**
+ * Returns the known objects in the properties of a function, and of functions in these properties. Unknown
+ * objects are left out, because a call may return any function, so that the properties are often unknown.
+ *
+ * @param {Root} root the function @returns {Flow}
+ */
+function objectsOf(root) {
+  if (root.objects !== null) return root.objects
+  const objects = root.objects = newFlow()
+  each(root.kind === SHARED ? contentsOf(root) : root.of.inside, one => {
+    const { kind, of } = one
+    if (kind !== SITE && kind !== SHARED) return
+    if (of.kind === 'function') edge(objectsOf(one), objects)
+    else add(objects, one)
+  })
+  return objects
+}
 
 /** Functions with new effects. @type {Effects[]} */
 let changed = []
@@ -1286,7 +1305,7 @@ function touchRoot(root, f, bits) {
     if (bits & (LEAVE | KEPT)) release(of)
     else if (kind === SHARED && bits & (READ | WRITE)) note(f, root, bits)
     if (bits & PUT) notePut(of)
-    return
+    return watch(objectsOf(root), TOUCH, f, null, inside)
   }
   if (of.kind === 'regexp') {
     if (bits & (LEAVE | KEPT)) of.hasLeft = true

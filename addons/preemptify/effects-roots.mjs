@@ -106,6 +106,7 @@ export const STATE = 17
  *   objects inside have none
  * @property {Root | null} forgotten the root in its place in large sets
  * @property {Flow[] | null} alone a list of one flow with the root alone
+ * @property {Flow | null} objects the known objects in the properties of a function
  * @property {number} mark see effects-origins.mjs
  * @property {Slot | null} slot the holder of a shared object
  */
@@ -281,7 +282,8 @@ export const newRoot = (kind, of, index) => ({
   kind, of, index, bits: 0, isPassed: false, watchers: NONE, passed: null, given: null, sources: NONE,
   outer: null,
   outers: null, slot: null,
-  base: null, inner: null, origin: null, forgotten: null, alone: null, mark: 0
+  base: null, inner: null, origin: null, forgotten: null, alone: null, objects: null,
+  mark: 0
 })
 
 /** An object that may come from anywhere. */
