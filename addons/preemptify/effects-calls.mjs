@@ -4,7 +4,7 @@
 
 import { isMember, keyOf, targetOf } from './calls.mjs'
 import {
-  COPY, NAMED, add, addCallee, addTarget, calleeOf, each, edge, either, invoke, keep, load, loadField,
+  COPY, NAMED, add, addCallee, addTarget, calleeOf, deepOf, each, edge, either, invoke, keep, load, loadField,
   makeUnknown, markState, membersIn, outerFlow, put, release, store, touch, use, whenPut, whenStable
 } from './effects-flow.mjs'
 import {
@@ -12,15 +12,16 @@ import {
   newSite, newSlot, pathOf, selectorOf
 } from './effects-roots.mjs'
 import {
-  calleeNamed, classAround, contain, eachDescriptor, enter, exportFlow, exportOfNamespace, inherit,
-  isNameOfProgram, iterated, made, memberNamed, memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf,
-  propertyOf, selfFlow, siteOf, specifierOfLoad, unknownFlow
+  callIfKnown, calleeNamed, classAround, contain, convert, eachDescriptor, enter, exportFlow,
+  exportOfNamespace, inherit, invokeAccessor, isNameOfProgram, iterated, made, memberNamed,
+  memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf, propertyOf, selfFlow, siteOf, specifierOfLoad,
+  unknownFlow, withGetters
 } from './effects-names.mjs'
 import { requiredBy } from './commonjs.mjs'
 import { requiredFlow } from './effects-commonjs.mjs'
 import { callHelper, defineExports, exportsDefinedBy } from './effects-interop.mjs'
 import { CHANGES_NODE, CONTAINER, FINDS_NODE, FUNCTIONS, METHODS, QUIET } from './effects-tables.mjs'
-import { filter, holds, lastIndexOf, matches, push, slice } from './primordials.mjs'
+import { filter, forEach, holds, lastIndexOf, matches, push, pushAll, slice } from './primordials.mjs'
 import { isDirectEval } from './scopes.mjs'
 /** @import { Callee, Effects, Flow, Root } from './effects-roots.mjs' */
 /** @import { Node } from './scopes.mjs' */
@@ -374,7 +375,6 @@ function applyTo(callee, name, args, rest, by, to) {
  */
 function applyWord(word, object, root, args, rest, by, to, node) {
   const items = load(object, by)
-  const isDeep = root === null || (root.kind !== SITE && root.kind !== SHARED)
   for (let i = 0; i < args.length; i++) touch(args[i], by, READ)
   touch(rest, by, READ)
   use(object, by, READ)
@@ -388,13 +388,17 @@ function applyWord(word, object, root, args, rest, by, to, node) {
   const { 0: callback = null } = args
   const result = newFlow()
   if (callback) {
-    if (holds(word, 'c')) invoke(calleeOf(callback), args[1] ?? null, [items, null, object], null, by, result)
+    if (holds(word, 'c')) {
+      const second = holds(word, 'y') && root?.of?.kind !== 'array' ? items : null
+      invoke(calleeOf(callback), args[1] ?? null, [items, second, object], null, by, result)
+    }
     if (holds(word, 'k')) invoke(calleeOf(callback), null, [items, items], null, by, null)
     if (holds(word, 'd')) {
       const first = either(result, either(items, args[1] ?? null))
       invoke(calleeOf(callback), null, [first, items, null, object], null, by, result)
     }
   }
+  if (holds(word, 't')) convert(items, by)
   if (holds(word, 'p')) for (let i = 0; i < args.length; i++) {
     const flow = args[i]
     if (flow) each(flow, other => {
@@ -402,7 +406,7 @@ function applyWord(word, object, root, args, rest, by, to, node) {
       if (kind === SITE && of.kind === 'function') invoke(of.effects, null, [], null, by, null)
     })
   }
-  if (to) giveResult(word, object, items, result, args, rest, by, to, node, isDeep)
+  if (to) giveResult(word, object, items, result, args, rest, by, to, node)
 }
 
 /**
@@ -441,9 +445,9 @@ export function finishWalk() {
 /**
  * @param {string} word @param {Flow | null} object @param {Flow | null} items @param {Flow} result
  * @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by @param {Flow} to
- * @param {Node} node @param {boolean} isDeep whether the elements of an element are among the elements
+ * @param {Node} node
  */
-function giveResult(word, object, items, result, args, rest, by, to, node, isDeep) {
+function giveResult(word, object, items, result, args, rest, by, to, node) {
   const last = word[word.length - 1]
   if (last === 'n') return
   if (last === 'u') return add(to, given)
@@ -458,21 +462,62 @@ function giveResult(word, object, items, result, args, rest, by, to, node, isDee
   }
   const site = newSite('array', node)
   add(to, site.root)
-  if (last === 'f' || last === 'a') put(site, items, by)
+  if (matches(/[fai]/, last)) put(site, items, by)
   if (last === 'j') add(site.inside, site.root)
-  if (last === 'q') add(site.inside, pairOf(items, node, by))
+  if (matches(/[qi]/, last)) add(site.inside, pairOf(items, node, by))
   if (last === 'm' || last === 'o') {
     put(site, result, by)
     if (!args[0]) put(site, items, by)
     if (last === 'm') put(site, load(result, by), by)
   }
   if (last !== 'a') return
-  if (!isDeep) put(site, load(items, by), by)
+  put(site, load(items, by), by)
   for (let i = 0; i < args.length; i++) {
     put(site, args[i], by)
     put(site, load(args[i], by), by)
   }
   put(site, rest, by)
+  put(site, load(rest, by), by)
+}
+
+/** Built-in functions that read all properties of their arguments. */
+const READS_ALL = /^(?:Object\.(?:values|entries|assign)|Reflect\.get|JSON\.stringify|structuredClone)$/
+/** Built-in functions that store a value under a name, or the properties of other objects. */
+const STORES = /^(?:Object\.assign|Reflect\.set)$/
+/** Built-in functions that iterate their first argument. */
+const ITERATES = /^(?:\w*Array\.from|Object\.fromEntries)$/
+/** Built-in functions that turn their arguments into primitive values. */
+const CONVERTS = /^(?:Math\.\w+|String|Number|BigInt|parse\w+|is\w+)$/
+
+/**
+ * Calls the methods of its arguments that a built-in function calls: accessors, iterators, conversions, and
+ * the callback and the methods of `JSON.stringify`.
+ *
+ * @param {string} path @param {(Flow | null)[]} args @param {Flow | null} rest @param {Effects} by
+ * @returns {(Flow | null)[]} the arguments, with the results of their getters and iterators
+ */
+function callMethodsOf(path, args, rest, by) {
+  const { 0: first = null, 1: second = null } = args
+  if (matches(CONVERTS, path)) forEach(args, arg => convert(arg, by))
+  if (path === 'JSON.stringify' && first) {
+    const values = /** @type {Flow} */ (either(first, deepOf(first, by)))
+    callIfKnown(values, ['toJSON'], [], by)
+    if (second) invoke(calleeOf(second), values, [null, values], null, by, null)
+  }
+  if (matches(STORES, path)) {
+    const value = path === 'Reflect.set' ? args[2] ?? null : either(load(second, by), load(rest, by))
+    invokeAccessor(first, '', [value], null)
+  }
+  if (matches(ITERATES, path) && first) {
+    const items = made('array', by.plan.node)
+    put(siteOf(items), iterated(first), by)
+    return pushAll([either(first, items)], cutFirst(args))
+  }
+  if (!matches(READS_ALL, path)) return args
+  /** @type {(Flow | null)[]} */
+  const read = []
+  forEach(args, arg => push(read, withGetters(arg)))
+  return read
 }
 
 /**
@@ -480,10 +525,11 @@ function giveResult(word, object, items, result, args, rest, by, to, node, isDee
  *
  * @param {any} call @param {string} path
  */
-export function callBuiltIn({ args, rest, f: by, to }, path) {
+export function callBuiltIn({ args: list, rest, f: by, to }, path) {
   const word = FUNCTIONS[path] ?? (matches(QUIET, path) ? 'n' : undefined)
   const around = now.f
   enter(by)
+  const args = callMethodsOf(path, list, rest, by)
   const { 0: first = null } = args
   const node = by.plan.node
   if (path === 'Object.freeze' && first && by.plan.isOnce) each(first, ({ kind, of }) => {
@@ -503,7 +549,7 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
     if (METHODS[name]) applyWord(METHODS[name], first, first?.roots[0] ?? null, others, spread, by, to, node)
     else giveUp(args, rest, by, to)
   } else if (word === undefined) giveUp(args, rest, by, to)
-  else if (path === 'Object.assign') {
+  else if (matches(/^(?:Object\.assign|(?:Object|Reflect)\.setPrototypeOf)$/, path)) {
     const sources = cutFirst(args)
     for (let i = 0; i < sources.length; i++) store(first, sources[i], by, COPY)
     store(first, rest, by, COPY)
@@ -521,9 +567,9 @@ export function callBuiltIn({ args, rest, f: by, to }, path) {
     if (!isStatic && matches(/[nzj]$/, word)) {
       for (let i = 0; i < args.length; i++) touch(args[i], by, holds(word, 'l') ? READ | LEAVE : READ)
       touch(rest, by, holds(word, 'l') ? READ | LEAVE : READ)
-      if (to) giveResult(word, null, null, newFlow(), args, rest, by, to, node, true)
+      if (to) giveResult(word, null, null, newFlow(), args, rest, by, to, node)
     } else {
-      const list = isStatic ? others : cutFirst(args)
+      const list = isStatic ? others : path === 'Array.of' ? args : cutFirst(args)
       applyWord(word, first, first?.roots[0] ?? null, list, rest, by, to, node)
     }
   }

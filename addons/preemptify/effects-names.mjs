@@ -17,7 +17,7 @@ import {
 } from './effects-roots.mjs'
 import { commonOf, requiredFlow } from './effects-commonjs.mjs'
 import { ENGINE, GLOBAL_OBJECT, METHODS, PRIMITIVE_NAME, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
-import { emptyMap, find, forEach, matches, push, slice, sort } from './primordials.mjs'
+import { emptyMap, endsWith, find, forEach, matches, push, slice, sort } from './primordials.mjs'
 import { isFixed, isWithin } from './scopes.mjs'
 /** @import { Callee, Effects, Flow, Root, Site, Slot } from './effects-roots.mjs' */
 /** @import { Crowd } from './effects-flow.mjs' */
@@ -78,7 +78,8 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Flow} thrown the thrown objects
  * @property {Flow} caught an unknown object, which may be any thrown object
  * @property {Callee} unnamedFunctions
- * @property {Map<string, boolean>} accessors names of accessors
+ * @property {Map<string, boolean>} accessors names of accessors; empty: a name that is not known
+ * @property {boolean} definesAccessors whether a call such as `Object.defineProperty` defines accessors
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
  * @property {any[]} matches uses of unknown regular expressions in properties that no visited text assigns
  * @property {any[]} marks constants that constructors give their prototypes: triples of the name, the class
@@ -100,7 +101,7 @@ export function newProgram(hasOthers = false) {
   if (hasOthers) makeUnknown(unnamedFunctions)
   return {
     thrown, caught: anyOf(thrown),
-    members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(),
+    members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(), definesAccessors: false,
     globals: emptyMap(), crowd: newCrowd(), various: newVarious(),
     stored: emptyMap(), matches: [], marks: []
   }
@@ -142,7 +143,7 @@ export function eachDescriptor({ callee, arguments: list }, to) {
   if (!callee || !isMember(callee) || !matches(/^defineProperty$|^defineProperties$/, keyOf(callee))) return
   const { 1: second, 2: third } = list
   if (keyOf(callee) === 'defineProperty') {
-    if (second?.type === 'Literal' && third?.type === 'ObjectExpression') to(nameOfKey(second, true), third)
+    if (third?.type === 'ObjectExpression') to(nameOfKey(second, true), third)
   } else if (second?.type === 'ObjectExpression') {
     forEach(second.properties, ({ key, computed, value }) => {
       if (value?.type === 'ObjectExpression') to(nameOfKey(key, computed), value)
@@ -761,12 +762,16 @@ export function defineMember(name, value, site) {
   }
 }
 
+/** The end of the names of accessors, and the name of all of them. */
+const ACCESSORS = '()'
+
 /** @param {string} name @returns {Flow} */
 export function memberNamed(name) {
   let flow = now.program.members.get(name)
   if (!flow) {
     now.program.members.set(name, flow = newFlow())
     flow.isNamed = true
+    if (name !== ACCESSORS && endsWith(name, ACCESSORS)) edge(flow, memberNamed(ACCESSORS))
   }
   return flow
 }
@@ -788,10 +793,14 @@ export function calleeNamed(name) {
 export function siteOfClass(node) {
   if (node.site) return node.site
   const own = constructorOf(node)
-  if (own) return node.site = own.plan.effects.site
-  const callee = newCallee()
-  callee.isDefault = !node.superClass
-  return node.site = newSite('function', node, callee)
+  if (own) node.site = own.plan.effects.site
+  else {
+    const callee = newCallee()
+    callee.isDefault = !node.superClass
+    node.site = newSite('function', node, callee)
+  }
+  if (!node.superClass) node.site.properties = emptyMap()
+  return node.site
 }
 
 /** @param {Node} node a class @returns {Node | undefined} */
@@ -896,17 +905,88 @@ export function propertyOf(object, name) {
     return null
   }
   const flow = name === '' ? load(object, now.f) : loadField(object, now.f, name)
-  if (!now.program.accessors.has(name)) return flow
+  const { accessors } = now.program
+  if (accessors.size === 0 || name !== '' && !accessors.has(name) && !accessors.has('')) return flow
   const result = newFlow()
   invokeAccessor(object, name, [], result)
   return either(flow, result)
 }
 
-/** @param {Flow | null} object @param {string} name @param {(Flow | null)[]} args @param {Flow | null} to */
+/**
+ * Calls the accessors that a read or a write of a property may reach.
+ *
+ * @param {Flow | null} object @param {string} name empty: any property, as in `Object.values(object)`
+ * @param {(Flow | null)[]} args the value of a write @param {Flow | null} to the result of a read
+ */
 export function invokeAccessor(object, name, args, to) {
-  const callee = calleeOf(memberNamed(`${name}()`))
+  const { accessors, definesAccessors } = now.program
+  if (!object || accessors.size === 0) return
+  const by = now.f
+  if (name !== '' && accessors.has(name)) return callEngine(`${name}${ACCESSORS}`, object, args, by, to)
+  let isCalled = false
+  each(object, ({ kind, of }) => {
+    // Getters of exports only return a variable: see effects-interop.mjs.
+    if (isCalled || (kind !== SITE && kind !== SHARED) || of.isExports) return
+    if (of.kind !== 'instance' && !of.hasAccessors && !(definesAccessors && of.kind === 'object')) return
+    isCalled = true
+    callEngine(ACCESSORS, object, args, by, to)
+  })
+}
+
+/**
+ * Returns the objects of a flow with one more object, which holds the results of their getters.
+ *
+ * @param {Flow | null} flow @returns {Flow | null}
+ */
+export function withGetters(flow) {
+  if (!flow || now.program.accessors.size === 0) return flow
+  const results = newFlow()
+  invokeAccessor(flow, '', [], results)
+  const list = made('array', now.f.plan.node)
+  put(siteOf(list), results, now.f)
+  return either(flow, list)
+}
+
+/**
+ * A call that the engine makes if the object has a method with a name.
+ *
+ * @param {string} name @param {Flow} object @param {(Flow | null)[]} args @param {Effects} by
+ * @param {Flow | null} to
+ */
+export function callEngine(name, object, args, by, to) {
+  const callee = calleeOf(memberNamed(name))
   callee.isMethod = callee.isNamed = true
-  invoke(callee, object, args, null, now.f, to)
+  invoke(callee, object, args, null, by, to)
+}
+
+/** The kinds of objects with methods of the program. */
+const OWN_METHODS = /^(?:object|instance|function)$/
+/** The methods that turn an object into a primitive value. */
+const CONVERSIONS = ['@toPrimitive', 'valueOf', 'toString']
+
+/**
+ * Converts the objects of the program in a flow to primitive values. Such methods hardly change anything, so
+ * unknown objects and parameters are left out.
+ *
+ * @param {Flow | null} flow @param {Effects} by
+ */
+export function convert(flow, by) {
+  if (flow) callIfKnown(flow, CONVERSIONS, [], by)
+}
+
+/**
+ * Calls methods of the objects of the program in a flow, because the engine may call them.
+ *
+ * @param {Flow} flow @param {string[]} names @param {(Flow | null)[]} args @param {Effects} by
+ */
+export function callIfKnown(flow, names, args, by) {
+  const { program } = now
+  let isCalled = false
+  each(flow, ({ kind, of }) => {
+    if (isCalled || (kind !== SITE && kind !== SHARED) || !matches(OWN_METHODS, of.kind)) return
+    isCalled = true
+    forEach(names, name => { if (program.members.has(name)) callEngine(name, flow, args, by, null) })
+  })
 }
 
 /** @param {string} path @param {string} name @param {Node} node @returns {Flow | null} */
@@ -934,9 +1014,11 @@ export function iterated(flow) {
         !now.program.members.has('@iterator')) return
     }
     hasCalled = true
-    const callee = calleeNamed('@iterator')
-    callee.isMethod = true
-    invoke(callee, flow, [], null, by, to)
+    callEngine('@iterator', flow, [], by, to)
+    const results = newFlow()
+    callEngine('next', to, [], by, results)
+    edge(load(results, by), to)
+    callEngine('return', to, [], by, null)
     add(to, given)
   })
   return to

@@ -131,7 +131,7 @@ export const STATE = 17
  * @property {number} mark see effects-origins.mjs
  */
 /**
- * What happens to each root of a flow.
+ * A rule for each root of a flow.
  *
  * @typedef {object} Watcher
  * @property {number} kind
@@ -176,6 +176,7 @@ export const STATE = 17
  * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of
  *   the function
  * @property {Flow | null} others the values under unknown names
+ * @property {boolean} hasAccessors whether an object literal has accessors, or inherits some
  * @property {boolean} hasState whether a text writes properties of a function
  * @property {boolean} mayHaveState whether a function that gets the function as an argument writes properties
  * @property {boolean} isRead whether a text reads a property of a function by its name
@@ -307,7 +308,8 @@ export function newSite(kind, node, effects = null) {
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
     isStored: false, leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null,
-    hasState: false, mayHaveState: false, isRead: false, isChanged: false, hasEscaped: false,
+    hasAccessors: false, hasState: false, mayHaveState: false, isRead: false, isChanged: false,
+    hasEscaped: false,
     isReached: false, isKept: false,
     isFrozen: false, isOpen: false, isWritten: false, unknownMembers: null, declared: null, isExports: false,
     isReplaced: false, statics: null, prototype: null, isPut: false, onPut: NONE, location: null

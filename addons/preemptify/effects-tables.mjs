@@ -9,9 +9,11 @@
  *            x  moves `lastIndex` of the receiver
  *            l  the arguments leave: the engine keeps them
  *   calls    c  calls the first argument with an element, a number and the receiver
+ *            y  with c: the number is an element of a Map
  *            k  calls the first argument with two elements
  *            d  calls the first argument with its own earlier result, an element, a number and the receiver
  *            p  calls its arguments with primitive values
+ *            t  turns the elements into primitive values
  *   results  n  a primitive value
  *            z  a new object that holds only primitive values
  *            f  a new object that holds the elements
@@ -19,6 +21,7 @@
  *            o  a new object that holds the results of the callback
  *            m  the same, and the elements of these results
  *            q  a new object that holds pairs of the elements
+ *            i  a new object that holds the elements, and pairs of the elements
  *            j  a new object that holds itself, because its parts are new too
  *            e  an element
  *            r  the receiver, or the first argument
@@ -47,13 +50,15 @@ export const METHODS = /* @__PURE__ */ tableOf([
   ['n', 'trimLeft trimRight normalize localeCompare'],
   ['n', 'isWellFormed toWellFormed search toString toLocaleString'],
   ['n', 'toFixed toPrecision toExponential toISOString toUTCString'],
-  ['n', 'toDateString toTimeString toJSON join has'],
+  ['n', 'toDateString toTimeString toJSON has'],
   ['n', 'toLocaleDateString toLocaleTimeString hasOwnProperty isPrototypeOf propertyIsEnumerable'],
   ['n', 'getTime getDate getDay getFullYear getMonth getHours getMinutes getSeconds getMilliseconds getYear'],
   ['n', 'getUTCDate getUTCDay getUTCFullYear getUTCMonth getUTCHours getUTCMinutes getUTCSeconds'],
   ['n', 'getUTCMilliseconds getTimezoneOffset getInt8 getInt16 getInt32 getUint8 getUint16 getUint32'],
   ['n', 'getFloat32 getFloat64 getBigInt64 getBigUint64'],
-  ['cn', 'some every findIndex findLastIndex forEach'],
+  ['cn', 'some every findIndex findLastIndex'],
+  ['cyn', 'forEach'],
+  ['tn', 'join'],
   ['pn', 'replace replaceAll'],
   ['z', 'split'],
   ['j', 'match matchAll'],
@@ -61,6 +66,7 @@ export const METHODS = /* @__PURE__ */ tableOf([
   ['xn', 'test'],
   ['f', 'slice keys values toReversed'],
   ['q', 'entries'],
+  ['i', '@iterator'],
   ['a', 'concat with toSpliced flat'],
   ['cf', 'filter'],
   ['kf', 'toSorted'],
@@ -70,6 +76,7 @@ export const METHODS = /* @__PURE__ */ tableOf([
   ['e', 'at get'],
   ['ce', 'find findLast'],
   ['we', 'pop shift'],
+  ['wlf', 'next'],
   ['sn', 'push unshift'],
   ['sf', 'splice'],
   ['sr', 'set add fill'],

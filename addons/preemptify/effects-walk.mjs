@@ -10,20 +10,22 @@ import { isMember, keyOf } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
   COMPUTED, COPY, OWN, add, addTarget, calleeOf, connectResult, each, edge, either, giveBack, keep, load,
-  markState, parameterOf, put, release, spreadInto, store, touch, use
+  makeUnknown, markState, parameterOf, put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
-import { LEAVE, MORE, READ, WRITE, given, newCallee, newFlow, newSite, pathOf } from './effects-roots.mjs'
+import {
+  BUILT_IN, LEAVE, MORE, READ, WRITE, given, newCallee, newFlow, newSite, pathOf
+} from './effects-roots.mjs'
 import { commonOf, declareIn, isExports, replaceExports } from './effects-commonjs.mjs'
 import { exportsDefinedBy } from './effects-interop.mjs'
 import {
-  capture, classAround, constructorOf, contain, defineMember, eachDescriptor, enter, exportAll, exportFlow,
-  exportOfNamespace, fill, firstOf, globalOf, holderOf, inherit, initialized, instancesOf, invokeAccessor,
-  isFalsy,
-  iterated, made, memberOfBuiltIn, moduleFlow, nameInstances, nameOfKey, noteUse, now, propertyOf,
-  prototypeOf, referenceTo, selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
+  callIfKnown, capture, classAround, constructorOf, contain, convert, defineMember, eachDescriptor, enter,
+  exportAll, exportFlow, exportOfNamespace, fill, firstOf, globalOf, holderOf, inherit, initialized,
+  instancesOf, invokeAccessor, isFalsy, iterated, made, memberOfBuiltIn, moduleFlow, nameInstances,
+  nameOfKey, noteUse, now, propertyOf, prototypeOf, referenceTo, selfFlow, siteOf, siteOfClass,
+  specifierOfLoad, unknownFlow, visitUnit, withGetters
 } from './effects-names.mjs'
 import {
-  codeAt, emptyMap, forEach, holds, lastIndexOf, matches, push, slice, takeLast
+  codeAt, emptyMap, find, forEach, holds, lastIndexOf, matches, push, slice, takeLast
 } from './primordials.mjs'
 import { fieldsOf, isFixed } from './scopes.mjs'
 /** @import { Callee, Effects, Flow } from './effects-roots.mjs' */
@@ -92,7 +94,12 @@ export function prepare(next) {
     for (let k = 0; k < calls.length; k++) {
       const defined = exportsDefinedBy(calls[k], tree)
       if (defined) forEach(defined, ({ getter }) => { if (getter) getter.isExportGetter = true })
-      else eachDescriptor(calls[k], name => accessors.set(name, true))
+      else eachDescriptor(calls[k], (name, { properties }) => {
+        accessors.set(name, true)
+        const isAccessor = (/** @type {any} */ { key, computed }) => !key || matches(/^(?:[gs]et)?$/,
+          nameOfKey(key, computed))
+        if (find(properties, isAccessor)) now.program.definesAccessors = true
+      })
     }
     if (!plan.facts.isAccessor) continue
     const { key, computed } = plan.node.parent
@@ -174,11 +181,13 @@ const visits = {
     const { properties } = node
     for (let i = 0; i < properties.length; i++) {
       const { type, key, value, computed, kind, method, shorthand, argument } = properties[i]
-      if (type === 'SpreadElement') spreadInto(site, argument.flow ?? null, now.f)
+      if (type === 'SpreadElement') spreadInto(site, withGetters(argument.flow ?? null), now.f)
       else {
         if (kind !== 'init' || method) release(value.plan.effects.site)
+        if (kind !== 'init') site.hasAccessors = true
         const isPrototype = key.name === '__proto__' && !computed && !shorthand && !method
         if (isPrototype) {
+          site.hasAccessors = true // the prototype may have accessors
           spreadInto(site, value.flow ?? null, now.f)
           continue
         }
@@ -221,6 +230,8 @@ const visits = {
     if (!isPlain && !matches(/^(?:&&|\|\||\?\?)=$/, operator)) {
       use(left.type === 'Identifier' ? referenceTo(left) : left.flow, now.f, READ)
       use(right.flow, now.f, READ)
+      convert(left.type === 'Identifier' ? referenceTo(left) : left.flow, now.f)
+      convert(right.flow, now.f)
       assign(left, null)
       return null
     }
@@ -230,10 +241,13 @@ const visits = {
       : left.flow)
   },
   UpdateExpression({ argument }) {
-    use(argument.type === 'Identifier' ? referenceTo(argument) : argument.flow, now.f, READ)
+    const flow = argument.type === 'Identifier' ? referenceTo(argument) : argument.flow
+    use(flow, now.f, READ)
+    convert(flow, now.f)
     assign(argument, null)
   },
   UnaryExpression({ operator, argument }) {
+    if (matches(/^[-+~]$/, operator)) convert(argument.flow, now.f)
     if (operator !== 'delete') return
     const { type, expression, object } = argument
     const holder = type === 'ChainExpression' ? expression.object : object
@@ -241,13 +255,21 @@ const visits = {
     markState(holder?.flow ?? null)
   },
   BinaryExpression({ operator, left, right }) {
-    // Arithmetic calls `valueOf` or `toString` of objects.
     if (matches(/^[!=]==?$/, operator)) return
     use(left.flow, now.f, READ)
     use(right.flow, now.f, READ)
+    if (operator === 'instanceof' && right.flow) {
+      callIfKnown(right.flow, ['@hasInstance'], [left.flow ?? null], now.f)
+    }
+    if (matches(/^in(?:stanceof)?$/, operator)) return
+    convert(left.flow, now.f)
+    convert(right.flow, now.f)
   },
   TemplateLiteral({ expressions }) {
-    for (let i = 0; i < expressions.length; i++) use(expressions[i].flow, now.f, READ)
+    for (let i = 0; i < expressions.length; i++) {
+      use(expressions[i].flow, now.f, READ)
+      convert(expressions[i].flow, now.f)
+    }
   },
   AwaitExpression: ({ argument }) => either(argument.flow, unknownFlow()),
   YieldExpression({ argument }) {
@@ -340,7 +362,7 @@ export function bind(target, value, isDeclaration) {
         const path = pathOf(flow)
         for (let i = 0; i < node.properties.length; i++) {
           const part = node.properties[i]
-          if (part.type === 'RestElement') push(rest, part, load(flow, now.f))
+          if (part.type === 'RestElement') push(rest, part, load(withGetters(flow), now.f))
           else {
             const name = nameOfKey(part.key, part.computed)
             push(rest, part.value, path !== null ? memberOfBuiltIn(path, name, node) : propertyOf(flow,
@@ -385,7 +407,7 @@ function bindMember({ object, property, computed }, value) {
   }
   use(object.flow, now.f, READ | WRITE)
   markState(object.flow)
-  if (now.program.accessors.has(name)) invokeAccessor(object.flow, name, [value], null)
+  invokeAccessor(object.flow, name, [value], null)
   if (!value) {
     now.program.stored.set(name, true)
     if (now.unit.tree.commonJS && now.f.plan.isOnce) declareIn(object.flow, name)
@@ -463,7 +485,6 @@ function classFlow(node) {
   const own = constructorOf(node)
   const flow = newFlow()
   site.statics = emptyMap()
-  if (!superClass) site.properties ??= emptyMap()
   add(flow, site.root)
   const instances = /** @type {any} */ (site).instances = instancesOf(node)
   if (superClass?.flow) each(superClass.flow, root => {
@@ -472,7 +493,11 @@ function classFlow(node) {
   })
   if (superClass) {
     edge(load(superClass.flow, now.f), site.inside)
-    if (!own && superClass.flow) addTarget(/** @type {Callee} */ (site.effects), calleeOf(superClass.flow))
+    const callee = /** @type {Callee} */ (site.effects)
+    if (!own && superClass.flow) {
+      addTarget(callee, calleeOf(superClass.flow))
+      each(superClass.flow, ({ kind }) => { if (kind === BUILT_IN) makeUnknown(callee) })
+    }
   }
   if (superClass?.flow) edge(superClass.flow, node.base ??= newFlow())
   /** @type {Effects[]} */
@@ -515,14 +540,17 @@ function classOfThis() {
 /** @param {Node} node @returns {Flow | null} */
 function memberFlow(node) {
   const { object, property, computed, parent } = node
-  if (computed) use(property.flow, now.f, READ)
+  if (computed) {
+    use(property.flow, now.f, READ)
+    convert(property.flow, now.f)
+  }
   if (parent.callee === node && parent.type === 'CallExpression') return null // callMember
   if (parent.left === node && parent.operator === '=' || parent.type === 'UnaryExpression' &&
     parent.operator === 'delete') return null
   const name = nameOfKey(property, computed)
   const path = pathOf(object.flow)
   if (path !== null) return memberOfBuiltIn(path, name, node)
-  if (object.type === 'Super') return unknownFlow()
+  if (object.type === 'Super') return either(unknownFlow(), propertyOf(selfFlow(object), name))
   const found = exportOfNamespace(object, name)
   if (found) return exportFlow(found)
   return propertyOf(object.flow, name)
