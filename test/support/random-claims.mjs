@@ -12,6 +12,7 @@ import { Scheduler, defaultHost } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 import { limits } from '../../addons/preemptify/effects-whole.mjs'
 import { asCommonJS } from './random-commonjs.mjs'
+import { routes } from './random-routes.mjs'
 import { withLimit } from './analysis-limit.mjs'
 import { switchesOf } from './switches.mjs'
 import { virtualHost } from './virtual-host.mjs'
@@ -326,21 +327,9 @@ function randomModule(random, prefix, imported, size) {
     const [g, x] = [`g${t}`, `x${t}`]
     const inner = (f, o) => depth > 2 ? `;${f}(${o})` : application(f, o, depth + 1)
     const ways = [
-      () => `${f}(${o})`, () => `(${f}).call(null, ${o})`,
-      () => `each([1], () => {\n${inner(f, o)}\n})`,
-      () => `const ${t} = ${g} => {\n${inner(g, o)}\n}\n${t}(${f})`,
-      () => `const ${t} = ${x} => {\n${inner(f, x)}\n}\n${t}(${o})`,
-      () => `const ${t} = (${g}, ${x}) => {\n${inner(g, x)}\n}\n${t}(${f}, ${o})`,
-      () => `const ${t} = (${x}, ...${g}) => {\n${inner(`${g}[0]`, x)}\n}\n${t}(${o}, ${f})`,
-      () => `const ${t} = ${x} => () => {\n${inner(f, x)}\n}\n${t}(${o})()`,
-      () => `const ${t} = (${g} => ${x} => {\n${inner(g, x)}\n})(${f})\n${inner(t, o)}`,
-      () => `const ${t} = (${g} => ${x} => {\nconst h${t} = ${g}[0]\n${inner(`h${t}`, x)}\n})([${f}])\n${inner(t, o)}`,
-      () => `const ${t} = (${g}, ${x}) => {\n${g}(${f}, ${x})\n}\n${t}((h${t}, y${t}) => {\n${inner(`h${t}`, `y${t}`)}\n}, ${o})`,
+      ...routes({ t, f, o, inner }),
       () => `const ${t} = ${g} => {\n${g}(${random.pick([f, `z => (${f})(z)`])}, ${o})\n}\n${t}(${random.pick([...combinators, `(h${t}, y${t}) => {\n${inner(`h${t}`, `y${t}`)}\n}`])})`,
       () => `const ${t} = { g: ${f} }\n${random.pick([`${t}.g(${o})`, inner(`${t}.g`, o)])}`,
-      () => `const ${t} = [${f}]\n${inner(`${t}[0]`, o)}`,
-      () => `const ${t} = () => (${f})\n${inner(`${t}()`, o)}`,
-      () => `const ${t} = { x: ${o} }\n${inner(f, `${t}.x`)}`,
       () => `const ${t} = same(${random.pick([f, `x => (${f})(x)`])})\n${inner(t, o)}`,
       ...combinators.flatMap(name => [
         () => `${name}(${f}, ${o})`,

@@ -56,13 +56,16 @@ programs('stays of packages that are claimed as a whole hold conflicting claims'
 programs('an update by a callback that took a random way is claimed exclusively', async () => {
   let updates = 0
   await forSeeds(300, random => {
-    const { a, b } = programOfCalls(random)
+    const { a, b, isCommonJS } = programOfCalls(random)
+    if (isCommonJS) return
     for (const { plans, text } of analysed({ a, b }).units) {
       for (const plan of plans.filter(plan => /^[ab]uc\d$/.test(titleOf(plan)))) {
         updates++
         const body = text.slice(plan.node.start, plan.node.end)
+        const objects = body.match(/\b(?:[ab](?:o\d|i)|kept)\b/g) ?? []
         const parts = plans.filter(part => part === plan || isInside(part.node, plan.node) || (/^[ab]w\d$/.test(titleOf(part)) && body.includes(titleOf(part))))
-        assert.ok(parts.some(({ claims, claimsAll }) => claimsAll || claims.some(({ isExclusive }) => isExclusive)), body)
+        const isClaimed = ({ location: { name }, isExclusive }) => isExclusive && (objects.includes(name) || name === 'objects.*')
+        assert.ok(parts.some(({ claims, claimsAll }) => claimsAll || claims.some(isClaimed)), body)
       }
     }
   })
