@@ -13,7 +13,7 @@ import {
 } from './effects-roots.mjs'
 import {
   callIfKnown, calleeNamed, classAround, contain, convert, eachDescriptor, enter, exportFlow,
-  exportOfNamespace, inherit, invokeAccessor, isNameOfProgram, iterated, made, memberNamed,
+  exportOfNamespace, firstOf, inherit, invokeAccessor, isNameOfProgram, iterated, made, memberNamed,
   memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf, propertyOf, selfFlow, siteOf, specifierOfLoad,
   unknownFlow, withGetters
 } from './effects-names.mjs'
@@ -163,24 +163,35 @@ function selectorIn({ arguments: { 0: argument } }, name) {
 }
 
 /**
- * Gives the value of a promise to its reactions. A reaction starts its own stay, and no caller has claimed
- * its argument. So the value is an unknown object of the module.
+ * Gives the value of a promise to its reactions.
  *
  * @param {Node} promise @param {Flow | null} reactions
  */
 function react(promise, reactions) {
   const specifier = promise.type === 'ImportExpression' ? specifierOfLoad(promise) : null
-  const values = specifier === null ? promise.flow : moduleFlow(specifier, promise)
-  if (reactions) each(reactions, ({ kind, of }) => {
+  const value = specifier === null ? promise.flow : moduleFlow(specifier, promise)
+  if (reactions) startStay(reactions, [either(value, unknownFlow())], 'the value of a promise')
+}
+
+/**
+ * Gives objects to functions that start a stay. No caller has claimed the objects in this stay, so they are
+ * unknown objects of the module.
+ *
+ * @param {Flow} functions @param {(Flow | null)[]} values the arguments
+ * @param {string} title the name of an argument whose parameter has no name
+ */
+function startStay(functions, values, title) {
+  each(functions, ({ kind, of }) => {
     const f = (kind === SITE || kind === SHARED) && of.kind === 'function' ? of.effects?.effects : null
-    if (!f || f.first === null) return
-    const { params: { 0: node } } = f.plan.node
-    const { name = 'the value of a promise', variable = null } = node
-    const slot = newSlot(null, name, variable, node)
-    if (values) edge(outerFlow(values, slot), f.first)
-    if (f.isReaction) return
-    f.isReaction = true
-    edge(outerFlow(unknownFlow(), slot), f.first)
+    if (!f) return
+    const { node: { params }, facts } = f.plan
+    for (let i = 0; i < values.length; i++) {
+      const { name = title, variable = null } = params[i] ?? {}
+      const to = i === 0 ? f.first : variable && firstOf(params[i])
+      const value = values[i]
+      if (to && value) edge(outerFlow(value, newSlot(null, name, variable, params[i])), to)
+      if (value && (facts.usesArguments || !to && params.length)) f.claimsAll = true
+    }
     release(of)
   })
 }
@@ -484,6 +495,8 @@ function giveResult(word, object, items, result, args, rest, by, to, node) {
 const READS_ALL = /^(?:Object\.(?:values|entries|assign)|Reflect\.get|JSON\.stringify|structuredClone)$/
 /** Built-in functions that store a value under a name, or the properties of other objects. */
 const STORES = /^(?:Object\.assign|Reflect\.set)$/
+/** Built-in functions that later call a function with arguments. */
+const TIMERS = /^set(?:Timeout|Interval|Immediate)$/
 /** Built-in functions that iterate their first argument. */
 const ITERATES = /^(?:\w*Array\.from|Object\.fromEntries)$/
 /** Built-in functions that turn their arguments into primitive values. */
@@ -503,6 +516,11 @@ function callMethodsOf(path, args, rest, by) {
     const values = /** @type {Flow} */ (either(first, deepOf(first, by)))
     callIfKnown(values, ['toJSON'], [], by)
     if (second) invoke(calleeOf(second), values, [null, values], null, by, null)
+  }
+  if (matches(TIMERS, path) && first) {
+    const given = path === 'setImmediate' ? cutFirst(args) : cutFirst(cutFirst(args))
+    if (rest) push(given, rest)
+    startStay(first, given, 'the argument of a timer')
   }
   if (matches(STORES, path)) {
     const value = path === 'Reflect.set' ? args[2] ?? null : either(load(second, by), load(rest, by))

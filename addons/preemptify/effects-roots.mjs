@@ -260,7 +260,6 @@ export const STATE = 17
  * @property {any} self the holder of `this`
  * @property {Flow} returned
  * @property {Flow | null} first the first argument, without its default value
- * @property {boolean} isReaction whether the function is a reaction of a promise
  * @property {(() => void)[]} endings called as soon as the function may outlive the activation around it
  * @property {boolean} isChanged
  * @property {Effects[]} includes code that runs as a part of the function

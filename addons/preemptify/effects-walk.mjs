@@ -58,7 +58,6 @@ function newEffects(plan) {
   effects.includes = []
   effects.returned = newFlow()
   effects.first = /** @type {Flow | null} */ (null)
-  effects.isReaction = false
   effects.endings = []
   effects.isChanged = false
   connectResult(effects)

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { analysed, shown, titleOf } from '../../support/effects-watch.mjs'
-import { routes } from '../../support/random-routes.mjs'
+import { LATER_ROUTES, routes } from '../../support/random-routes.mjs'
 
 const engine = suite('preemptify.effects routes')
 
@@ -11,11 +11,13 @@ const HEAD = `const object = { n: 0 }; export function reset() { object.n = 0 }
   const change = o => { o.n++; pause() }; const look = o => { pause(); return o.n }`
 /** The routes of a value to a function. */
 const all = (f, value) => routes({ t: 'T', f, o: value, inner: (g, o) => `;${g}(${o})` }).map(route => route())
-/** The claims of a function with one route, and of the functions in it. */
-function claimsOn(route) {
+/** The plans of a function `work` with one route, and of the functions in it. */
+function plansOn(route) {
   const { units: [{ plans }] } = analysed({ a: `${HEAD}\nexport function work() {\n${route}\nfor (;;);\n}` })
-  return plans.filter(plan => titleOf(plan) !== 'reset' && !plan.isOnce).map(shown).join(' ')
+  return plans.filter(plan => titleOf(plan) !== 'reset' && !plan.isOnce)
 }
+/** The claims of these functions. */
+const claimsOn = route => plansOn(route).map(shown).join(' ')
 
 engine('an object that takes any route to a write is claimed exclusively', () => {
   for (const route of all('change', 'object')) assert.match(claimsOn(route), /object!|all!/, route)
@@ -27,6 +29,15 @@ engine('an object that takes any route to a read is claimed', () => {
 
 engine('an object is claimed exclusively for a function that took any route and writes', () => {
   for (const route of all('(h => { h(object) })', 'change')) assert.match(claimsOn(route), /object!|all!/, route)
+})
+
+engine('an object that takes a route to a write in a later stay is claimed in that stay', () => {
+  const isObject = ({ location: { isContested, aliases }, isExclusive }) =>
+    isExclusive && isContested && aliases.some(({ name }) => name === 'object')
+  for (const route of LATER_ROUTES) {
+    const later = plansOn(route).filter(plan => titleOf(plan) !== 'work')
+    assert.ok(later.some(({ claims, claimsAll }) => claimsAll || claims.some(isObject)), route)
+  }
 })
 
 engine('most routes to a read need a shared claim only', () => {
