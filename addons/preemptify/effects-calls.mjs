@@ -517,6 +517,7 @@ function callMethodsOf(path, args, rest, by) {
     callIfKnown(values, ['toJSON'], [], by)
     if (second) invoke(calleeOf(second), values, [null, values], null, by, null)
   }
+  if (path === 'structuredClone' && second) use(first, by, READ | WRITE) // the clone can get the buffers
   if (matches(TIMERS, path) && first) {
     const given = path === 'setImmediate' ? cutFirst(args) : cutFirst(cutFirst(args))
     if (rest) push(given, rest)
@@ -684,6 +685,12 @@ export function newObject(node) {
       put(site, load(items, now.f), now.f)
     }
     put(site, rest, now.f)
+    // A view writes its buffer.
+    if (args[0] && matches(/\w+Array$|^DataView$/, path)) each(args[0], root => {
+      const { kind, of } = root
+      const isKnown = kind === SITE || kind === SHARED
+      if (!isKnown || matches(/Buffer$/, of.node.callee?.name ?? '')) add(flow, root)
+    })
     return flow
   }
   const flow = made('instance', node)

@@ -904,12 +904,27 @@ export function propertyOf(object, name) {
     use(object, now.f, READ)
     return null
   }
-  const flow = name === '' ? load(object, now.f) : loadField(object, now.f, name)
+  const value = /** @type {Flow} */ (name === '' ? load(object, now.f) : loadField(object, now.f, name))
+  // A view writes the buffer of another view.
+  const flow = name === 'buffer' ? /** @type {Flow} */ (either(value, object)) : value
+  if (METHODS[name] !== undefined) addMethod(object, name, flow)
   const { accessors } = now.program
   if (accessors.size === 0 || name !== '' && !accessors.has(name) && !accessors.has('')) return flow
   const result = newFlow()
   invokeAccessor(object, name, [], result)
   return either(flow, result)
+}
+
+/**
+ * Adds a method of built-in objects, for example of the list in `[].push.apply(a, b)`.
+ *
+ * @param {Flow} object @param {string} name @param {Flow} to
+ */
+function addMethod(object, name, to) {
+  each(object, ({ kind, of }) => {
+    if ((kind !== SITE && kind !== SHARED) || !matches(/^(?:array|map|collection|regexp)$/, of.kind)) return
+    add(to, builtIn(`Array.prototype.${name}`).roots[0])
+  })
 }
 
 /**

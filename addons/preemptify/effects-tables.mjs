@@ -89,7 +89,7 @@ export const METHODS = /* @__PURE__ */ tableOf([
   ['wn', 'setInt8 setInt16 setInt32 setUint8 setUint16'],
   ['wn', 'setUint32 setFloat32 setFloat64 setBigInt64 setBigUint64'],
   ['z', 'encode'],
-  ['wn', 'decode encodeInto'],
+  ['wn', 'decode'],
   ['lu', 'then catch finally']
 ])
 
@@ -115,7 +115,10 @@ export const FUNCTIONS = /* @__PURE__ */ tableOf([
   ['sr', 'Object.assign Object.defineProperty Object.defineProperties Object.setPrototypeOf Reflect.set'],
   ['sr', 'Reflect.defineProperty Reflect.setPrototypeOf'],
   ['wn', 'Reflect.deleteProperty'],
-  ['r', 'Object Object.freeze Object.seal Object.preventExtensions'],
+  ['r', 'Object'],
+  ['wr', 'Object.freeze Object.seal Object.preventExtensions'],
+  ['wn', 'Atomics.add Atomics.and Atomics.compareExchange Atomics.exchange Atomics.or Atomics.store'],
+  ['wn', 'Atomics.sub Atomics.xor'],
   ['e', 'Reflect.get'],
   ['u', 'Object.getPrototypeOf Reflect.getPrototypeOf'],
   ['ln', 'setTimeout setInterval setImmediate queueMicrotask requestAnimationFrame requestIdleCallback']

@@ -1,0 +1,218 @@
+/**
+ * The claims of functions that write an object of the module in one of many ways.
+ *
+ * Two ways are not followed: the iteration of a generator that is kept in an object, and accessors that the engine
+ * calls for a parameter, for example in `{ ...o }`.
+ */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { analysed, titleOf } from '../../support/effects-watch.mjs'
+
+const writes = suite('preemptify.effects writes')
+
+const HEAD = `
+  const object = {
+    n: 0, list: [1, 2], rows: [{ n: 1 }], map: new Map(), set: new Set(), re: /a/g,
+    date: new Date(), typed: new Uint8Array(4), view: new DataView(new ArrayBuffer(4)),
+    url: new URL('http://a'), m() { this.n++ }, get g() { return this.n++ }, set s(v) { this.n = v },
+    gen: (function* () { yield 1 })(), it: [1][Symbol.iterator](), fn: () => {}, inner: { n: 1 },
+    decoder: new TextDecoder(), weak: new WeakMap(), sym: Symbol('a')
+  }
+  export const reset = () => { object.n = 0 }
+  function pause() { for (;;); }
+  function write(o) { o.n = 1 }`
+
+/** Statements that write the object `o`, or an object inside it. */
+const WRITES = String.raw`
+o.n = 1
+o['n'] = 1
+o[String('n')] = 1
+o.n++
+--o.n
+o.n += 1
+o.n **= 2
+o.n ||= 1
+o.n ??= 1
+o.n &&= 1
+delete o.n
+delete o['n']
+delete o?.n
+({ n: o.n } = { n: 1 });
+[o.n] = [1];
+[...o.list] = [1];
+({ ...o.inner } = {});
+[o.n, o.list] = [o.list, o.n];
+for (o.n of [1, 2]);
+for (o.n in { a: 1 });
+for ([o.n] of [[1]]);
+for ({ a: o.n } of [{}]);
+Object.assign(o, { n: 1 })
+Object.defineProperty(o, 'n', { value: 1 })
+Object.defineProperties(o, { n: { value: 1 } })
+Object.setPrototypeOf(o, null)
+Reflect.set(o, 'n', 1)
+Reflect.deleteProperty(o, 'n')
+Reflect.defineProperty(o, 'n', { value: 1 })
+Reflect.setPrototypeOf(o, null)
+o.__proto__ = null
+o.__defineGetter__('n', () => 1)
+Object.freeze(o)
+Object.seal(o)
+Object.preventExtensions(o)
+o.list.push(1)
+o.list.length = 0
+o.list[0]++
+o.list.sort()
+o.list.reverse()
+o.list.splice(0)
+o.list.fill(0)
+o.list.copyWithin(0, 1)
+o.list.pop()
+o.list.shift()
+o.list.unshift(1)
+o.list[o.list.length] = 1
+o['list'].push(1)
+o.list?.push(1)
+o.list['push'](1)
+o.list[String('push')](1)
+Array.prototype.push.call(o.list, 1)
+Array.prototype.push.apply(o.list, [1]);
+[].push.call(o.list, 1);
+[].push.apply(o.list, [1])
+Reflect.apply(Array.prototype.push, o.list, [1])
+const push = Array.prototype.push; push.call(o.list, 1)
+const { push: p2 } = Array.prototype; p2.call(o.list, 1)
+const b = o.list.push.bind(o.list); b(1)
+const { list } = o; list.push(1)
+const [row] = o.rows; row.n++
+for (const row of o.rows) row.n++
+o.rows.forEach(row => { row.n++ })
+o.rows.map(row => row.n++)
+o.rows.at(-1).n++
+o.rows.find(Boolean).n++
+o.rows.slice()[0].n++
+o.rows.concat([])[0].n++
+o.rows.filter(Boolean)[0].n++
+Object.values(o.rows)[0].n++
+Object.entries(o)[0][1].n++;
+[...o.rows][0].n++
+Array.from(o.rows)[0].n++
+o.rows.reduce((a, b) => b, null).n++
+o.rows.sort((a, b) => a.n++ - b.n)
+o.rows.flatMap(r => [r])[0].n++
+o.rows.entries().next().value[1].n++
+Object.fromEntries([['a', o.rows[0]]]).a.n++
+o.map.set(1, 2)
+o.map.delete(1)
+o.map.clear()
+Map.prototype.set.call(o.map, 1, 2)
+o.set.add(1)
+o.set.delete(1)
+Set.prototype.add.call(o.set, 1)
+o.weak.set(o, 1)
+o.re.exec('a')
+o.re.test('a')
+o.re.lastIndex = 0
+RegExp.prototype.exec.call(o.re, 'a')
+while (o.re.exec('aa')) pause()
+o.date.setTime(0)
+o.date.setFullYear(2000)
+o.typed[0] = 1
+o.typed.set([1])
+o.typed.fill(1)
+o.typed.subarray(1)[0] = 1
+new Uint8Array(o.typed.buffer)[0] = 1
+new DataView(o.typed.buffer).setInt8(0, 1)
+Atomics.add(o.typed, 0, 1)
+Atomics.store(o.typed, 0, 1)
+new TextEncoder().encodeInto('a', o.typed)
+crypto.getRandomValues(o.typed)
+o.view.setInt8(0, 1)
+o.url.searchParams.append('a', 1)
+o.url.href = 'http://b'
+o.decoder.decode(o.typed, { stream: true })
+o.gen.next()
+o.it.next()
+o.m()
+o['m']()
+o[String('m')]()
+o.m.call(o)
+o.m.apply(o, [])
+o.m?.()
+o.g
+o['g']
+const { g } = o
+o.s = 1
+o[String('s')] = 1
+o.fn.x = 1
+o.inner.n = 1
+o.inner = {}
+o.inner = null
+Object.assign(o.inner, { n: 1 })
+const q = o.inner; q.n = 2
+let w = null; w = o.inner; w.n = 2
+var v = o; v = v.inner; v.n++
+(o.n > 1 ? o : o.inner).n = 1;
+(o.inner ?? o).n = 1;
+(0, o).n = 1
+o[o.sym] = 1
+o[Symbol.iterator] = null
+write(o)
+class A { static { o.n = 1 } }
+class B { x = (o.n = 1) }; new B()
+const h = (x = (o.n = 1)) => x; h()
+o.n = o.n = 1
+if (o.n = 1) pause()
+return (o.n = 1)
+throw (o.n = 1)
+o.list.toString = () => ''
+structuredClone(o, { transfer: [o.typed.buffer] })
+o.typed.buffer.transfer()
+o.list.with(0, o.inner)[0].n = 1
+o.list.toSpliced(0, 0, o.inner)[0].n++
+new Set([o.inner]).forEach(x => { x.n++ })
+new Map([[1, o.inner]]).get(1).n++
+Promise.resolve(o).then(x => { x.n++ })
+(async () => { o.n++ })()
+(function* () { o.n++ })().next()
+(() => { o.n++ })()
+(function () { this.n++ }).call(o)
+(function () { arguments[0].n++ })(o)
+new (class { constructor(x) { x.n++ } })(o)
+new (class { set a(x) { x.n++ } })().a = o
+[o].forEach(function () { this.n++ }, o)
+[1].forEach(function () { this.n++ }, o)
+Array.from([1], function () { this.n++ }, o)
+o.map.forEach(function () { this.n++ }, o)
+o.rows.forEach(function (r, i, all) { all.length = 0 })
+o.rows.some((r, i, all) => { all[0] = 1 })
+Function.prototype.call.call(o.m, o)
+`.trim().split('\n').concat('`${o.n = 1}`')
+
+/** Whether a function of the text claims an object exclusively. */
+function isClaimed(text) {
+  const { units: [{ plans }] } = analysed({ a: `${HEAD}\n${text}` })
+  const isExclusive = ({ isExclusive, location: { isContested } }) => isExclusive && isContested
+  const others = plans.filter(plan => !plan.isOnce && !/^(?:reset|m|g|s)$/.test(titleOf(plan)))
+  return others.some(({ claims, claimsAll }) => claimsAll || claims.some(isExclusive))
+}
+
+writes('an object of the module that a function writes is claimed exclusively', () => {
+  for (const text of WRITES) {
+    assert.ok(isClaimed(`export function work() {\n${text.replace(/\bo\b(?!:)/g, 'object')}\nfor (;;);\n}`), text)
+  }
+})
+
+writes('an argument that a function writes is claimed exclusively by the caller', () => {
+  for (const text of WRITES) {
+    assert.ok(isClaimed(`const change = o => {\n${text}\n}\nexport function work() {\nchange(object)\nfor (;;);\n}`), text)
+  }
+})
+
+writes('a function that writes nothing claims nothing exclusively', () => {
+  for (const text of ['return o.n', 'return [...o.list]', "return 'a'.replace(o.re, '')", 'return o.map.get(1)', 'return o.rows.map(row => row.n)']) {
+    assert.not.ok(isClaimed(`const look = o => {\n${text}\n}\nexport function work() {\nlook(object)\nfor (;;);\n}`), text)
+  }
+})
+
+writes.run()
