@@ -420,7 +420,7 @@ const isOfCommonJs = ({ name = '', variable }) =>
   matches(/^(?:exports|module|require)$/, name) && !now.program.globals.has(name)
 
 /** Whether an expression is `undefined`. @param {Node} node */
-const isUndefined = ({ type, name, variable, operator }) =>
+export const isUndefined = ({ type, name, variable, operator }) =>
   type === 'Identifier' ? name === 'undefined' && variable === null : operator === 'void'
 
 /**

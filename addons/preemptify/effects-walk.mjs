@@ -20,9 +20,9 @@ import { exportsDefinedBy } from './effects-interop.mjs'
 import {
   callIfKnown, capture, classAround, constructorOf, contain, convert, defineMember, eachDescriptor, enter,
   exportAll, exportFlow, exportOfNamespace, fill, firstOf, globalOf, holderOf, inherit, initialized,
-  instancesOf, invokeAccessor, isFalsy, iterated, made, memberOfBuiltIn, moduleFlow, nameInstances,
-  nameOfKey, noteUse, now, propertyOf, prototypeOf, referenceTo, selfFlow, siteOf, siteOfClass,
-  specifierOfLoad, unknownFlow, visitUnit, withGetters
+  instancesOf, invokeAccessor, isFalsy, isUndefined, iterated, made, memberOfBuiltIn, moduleFlow,
+  nameInstances, nameOfKey, noteUse, now, propertyOf, prototypeOf, referenceTo, selfFlow, siteOf,
+  siteOfClass, specifierOfLoad, unknownFlow, visitUnit, withGetters
 } from './effects-names.mjs'
 import {
   codeAt, emptyMap, find, forEach, holds, lastIndexOf, matches, push, slice, takeLast
@@ -246,7 +246,10 @@ const visits = {
     assign(argument, null)
   },
   UnaryExpression({ operator, argument }) {
-    if (matches(/^[-+~]$/, operator)) convert(argument.flow, now.f)
+    if (matches(/^[-+~]$/, operator)) {
+      use(argument.flow, now.f, READ)
+      convert(argument.flow, now.f)
+    }
     if (operator !== 'delete') return
     const { type, expression, object } = argument
     const holder = type === 'ChainExpression' ? expression.object : object
@@ -254,7 +257,9 @@ const visits = {
     markState(holder?.flow ?? null)
   },
   BinaryExpression({ operator, left, right }) {
-    if (matches(/^[!=]==?$/, operator)) return
+    // `==` converts an object that is compared with another primitive value than null.
+    const isEquality = matches(/^[!=]==?$/, operator)
+    if (isEquality && (operator.length > 2 || find([left, right], isNullish))) return
     use(left.flow, now.f, READ)
     use(right.flow, now.f, READ)
     if (operator === 'instanceof' && right.flow) {
@@ -314,6 +319,9 @@ const visits = {
     edge(argument.flow, now.program.thrown)
   }
 }
+
+/** Whether an expression is `null` or `undefined`. @param {Node} node */
+const isNullish = node => node.value === null || isUndefined(node)
 
 /** @param {Node} left of a loop @param {Flow | null} value */
 function bindLoop(left, value) {

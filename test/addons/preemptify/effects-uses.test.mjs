@@ -1,5 +1,5 @@
 /**
- * The claims of functions that write an object of the module in one of many ways.
+ * The claims of functions that write or read an object of the module in one of many ways.
  *
  * Two ways are not followed: the iteration of a generator that is kept in an object, and accessors that the engine
  * calls for a parameter, for example in `{ ...o }`.
@@ -8,7 +8,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { analysed, titleOf } from '../../support/effects-watch.mjs'
 
-const writes = suite('preemptify.effects writes')
+const uses = suite('preemptify.effects uses')
 
 const HEAD = `
   const object = {
@@ -18,7 +18,12 @@ const HEAD = `
     gen: (function* () { yield 1 })(), it: [1][Symbol.iterator](), fn: () => {}, inner: { n: 1 },
     decoder: new TextDecoder(), weak: new WeakMap(), sym: Symbol('a')
   }
-  export const reset = () => { object.n = 0 }
+  export function reset() {
+    object.n = 0; object.list.push(1); object.rows[0].n++; object.map.set(1, 2); object.set.add(1)
+    object.re.lastIndex = 1; object.date.setTime(0); object.typed[0] = 1; object.view.setInt8(0, 1)
+    object.url.href = ''; object.inner.n = 2
+  }
+  const tag = (s, x) => x
   function pause() { for (;;); }
   function write(o) { o.n = 1 }`
 
@@ -189,30 +194,167 @@ o.rows.some((r, i, all) => { all[0] = 1 })
 Function.prototype.call.call(o.m, o)
 `.trim().split('\n').concat('`${o.n = 1}`')
 
-/** Whether a function of the text claims an object exclusively. */
-function isClaimed(text) {
-  const { units: [{ plans }] } = analysed({ a: `${HEAD}\n${text}` })
-  const isExclusive = ({ isExclusive, location: { isContested } }) => isExclusive && isContested
-  const others = plans.filter(plan => !plan.isOnce && !/^(?:reset|m|g|s)$/.test(titleOf(plan)))
-  return others.some(({ claims, claimsAll }) => claimsAll || claims.some(isExclusive))
-}
+/** Statements that read the object `o`, or an object inside it. */
+const READS = String.raw`
+return o.n
+return o['n']
+return o[String('n')]
+return o?.n
+const { n } = o; return n
+const { ['n']: n } = o; return n
+const { ...r } = o; return r
+const [a] = o.list; return a
+const [, ...l] = o.list; return l
+return { ...o }
+return [...o.list]
+return Math.max(...o.list)
+for (const x of o.list) pause(x)
+for (const x in o) pause(x)
+for (const x in o.list) pause(x)
+return 'n' in o
+return Object.keys(o)
+return Object.values(o)
+return Object.entries(o)
+return Object.hasOwn(o, 'n')
+return o.hasOwnProperty('n')
+return JSON.stringify(o)
+return structuredClone(o)
+return Object.assign({}, o)
+return Object.getOwnPropertyNames(o)
+return Object.getOwnPropertyDescriptor(o, 'n')
+return Object.isFrozen(o)
+return Reflect.get(o, 'n')
+return Reflect.has(o, 'n')
+return Reflect.ownKeys(o)
+return Object.getPrototypeOf(o)
+return o.list.length
+return o.list.join()
+return o.list.map(x => x)
+return o.list.includes(1)
+return o.list.slice()
+return o.list.concat([1])
+return o.list.at(0)
+return o.list.reduce((a, b) => a + b)
+return Array.isArray(o.list)
+return Array.from(o.list)
+return Array.prototype.slice.call(o.list)
+return [].slice.call(o.list)
+return o.map.get(1)
+return o.map.has(1)
+return o.map.size
+return [...o.map]
+for (const [k, v] of o.map) pause(k)
+o.map.forEach((v, k) => { pause(k) })
+return o.set.has(1)
+return new Set(o.set)
+return new Map(o.map)
+return o.re.lastIndex
+return 'a'.match(o.re)
+return o.date.getTime()
+return +o.date
+return o.date - 1
+return new Date(o.date)
+return o.typed[0]
+return o.typed.length
+return o.typed.slice()
+return new Uint8Array(o.typed)
+return o.view.getInt8(0)
+return o.url.href
+return new URL('b', o.url)
+return new TextDecoder().decode(o.typed)
+return o.m()
+return o.m.call(o)
+return o.g
+return o + ''
+return String(o)
+return [...o]
+return Array.from(o)
+return o.inner.n
+return o.inner
+return o.rows[0].n
+return o.rows.find(r => r.n).n
+return o.rows.some(r => r.n)
+return o.fn.x
+return (o.inner ?? o).n
+return o.list == '1,2'
+return o.list < 3
+return -o.list
+switch (o.n) { default: pause() }
+if (o.n) pause()
+while (o.n) pause()
+return o.n ? 1 : 2
+return typeof o.n
+throw o.n
+return o.n++ && 1
+const f = () => o.n; return f()
+const f = ({ n }) => n; return f(o)
+const f = (a, b = a.n) => b; return f(o)
+return (function () { return this.n }).call(o)
+return (function () { return arguments[0].n })(o)
+return new (class { constructor(x) { this.v = x.n } })(o).v
+return new (class { x = o.n })().x
+return (x => x.n)(o)
+return [o].map(x => x.n)
+return Object.groupBy(o.rows, r => r.n)
+return o.list.toString()
+return o.list.toLocaleString()
+return o.list.entries().next().value
+return o.list[Symbol.iterator]().next()
+return Promise.resolve(o.n)
+return import.meta[o.n]
+return new Error(o.n)
+return parseInt(o.n)
+return isNaN(o.list)
+console.log(o)
+return Number(o.list)
+return o.list.indexOf(1)
+return { a: o.n }
+return [o.n]
+return Buffer.from(o.typed)
+`.trim().split('\n').concat('return `${o.date}`', 'return `${o.url}`', 'return `${o}`', 'return tag`${o.n}`')
 
-writes('an object of the module that a function writes is claimed exclusively', () => {
+/** The part of the object that a statement reads. */
+const PART = /\bo\.(list|rows|map|set|re|date|typed|view|url|inner)\b/
+
+/** The claims of the functions of a text, without `reset` and the methods of the object. */
+function claimsIn(text) {
+  const { units: [{ plans }] } = analysed({ a: `${HEAD}\n${text}` })
+  const others = plans.filter(plan => !plan.isOnce && !/^(?:reset|m|g|s)$/.test(titleOf(plan)))
+  return others.flatMap(({ claims, claimsAll }) => claimsAll ? ALL : claims)
+}
+/** The claims of a function that claims everything. */
+const ALL = [{ isExclusive: true, location: { isContested: true, site: null } }]
+/** Whether a function of the text claims an object exclusively. */
+const isClaimed = text => claimsIn(text).some(({ isExclusive, location: { isContested } }) => isExclusive && isContested)
+/** Whether the functions of the text claim a part of the object, for example the part `list`. */
+const isPartClaimed = (text, part) => claimsIn(text).some(({ location: { site, node, isContested } }) =>
+  isContested && (!site || !part || node.parent.key?.name === part))
+
+uses('an object of the module that a function writes is claimed exclusively', () => {
   for (const text of WRITES) {
     assert.ok(isClaimed(`export function work() {\n${text.replace(/\bo\b(?!:)/g, 'object')}\nfor (;;);\n}`), text)
   }
 })
 
-writes('an argument that a function writes is claimed exclusively by the caller', () => {
+uses('an argument that a function writes is claimed exclusively by the caller', () => {
   for (const text of WRITES) {
     assert.ok(isClaimed(`const change = o => {\n${text}\n}\nexport function work() {\nchange(object)\nfor (;;);\n}`), text)
   }
 })
 
-writes('a function that writes nothing claims nothing exclusively', () => {
+uses('an object of the module that a function reads is claimed', () => {
+  for (const text of READS) {
+    const [, part] = PART.exec(text) ?? []
+    const direct = `export function work() {\nfor (;;) { if (pause()) break }\n${text.replace(/\bo\b(?!:)/g, 'object')}\n}`
+    assert.ok(isPartClaimed(direct, part), direct)
+    assert.ok(isPartClaimed(`const look = o => {\n${text}\n}\nexport function work() {\nlook(object)\nfor (;;);\n}`, part), text)
+  }
+})
+
+uses('a function that writes nothing claims nothing exclusively', () => {
   for (const text of ['return o.n', 'return [...o.list]', "return 'a'.replace(o.re, '')", 'return o.map.get(1)', 'return o.rows.map(row => row.n)']) {
     assert.not.ok(isClaimed(`const look = o => {\n${text}\n}\nexport function work() {\nlook(object)\nfor (;;);\n}`), text)
   }
 })
 
-writes.run()
+uses.run()
