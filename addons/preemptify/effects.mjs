@@ -205,6 +205,8 @@ export function findClaims(states) {
   }
   for (let i = 0; i < states.length; i++) locate(found[i], states[i], states)
   for (let i = 0; i < states.length; i++) contest(found[i], states[i])
+  // A function can call functions of all packages.
+  for (let i = 0; i < states.length; i++) findClaimed(found[i])
   for (let i = 0; i < states.length; i++) claim(found[i], states[i])
   endWalk()
 }
@@ -544,12 +546,16 @@ function contest(functions, state) {
 
 // Claims
 
-/** @param {Effects[]} functions @param {PackageState} state */
-function claim(functions, state) {
+/** Finds the locations that functions and their parts use. @param {Effects[]} functions */
+function findClaimed(functions) {
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
     f.claimed = f.isLoading ? NO_LOCATIONS : claimedBy(f)
   }
+}
+
+/** @param {Effects[]} functions @param {PackageState} state */
+function claim(functions, state) {
   exempt(state)
   group(functions, state)
   const writers = findWriters(functions)
