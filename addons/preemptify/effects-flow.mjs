@@ -1529,9 +1529,12 @@ function addCaptured(callee, held) {
   /** @type {UndecidedCall} */
   const call = { callee, functions: [], isFollowed: false }
   push(undecided, call)
+  /** @type {Set<Root>} */
+  const seen = emptySet()
   const check = (/** @type {Root} */ root) => {
     const { kind, of } = root
-    if (callee.isUnknown) return
+    if (callee.isUnknown || seen.has(root)) return
+    seen.add(root) // a recursive call can pass its own parameter
     if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
       push(call.functions, root)
       if (call.isFollowed) followFunctions(call)

@@ -27,6 +27,14 @@ unknown('a closure that its maker only returns calls the functions that the prog
   assert.is(claimOf('export function make(g) { g = unknown; return o => g(o) }', 'const each = make(o => o.n)'), 't!')
 })
 
+unknown('a maker of closures that passes its parameter to itself calls the same functions', () => {
+  const claimOf = (/** @type {string} */ change) => claimsIn(`const t = { n: 1 }; export function w() { t.n = 2 }
+    function make(g, n) { if (n) make(g, n - 1); return o => g(o) }
+    const each = make(o => ${change}, 2); export function caller() { return each(t) }`).caller
+  assert.is(claimOf('o.n'), 't')
+  assert.is(claimOf('(o.n = 2)'), 't!')
+})
+
 unknown('a closure that passes state of the module to a captured parameter lets it leave', () => {
   claims('const t = { n: 1 }; export function make(g) { return function c() { return g(t) } } export function r() { return t.n + 1 }',
     { c: 't!', r: 't' })
