@@ -56,6 +56,19 @@ unknown('a built-in value of the global object is known in modules that import i
   }).f, '')
 })
 
+unknown('names of CommonJS are undefined in modules, whichever module reads them first', () => {
+  const claimOf = (/** @type {string} */ first) => claimsInGraph({
+    'a.js': `import 'b.js'; import { call } from 'c.js'; ${first}
+      const t = [{ n: 1 }]; export function set() { t[0].n++; t.push(2) } export function f() { return call(t) }`,
+    'b.js': "export const free = typeof exports == 'object' && exports",
+    'c.js': "import { free } from 'd.js'; const own = x => x.length; export const call = free ? free.call : own",
+    'd.js': "const free = typeof exports == 'object' && exports; export { free }"
+  }).f
+  assert.is(claimOf(''), 't')
+  assert.is(claimOf("export const free = typeof exports == 'object' && exports"), 't')
+  assert.is(claimOf('exports = { call: o => { o[0].n = 2 } }'), 't!')
+})
+
 unknown('a test by typeof shows that a constant variable holds a primitive value', () => {
   const claimOf = body => claimsIn(`export function make(x) { ${body} }`).g
   const g = '() => { return x }'
