@@ -62,6 +62,7 @@ import { LISTS, isConstant, isFixed, isFunctionNode, isGlobal, seemsFixed, value
  * @typedef {object} ClaimText
  * @property {string} test an expression that is true if the function must wait by a yield of `claimed()`
  * @property {string} atOnce an expression that claims without waiting
+ * @property {string} before the test outside of the function, before its call; empty if no claim is needed
  */
 /**
  * A helper of a rewritten text that finds the entries of all callees with one name.

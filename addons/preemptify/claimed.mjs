@@ -298,9 +298,12 @@ export function claimsOf(plans, { our, unit, budget, name, directory, exclusive 
         push(names, lines)
       }
       const guard = guardText(guards.get(lock))
+      const claim = textOf(location, isExclusive ? 'X' : 'S', site)
       push(plan.claimTexts, {
-        test: guard + textOf(location, isExclusive ? 'X' : 'S', site),
-        atOnce: guard + textOf(location, isExclusive ? 'P' : 'Q', site)
+        test: guard + claim,
+        atOnce: guard + textOf(location, isExclusive ? 'P' : 'Q', site),
+        // The lock of a new activation needs no claim.
+        before: lock === plan ? '' : claim
       })
     })
   })

@@ -1303,7 +1303,7 @@ function touchRoot(root, f, bits) {
   if (kind === DOM) return note(f, root, bits)
   if (of.kind === 'function') {
     if (bits & (LEAVE | KEPT)) release(of)
-    else if (kind === SHARED && bits & (READ | WRITE)) note(f, root, bits)
+    if (kind === SHARED && bits & (READ | WRITE | LEAVE)) note(f, root, bits)
     if (bits & PUT) notePut(of)
     return watch(objectsOf(root), TOUCH, f, null, inside)
   }
@@ -1417,9 +1417,9 @@ function returnRoot(root, f, isUnknown) {
   const { kind, of } = root
   const owner = kind === HELD ? of.owner : kind === SHARED ? root.slot?.owner : undefined
   if (isUnknown) {
-    if (kind === SITE || owner !== undefined) touchRoot(root, f, READ | LEAVE)
+    if (kind === SITE || owner !== undefined) leaveByReturn(root, f)
   } else if (owner === null) {
-    touchRoot(root, f, READ | LEAVE)
+    leaveByReturn(root, f)
     add(f.result, root)
   } else if (kind === HELD) edge(originOf(root), f.result)
   else if (kind === SHARED) add(f.result, of.root)
@@ -1427,6 +1427,16 @@ function returnRoot(root, f, isUnknown) {
     if (kind === SITE && of.kind === 'function') release(of)
     add(f.result, root)
   }
+}
+
+/**
+ * Lets a returned object leave. If a function returns itself, the caller has the function already.
+ *
+ * @param {Root} root @param {Effects} f
+ */
+function leaveByReturn(root, f) {
+  if (root.of === f.site) watch(objectsOf(root), TOUCH, f, null, READ | LEAVE)
+  else touchRoot(root, f, READ | LEAVE)
 }
 
 /** Adds the functions that an object can be. @param {Root} root @param {Flow} to */
@@ -1529,9 +1539,12 @@ function addCaptured(callee, held) {
   /** @type {UndecidedCall} */
   const call = { callee, functions: [], isFollowed: false }
   push(undecided, call)
+  /** @type {Set<Root>} */
+  const seen = emptySet()
   const check = (/** @type {Root} */ root) => {
     const { kind, of } = root
-    if (callee.isUnknown) return
+    if (callee.isUnknown || seen.has(root)) return
+    seen.add(root) // a recursive call can pass its own parameter
     if (kind === SITE || kind === SHARED || kind === BUILT_IN) {
       push(call.functions, root)
       if (call.isFollowed) followFunctions(call)

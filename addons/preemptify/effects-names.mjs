@@ -417,7 +417,11 @@ function isFalsyVariable(variable) {
 /** Whether an expression is a name that CommonJS declares, in a module. @param {Node} node */
 const isOfCommonJs = ({ name = '', variable }) =>
   variable === null && now.unit.tree.sourceType === 'module' &&
-  matches(/^(?:exports|module|require)$/, name) && !now.program.globals.has(name)
+  matches(/^(?:exports|module|require)$/, name) && !isAssigned(now.program.globals.get(name))
+
+/** Whether a script declares a global name, or a text assigns it. @param {Holder | undefined} holder */
+const isAssigned = holder =>
+  holder !== undefined && (holder.slot.variable !== null || holder.writes.length > 0)
 
 /** Whether an expression is `undefined`. @param {Node} node */
 export const isUndefined = ({ type, name, variable, operator }) =>

@@ -205,6 +205,8 @@ export function findClaims(states) {
   }
   for (let i = 0; i < states.length; i++) locate(found[i], states[i], states)
   for (let i = 0; i < states.length; i++) contest(found[i], states[i])
+  // A function can call functions of all packages.
+  for (let i = 0; i < states.length; i++) findClaimed(found[i])
   for (let i = 0; i < states.length; i++) claim(found[i], states[i])
   endWalk()
 }
@@ -326,8 +328,8 @@ function locate(functions, state, states) {
         if (bits & (MATCH | RESET)) note(state.patterns, bits & MATCH ? WRITE : READ)
         return noteUnknown(key, f, bits, state, note)
       }
-      if (key.kind === SHARED && key.of.kind === 'function' && !hasState(key.of)) return
-      note(locationOfRoot(key, f, state), bits)
+      const used = key.kind === SHARED && key.of.kind === 'function' ? usesOfFunction(key.of, bits) : bits
+      if (used !== 0) note(locationOfRoot(key, f, state), used)
     })
     f.located = found
   }
@@ -402,8 +404,16 @@ function noteUnknown(slot, f, bits, state, note) {
   note(slot.own, bits & (READ | WRITE | LEAVE))
 }
 
-/** @param {any} site of a function @returns {boolean} */
-const hasState = ({ hasState, mayHaveState, isRead }) => hasState || (mayHaveState && isRead)
+/**
+ * Returns the effects on the properties of a function. A function that leaves counts as used only if a text
+ * certainly writes its properties, because most functions leave and have no properties.
+ *
+ * @param {any} site the site of the function @param {number} bits @returns {number}
+ */
+function usesOfFunction({ hasState, mayHaveState, isRead }, bits) {
+  if (hasState) return bits & (READ | WRITE | LEAVE)
+  return mayHaveState && isRead ? bits & (READ | WRITE) : 0
+}
 
 /**
  * @param {any} slot the slot of an unknown object @param {any} f @param {PackageState} state @returns
@@ -521,9 +531,11 @@ function contest(functions, state) {
   forEach(functions, f => {
     const { isLoading, located } = /** @type {any} */ (f)
     located.forEach((/** @type {number} */ bits, /** @type {Location} */ location) => {
-      const { owner } = location
+      const { owner, site } = location
       if (owner === null) {
-        if (isLoading ? bits & LEAVE : bits & (WRITE | LEAVE)) setContested(location)
+        // Code that is not followed calls a function, but does not write its properties.
+        const leave = site?.kind === 'function' ? 0 : LEAVE
+        if (isLoading ? bits & leave : bits & (WRITE | leave)) setContested(location)
         return
       }
       if (!isInsider(f, owner)) outside.add(location)
@@ -539,17 +551,23 @@ function contest(functions, state) {
     } else if (site && !site.isFrozen) {
       for (let k = 0; k < site.leavers.length; k++) if (site.leavers[k].isLoading) setContested(location)
     }
+    // An unknown object in a variable can be the function.
+    if (site?.kind === 'function' && site.hasLeft && location.isContested) unite(state.unknown, location)
   }
 }
 
 // Claims
 
-/** @param {Effects[]} functions @param {PackageState} state */
-function claim(functions, state) {
+/** Finds the locations that functions and their parts use. @param {Effects[]} functions */
+function findClaimed(functions) {
   for (let i = 0; i < functions.length; i++) {
     const f = /** @type {any} */ (functions[i])
     f.claimed = f.isLoading ? NO_LOCATIONS : claimedBy(f)
   }
+}
+
+/** @param {Effects[]} functions @param {PackageState} state */
+function claim(functions, state) {
   exempt(state)
   group(functions, state)
   const writers = findWriters(functions)

@@ -1063,7 +1063,7 @@ const MAX_PARAMETERS = EVENT_USE - 1
 function claimerOf(plan) {
   const { claimTexts } = plan
   let tests = ''
-  forEach(claimTexts, ({ test }) => { tests += `${tests && '||'}${test}` })
+  forEach(claimTexts, ({ before }) => { if (before) tests += `${tests && '||'}${before}` })
   const bits = changesOf(plan)
   return tests || bits ? `,${tests ? `()=>${tests}` : 0}${bits ? `,${bits}` : ''}` : ''
 }

@@ -407,7 +407,8 @@ function randomModule(random, prefix, imported, size) {
   }
 
   for (let i = random.integer(1, 2); i-- > 0;) {
-    share('object', `${prefix}o${i}`, `const ${prefix}o${i} = ${literal()}`)
+    const isFunction = random.chance(0.2)
+    share('object', `${prefix}o${i}`, `const ${prefix}o${i} = ${isFunction ? `Object.assign(function () {}, ${literal()})` : literal()}`)
     objects.push(`${prefix}o${i}`)
   }
   for (let i = random.integer(1, 2); i-- > 0;) {
@@ -516,7 +517,7 @@ function textOf(value) {
  */
 function stateOf({ probes }, modules, outcomes) {
   const exported = ['a', 'b'].flatMap(module => Object.keys(modules[module]).sort().map(name => modules[module][name])
-    .filter(value => typeof value === 'object'))
+    .filter(value => typeof value === 'object' || Object.keys(value).length))
   const read = probes.map(({ module, name }) => { try { return modules[module][name]() } catch (error) { return error.message } })
   return outcomes.map(textOf).concat(exported.map(textOf), textOf(read)).join('\n').replace(/\[Function[^\]]*\]/g, '[Function]')
 }

@@ -207,6 +207,15 @@ files('the rewritten text of a CommonJS file is a CommonJS file', () => {
   assert.throws(() => preemptify.source('', { type: 'common' }), /type must be 'module' or 'script' or 'commonjs'/)
 })
 
+files('a cache that another package reads may call functions of its package', () => {
+  const { set, f } = claimsInGraph({
+    './node_modules/b/b.cjs': "const { cache } = require('../a/a.cjs'); exports.f = k => cache.get(k)",
+    '../a/a.cjs': `const cache = new Map(); let n = 0; function make(k) { n += k; return {} }
+      exports.set = k => { cache.set(k, make(k)) }; exports.cache = cache`
+  })
+  assert.equal([set, f], ['cache! n!', 'cache!'])
+})
+
 files('a file with a syntax error fails only when it is loaded', () => {
   const texts = { './use.cjs': "try { require('./bad.cjs') } catch {} exports.f = () => 1", './bad.cjs': 'if (' }
   assert.is(claimsInGraph(texts).f, '')

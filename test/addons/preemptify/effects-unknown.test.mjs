@@ -27,6 +27,14 @@ unknown('a closure that its maker only returns calls the functions that the prog
   assert.is(claimOf('export function make(g) { g = unknown; return o => g(o) }', 'const each = make(o => o.n)'), 't!')
 })
 
+unknown('a maker of closures that passes its parameter to itself calls the same functions', () => {
+  const claimOf = (/** @type {string} */ change) => claimsIn(`const t = { n: 1 }; export function w() { t.n = 2 }
+    function make(g, n) { if (n) make(g, n - 1); return o => g(o) }
+    const each = make(o => ${change}, 2); export function caller() { return each(t) }`).caller
+  assert.is(claimOf('o.n'), 't')
+  assert.is(claimOf('(o.n = 2)'), 't!')
+})
+
 unknown('a closure that passes state of the module to a captured parameter lets it leave', () => {
   claims('const t = { n: 1 }; export function make(g) { return function c() { return g(t) } } export function r() { return t.n + 1 }',
     { c: 't!', r: 't' })
@@ -46,6 +54,19 @@ unknown('a built-in value of the global object is known in modules that import i
     's.js': "import root from 'root.js'; var Symbol = root.Symbol; export default Symbol",
     'root.js': "var free = typeof self == 'object' && self; var root = free || Function('return this')(); export default root"
   }).f, '')
+})
+
+unknown('names of CommonJS are undefined in modules, whichever module reads them first', () => {
+  const claimOf = (/** @type {string} */ first) => claimsInGraph({
+    'a.js': `import 'b.js'; import { call } from 'c.js'; ${first}
+      const t = [{ n: 1 }]; export function set() { t[0].n++; t.push(2) } export function f() { return call(t) }`,
+    'b.js': "export const free = typeof exports == 'object' && exports",
+    'c.js': "import { free } from 'd.js'; const own = x => x.length; export const call = free ? free.call : own",
+    'd.js': "const free = typeof exports == 'object' && exports; export { free }"
+  }).f
+  assert.is(claimOf(''), 't')
+  assert.is(claimOf("export const free = typeof exports == 'object' && exports"), 't')
+  assert.is(claimOf('exports = { call: o => { o[0].n = 2 } }'), 't!')
 })
 
 unknown('a test by typeof shows that a constant variable holds a primitive value', () => {

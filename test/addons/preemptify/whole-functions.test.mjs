@@ -81,4 +81,13 @@ wholes('the text of a short function is unchanged', async () => {
   assert.is(String(g), 'a => a')
 })
 
+wholes('a job starts a function whose claims depend on its own variables', async () => {
+  const source = { on: call => { call(2) }, x: 1 }
+  const { counted, changed } = await load(`
+    export function* counted(q) { let p = 1; yield; arguments[3]; q.on(item => { p += item; while (p++ < 4); }); return p }
+    export function* changed(q, p) { yield; arguments[3]; q.on(item => { q.x += item; p++ }); return q.x }`)
+  assert.is(await new Scheduler().spawn(counted, {}, source), 5)
+  assert.is(await new Scheduler().spawn(changed, {}, source, 0), 3)
+})
+
 wholes.run()

@@ -1,0 +1,46 @@
+/** Claims of functions with properties. `f!` is an exclusive claim. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { analysed, claimsIn, titleOf } from '../../support/effects-watch.mjs'
+
+const functions = suite('preemptify.effects of functions with properties')
+
+const TEXT = 'const f = x => x; f.n = 0; export function set() { const n = f.n; for (;;); f.n = n + 1 }'
+/** The claims of `use`. */
+const claimOf = (/** @type {string} */ text) => claimsIn(`${TEXT}; ${text}`).use
+
+functions('a function that leaves is claimed exclusively if a property is written after loading', () => {
+  assert.is(claimOf('export function use(o) { for (;;) o.run(f) }'), 'f!')
+  assert.is(claimOf('export function use() { for (;;) throw f }'), 'f!')
+  assert.is(claimOf('export class A { use() { return f } }'), 'f!')
+  assert.is(claimOf('export const use = g => { for (;;) g(f) }'), 'f!')
+})
+
+functions('a function whose properties are read is claimed shared', () => {
+  assert.is(claimOf('export function use() { for (;;) if (f.n) return }'), 'f')
+  assert.is(claimOf('function read(g) { return g.n } export function use() { for (;;) if (read(f)) return }'), 'f')
+})
+
+functions('a function that leaves needs no claim if its properties are written while loading', () => {
+  const { use } = claimsIn('const f = x => x; f.n = 0; export function use(o) { for (;;) o.run(f) } export const get = () => f.n')
+  assert.is(use, '')
+})
+
+functions('a call and a function that returns itself make no claim', () => {
+  assert.is(claimOf('export function use(x) { for (;;) f(x) }'), '')
+  assert.is(claimsIn('function use() { for (;;) return use } use.n = 1; export { use }; export function set() { use.n++ }').use, '')
+})
+
+functions('a function and an unknown object in a variable of a closure share a lock', () => {
+  const aliases = (/** @type {string} */ change) => {
+    const { units: [{ plans }] } = analysed({ a: `${TEXT}; const make = g => function use() { for (;;) ${change} }; export const c = make(f)` })
+    const of = (/** @type {string} */ name) => plans.find(plan => titleOf(plan) === name).claims[0].location.aliases
+    return [of('set'), of('use')]
+  }
+  for (const change of ['g.n++', 'if (g.n) return']) {
+    const [set, use] = aliases(change)
+    assert.is(set, use, change)
+  }
+})
+
+functions.run()
