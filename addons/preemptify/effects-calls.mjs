@@ -12,10 +12,12 @@ import {
   newSite, newSlot, pathOf, selectorOf
 } from './effects-roots.mjs'
 import {
-  callIfKnown, calleeNamed, classAround, contain, convert, eachDescriptor, enter, exportFlow,
-  exportOfNamespace, firstOf, inherit, invokeAccessor, isNameOfProgram, iterated, made, memberNamed,
-  memberOfBuiltIn, moduleFlow, nameOfKey, now, pairOf, propertyOf, selfFlow, siteOf, specifierOfLoad,
-  unknownFlow, withGetters
+  calleeNamed, callIfKnown, contain, convert, inherit, invokeAccessor, iterated, memberNamed,
+  memberOfBuiltIn, pairOf, propertyOf, withGetters
+} from './effects-members.mjs'
+import {
+  classAround, eachDescriptor, enter, exportFlow, exportOfNamespace, firstOf, isNameOfProgram, made,
+  moduleFlow, nameOfKey, now, selfFlow, siteOf, specifierOfLoad, unknownFlow
 } from './effects-names.mjs'
 import { requiredBy } from './commonjs.mjs'
 import { requiredFlow } from './effects-commonjs.mjs'

@@ -18,11 +18,13 @@ import {
 import { commonOf, declareIn, isExports, replaceExports } from './effects-commonjs.mjs'
 import { exportsDefinedBy } from './effects-interop.mjs'
 import {
-  callIfKnown, capture, classAround, constructorOf, contain, convert, defineMember, eachDescriptor, enter,
-  exportAll, exportFlow, exportOfNamespace, fill, firstOf, globalOf, holderOf, inherit, initialized,
-  instancesOf, invokeAccessor, isFalsy, isUndefined, iterated, made, memberOfBuiltIn, moduleFlow,
-  nameInstances, nameOfKey, noteUse, now, propertyOf, prototypeOf, referenceTo, selfFlow, siteOf,
-  siteOfClass, specifierOfLoad, unknownFlow, visitUnit, withGetters
+  callIfKnown, contain, convert, defineMember, inherit, instancesOf, invokeAccessor, iterated,
+  memberOfBuiltIn, nameInstances, propertyOf, prototypeOf, withGetters
+} from './effects-members.mjs'
+import {
+  capture, classAround, constructorOf, eachDescriptor, enter, exportAll, exportFlow, exportOfNamespace,
+  fill, firstOf, globalOf, holderOf, initialized, isFalsy, isUndefined, made, moduleFlow, nameOfKey,
+  noteUse, now, referenceTo, selfFlow, siteOf, siteOfClass, specifierOfLoad, unknownFlow, visitUnit
 } from './effects-names.mjs'
 import {
   codeAt, emptyMap, find, forEach, holds, lastIndexOf, matches, push, slice, takeLast

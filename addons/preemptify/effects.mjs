@@ -13,7 +13,8 @@
  *   effects-roots.mjs    objects, flows and functions
  *   effects-flow.mjs     the objects that values may be, and the worklist
  *   effects-origins.mjs  the objects that unknown objects may be
- *   effects-names.mjs    the objects of variables and properties
+ *   effects-names.mjs    the objects of variables, imports and exports
+ *   effects-members.mjs  the objects of properties, and calls that the engine makes
  *   effects-commonjs.mjs the exports of CommonJS files
  *   effects-interop.mjs  code that compilers emit to turn modules into CommonJS files
  *   effects-calls.mjs    the effects of calls
