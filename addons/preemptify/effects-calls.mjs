@@ -679,6 +679,7 @@ export function newObject(node) {
   if (path !== null && matches(CONTAINER, path)) {
     const flow = made(path === 'Map' ? 'map' : path === 'Array' ? 'array' : 'collection', node)
     const site = siteOf(flow)
+    if (path === 'URL') add(site.inside, site.root) // its `searchParams` change the URL
     for (let i = 0; i < args.length; i++) {
       touch(args[i], now.f, READ)
       put(site, args[i], now.f)
@@ -690,8 +691,8 @@ export function newObject(node) {
     // A view writes its buffer.
     if (args[0] && matches(/\w+Array$|^DataView$/, path)) each(args[0], root => {
       const { kind, of } = root
-      const isKnown = kind === SITE || kind === SHARED
-      if (!isKnown || matches(/Buffer$/, of.node.callee?.name ?? '')) add(flow, root)
+      const isCopied = (kind === SITE || kind === SHARED) && !matches(/Buffer$/, of.node.callee?.name ?? '')
+      if (!isCopied || isMember(list[0]) && keyOf(list[0]) === 'buffer') add(flow, root)
     })
     return flow
   }

@@ -151,11 +151,16 @@ export function propertyOf(object, name) {
   // A view writes the buffer of another view.
   const flow = name === 'buffer' ? /** @type {Flow} */ (either(value, object)) : value
   if (METHODS[name] !== undefined) addMethod(object, name, flow)
-  const { accessors } = now.program
-  if (accessors.size === 0 || name !== '' && !accessors.has(name) && !accessors.has('')) return flow
+  if (!mayBeAccessor(name)) return flow
   const result = newFlow()
   invokeAccessor(object, name, [], result)
   return either(flow, result)
+}
+
+/** Whether a property may be an accessor. @param {string} name empty: any property */
+function mayBeAccessor(name) {
+  const { accessors } = now.program
+  return name === '' ? accessors.size > 0 : accessors.has(name) || accessors.has('')
 }
 
 /**
@@ -178,7 +183,7 @@ function addMethod(object, name, to) {
  */
 export function invokeAccessor(object, name, args, to) {
   const { accessors, definesAccessors } = now.program
-  if (!object || accessors.size === 0) return
+  if (!object || !mayBeAccessor(name)) return
   const by = now.f
   if (name !== '' && accessors.has(name)) return callEngine(`${name}${ACCESSORS}`, object, args, by, to)
   let isCalled = false
@@ -197,7 +202,7 @@ export function invokeAccessor(object, name, args, to) {
  * @param {Flow | null} flow @returns {Flow | null}
  */
 export function withGetters(flow) {
-  if (!flow || now.program.accessors.size === 0) return flow
+  if (!flow || !mayBeAccessor('')) return flow
   const results = newFlow()
   invokeAccessor(flow, '', [], results)
   const list = made('array', now.f.plan.node)
@@ -272,11 +277,12 @@ export function iterated(flow) {
         !now.program.members.has('@iterator')) return
     }
     hasCalled = true
-    callEngine('@iterator', flow, [], by, to)
+    const iterator = newFlow()
+    callEngine('@iterator', flow, [], by, iterator)
     const results = newFlow()
-    callEngine('next', to, [], by, results)
+    callEngine('next', iterator, [], by, results)
     edge(load(results, by), to)
-    callEngine('return', to, [], by, null)
+    callEngine('return', iterator, [], by, null)
     add(to, given)
   })
   return to
