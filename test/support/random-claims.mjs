@@ -59,6 +59,24 @@ const WAYS_TO_KEEP = [
 ]
 const METHODS = ['run', 'step']
 
+/**
+ * Functions that make a closure which calls the function `f` with its argument. Some keep state in their
+ * activation, and some call another maker.
+ *
+ * @type {((name: string, other: string) => string)[]}
+ */
+const MAKERS = [
+  name => `function ${name}(f) {\nreturn o => f(o)\n}`,
+  name => `const ${name} = f => {\nconst call = o => {\npause(1)\nreturn f(o)\n}\nreturn call\n}`,
+  name => `function ${name}(f) {\nreturn function call(o, ...rest) {\nreturn rest.length ? f(o, ...rest) : (n => f.call(this, o, n))(1)\n}\n}`,
+  name => `const ${name} = f => (...list) => f.apply(null, list)`,
+  name => `function ${name}(f) {\nconst calls = new Map()\nreturn o => {\nif (!calls.has(o)) calls.set(o, f(o))\nreturn calls.get(o)\n}\n}`,
+  name => `function ${name}(f) {\nlet turns = 0\nreturn o => {\nturns = 1 - turns\nreturn f(o)\n}\n}`,
+  name => `const ${name} = f => ({ call: o => f(o) }).call`,
+  (name, other) => `function ${name}(f) {\nreturn ${other}(${other}(f))\n}`,
+  (name, other) => `const ${name} = f => ${other}(o => f(o))`
+]
+
 /** @param {Random} random @returns {Program} */
 export function randomProgram(random) {
   // Small functions use few locations, so that fewer claims hide a missing one.
@@ -117,6 +135,7 @@ function randomModule(random, prefix, imported, size) {
   const arrays = of('array')
   const maps = of('map')
   const patterns = of('pattern')
+  const wrappers = of('wrapper')
   const variables = []
   let count = 0
   const fresh = () => `t${count++}`
@@ -331,6 +350,10 @@ function randomModule(random, prefix, imported, size) {
       () => `const ${t} = ${g} => {\n${g}(${random.pick([f, `z => (${f})(z)`])}, ${o})\n}\n${t}(${random.pick([...combinators, `(h${t}, y${t}) => {\n${inner(`h${t}`, `y${t}`)}\n}`])})`,
       () => `const ${t} = { g: ${f} }\n${random.pick([`${t}.g(${o})`, inner(`${t}.g`, o)])}`,
       () => `const ${t} = same(${random.pick([f, `x => (${f})(x)`])})\n${inner(t, o)}`,
+      ...wrappers.flatMap(name => [
+        () => `;${name}(${f})(${o})`, () => `const ${t} = ${name}(${f})\n${inner(t, o)}`,
+        () => `const [${t}] = [${name}].map(${g} => ${g}(${f}))\n${inner(t, o)}`
+      ]),
       ...combinators.flatMap(name => [
         () => `${name}(${f}, ${o})`,
         () => `${name}(${x} => {\n${inner(f, x)}\n}, ${o})`,
@@ -343,6 +366,11 @@ function randomModule(random, prefix, imported, size) {
 
   /** Adds functions that update an object of the module by a callback. */
   function addCombinators() {
+    for (let i = random.integer(0, 2); i-- > 0;) {
+      const name = `${prefix}wr${i}`
+      share('wrapper', name, random.pick(MAKERS)(name, wrappers.length ? random.pick(wrappers) : '(f => o => f(o))'))
+      wrappers.push(name)
+    }
     for (let i = random.integer(0, 3); i-- > 0;) {
       const name = `${prefix}c${i}`
       lines.push(random.pick([
@@ -356,10 +384,28 @@ function randomModule(random, prefix, imported, size) {
       const field = random.pick(FIELDS)
       const callback = `o => {\nconst before = o.${field} | 0\n${random.pick(['pause(2)', 'for (let i = 0; i < 2; i++);'])}\no.${field} = before + p\n}`
       const f = random.chance(0.5) ? callback : `${prefix}w${i}`
-      if (f !== callback) lines.push(`const ${f} = ${callback.replace('+ p', '+ 1')}`)
+      if (f !== callback) {
+        const fixed = callback.replace('+ p', '+ 1')
+        lines.push(`const ${f} = ${wrappers.length && random.chance(0.5) ? `${random.pick(wrappers)}(${fixed})` : fixed}`)
+      }
       lines.push(`export function ${prefix}uc${i}(p) {\nif (typeof p === 'object') p = p.x | 0\n${application(f.startsWith('o') ? `(${f})` : f, source)}\n}`)
       names.push({ kind: 'function', name: `${prefix}uc${i}`, isUpdate: true, source })
     }
+  }
+
+  /** Adds an update by the closure of a maker that also makes closures which only read. */
+  function addMade() {
+    const maker = random.pick(wrappers)
+    const source = random.pick(objects)
+    const field = random.pick(FIELDS)
+    const readers = random.integer(0, 6)
+    const made = index => `${prefix}md${index}`
+    const texts = Array.from({ length: readers }, () => `return o.${field}`)
+    texts.splice(random.integer(0, readers), 0, `const before = o.${field} | 0\npause(2)\no.${field} = before + 1`)
+    texts.forEach((text, i) => lines.push(`const ${made(i)} = ${maker}(o => {\n${text}\n})`))
+    const writer = made(texts.findIndex(text => text.includes('before')))
+    lines.push(`export function ${prefix}um(p) {\nif (typeof p === 'object') p = p.x | 0\n${writer}(${source})\nreturn ${made(0)}(${source})\n}`)
+    names.push({ kind: 'function', name: `${prefix}um`, isUpdate: true, source })
   }
 
   /** Adds functions that keep objects of other modules, and activations that keep objects of the caller. */
@@ -500,6 +546,7 @@ function randomModule(random, prefix, imported, size) {
   }
   addKeepers()
   if (random.chance(0.6)) addCombinators()
+  if (wrappers.length) addMade()
   variables.forEach((name, i) => share('probe', `${prefix}p${i}`, `function ${prefix}p${i}() { return ${name} }`))
   share('probe', `${prefix}pk`, `function ${prefix}pk() { return [kept.x, kept.y, kept.list.join(), lazy === null${maps.map(map => `, ${map}.size`).join('')}${patterns.map(name => `, ${name}.lastIndex`).join('')}${counters.filter(name => name.endsWith('k')).map(name => `, ${name}.peek()`).join('')}] }`)
   return { text: HEAD + lines.join('\n'), names }

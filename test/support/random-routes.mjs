@@ -27,7 +27,7 @@ export function routes({ t, f, o, inner }) {
     () => `const ${t} = { x: ${o} }\n${inner(f, `${t}.x`)}`,
     () => `const { a: ${t} } = { a: ${o} }\n${inner(f, t)}`,
     () => `const [, ${t}] = [1, ${o}]\n${inner(f, t)}`,
-    () => `const ${t} = ({ a = ${o} }, [${g} = ${f}] = []) => {\n${inner(g, 'a')}\n}\n${t}({})`,
+    () => `const ${t} = ({ a: a${t} = ${o} }, [${g} = ${f}] = []) => {\n${inner(g, `a${t}`)}\n}\n${t}({})`,
     () => `const ${t} = (${x} = ${o}) => {\n${inner(f, x)}\n}\n${t}()`,
     () => `function ${t}() {\nconst l${t} = arguments\n${inner(`l${t}[1]`, `l${t}[0]`)}\n}\n${t}(${o}, ${f})`,
     () => `const ${t} = { get g() { return ${f} }, get o() { return ${o} } }\n${inner(`${t}.g`, `${t}.o`)}`,
