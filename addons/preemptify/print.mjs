@@ -54,7 +54,7 @@ const SHORT = 1000
 const MARGIN = 1.15
 /**
  * Predicted length of a text without inline caches, as a multiple of the allowed length, from which on plain
- * calls stop claiming arguments. Predictions are up to 10 % too long.
+ * calls stop claiming arguments: see `dropArgumentClaims`. Predictions are up to 10 % too long.
  */
 const HOPELESS = 1.1
 /** The fraction of the allowed length to fill. The length is measured with an error of at most 0.1 %. */
@@ -495,7 +495,7 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
 
   /**
    * Shortens the text in small steps. First, twins change from frame form to generator form. Then inline
-   * caches are removed, those with the fewest calls first. At last, plain calls stop claiming arguments.
+   * caches are removed, those with the fewest calls first. At last, see `dropArgumentClaims`.
    *
    * @returns {Generator<number, void, void>} the number of characters that each step saves
    */
@@ -516,11 +516,11 @@ function printModule(source, tree, specifier, kept, named, begin, room, says, mu
   }
 
   /**
-   * Ends the claims of arguments in plain calls. Jobs still claim arguments. A short text keeps these claims,
-   * since most of its excess is the prologue.
+   * Ends the claims of arguments in plain calls, in a package that is too large for the analysis. There each
+   * plain call claims the package. All other texts keep these claims, even if they exceed the limit.
    */
   function dropArgumentClaims() {
-    if (source.length < SHORT || !find(plans, ({ identity }) => identity)) return false
+    if (!tree.isTooLarge || !find(plans, ({ identity }) => identity)) return false
     forEach(plans, plan => { plan.identity = '' })
     isStale = true
     return true

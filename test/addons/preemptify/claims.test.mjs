@@ -582,6 +582,20 @@ identity('a plain call of a method outside of jobs finishes the holder of its ob
   assert.is(counter.x, 11)
 })
 
+identity('a plain call in a text at the limit of growth finishes the holder of its argument', async () => {
+  let nested = ''
+  for (let i = 1; i < 100; i++) nested = `async function f${i}(list, go) { await go(${i}); ${nested}; for (const x of list) await f${i - 1}(x, go) }`
+  const long = await rewrittenModule(`${nested}
+    export function add(o) { const before = o.x; for (let i = 0; i < 9; i++); o.x = before + 1; return o.x }
+    export function change(o) { o.x += 10 }`, { padding: '' })
+  const own = scheduler({ round: 0.001 })
+  const object = { x: 0 }
+  const job = suspended(own, long.add, object)
+  long.change(object)
+  assert.is(job.state, 'done')
+  assert.is(object.x, 11)
+})
+
 identity('a plain call outside of jobs leaves the holder of another object', async () => {
   const own = scheduler({ round: 0.001 })
   const job = suspended(own, updates.add, { x: 0 })

@@ -631,13 +631,15 @@ const nests = {
 }
 
 for (const [name, around] of Object.entries(nests)) {
-  growth(`nested ${name} grow less than 4 times`, () => {
+  // Each plain call of an async function claims its arguments.
+  const limit = name === 'async functions' ? 4.2 : 4
+  growth(`nested ${name} grow less than ${limit} times`, () => {
     for (const depth of [1, 2, 3, 4, 5, 10, 50, 200]) {
       let text = ''
       for (let i = 1; i <= depth; i++) text = around(text, i)
       text += `\n/*${'.'.repeat(1000)}*/` // a part that is printed once
       const result = preemptify.source(text)
-      assert.ok(result.length < 4 * text.length, `${depth}: ${result.length} of ${text.length} characters`)
+      assert.ok(result.length < limit * text.length, `${depth}: ${result.length} of ${text.length} characters`)
       new Function(result.replace(/^import.*?;/, ''))
     }
   })
