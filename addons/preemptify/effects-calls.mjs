@@ -254,8 +254,14 @@ function callMethod(object, name, args, rest, by, to, node) {
       if (word && of.kind === 'instance') apply(root)
       return
     }
-    if (matches(/^(?:call|apply|bind)$/, name) && !isNameOfProgram(name)) {
-      // The object is an unknown function, which does not leave by its call.
+    if (matches(/^(?:call|apply|bind)$/, name)) {
+      // The object can be another object of the program, with a method of this name.
+      whenStable(() => {
+        if (!isNameOfProgram(name)) return
+        add(self, root)
+        call()
+      })
+      // Or it is an unknown function, which does not leave by its call.
       if (name === 'bind') {
         leave(args, rest, by)
         if (to) add(to, given)

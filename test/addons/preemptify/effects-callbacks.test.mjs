@@ -38,6 +38,15 @@ for (const [name, way] of Object.entries(WAYS)) {
   })
 }
 
+callbacks('call, apply and bind reach a callback if the program has methods with these names', () => {
+  const methods = 'const other = { call: f => f, apply() { return 1 }, bind() { return 1 } }; export const call = () => other.call(other.apply)'
+  for (const way of ['g => { g.call(null, t) }', 'g => { g.apply(null, [t]) }', 'g => { g.bind(null, t)() }']) {
+    const claims = claimsIn(`${methods}\nconst t = { n: 0 }; const way = ${way}
+      export function work() { way(o => { o.n = 2 }); for (;;); } export function set() { t.n = 1 }`)
+    assert.match(`${claims.work} ${claims.way}`, /t!/, way)
+  }
+})
+
 callbacks('a callback that only reads an object makes a shared claim', () => {
   const precise = Object.entries(WAYS).filter(([name]) => !/list|property$|returned|result|itself|gets a function|for its caller/.test(name))
   for (const [name, way] of precise) assert.is(claimOf(way, 'o => o.n'), 't', name)
