@@ -263,6 +263,7 @@ export function put(site, value, f, name = '') {
   if (name !== '' && site.isExports) declare(site, name)
   if (!value) return
   watch(value, EDGE, null, site.inside, 0)
+  if (site.kind === 'function' && name !== 'prototype') edge(value, ownOf(site))
   if (site.properties !== null) edge(value, name === '' ? othersOf(site) : fieldOf(site, name))
   if (site.stored === NONE) site.stored = [value, f]
   else push(site.stored, value, f)
@@ -291,6 +292,9 @@ export function addInside(site, root) {
   add(site.inside, root)
   if (site.properties !== null) add(othersOf(site), root)
 }
+
+/** @param {Site} site a function @returns {Flow} */
+export const ownOf = site => site.own ??= newFlow()
 
 /** @param {Site} site @returns {Flow} */
 const othersOf = site => site.others ??= newFlow()
@@ -1074,10 +1078,11 @@ const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {S
  *
  * @param {Root} root the function @returns {Flow}
  */
-function objectsOf(root) {
+export function objectsOf(root) {
   if (root.objects !== null) return root.objects
   const objects = root.objects = newFlow()
-  each(root.kind === SHARED ? contentsOf(root) : root.of.inside, one => {
+  const own = ownOf(root.of)
+  each(root.kind === SHARED ? outerFlow(own, /** @type {Slot} */ (root.slot)) : own, one => {
     const { kind, of } = one
     if (kind !== SITE && kind !== SHARED) return
     if (of.kind === 'function') edge(objectsOf(one), objects)

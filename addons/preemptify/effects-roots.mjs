@@ -176,6 +176,7 @@ export const STATE = 17
  * @property {any[]} spreads pairs of objects whose properties an object literal copies, and the Effects of
  *   the function
  * @property {Flow | null} others the values under unknown names
+ * @property {Flow | null} own the values in the properties of a function, without its prototype
  * @property {boolean} hasAccessors whether an object literal has accessors, or inherits some
  * @property {boolean} hasState whether a text writes properties of a function
  * @property {boolean} mayHaveState whether a function that gets the function as an argument writes properties
@@ -306,7 +307,7 @@ export function newSite(kind, node, effects = null) {
   /** @type {Site} */
   const site = {
     kind, node, inside: newFlow(), root: /** @type {any} */ (null), shared: NONE, effects, hasLeft: false,
-    isStored: false, leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null,
+    isStored: false, leavers: NONE, stored: NONE, properties: null, spreads: NONE, others: null, own: null,
     hasAccessors: false, hasState: false, mayHaveState: false, isRead: false, isChanged: false,
     hasEscaped: false,
     isReached: false, isKept: false,

@@ -10,10 +10,10 @@ import { isMember, keyOf } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
   COMPUTED, COPY, OWN, add, addTarget, calleeOf, connectResult, each, edge, either, giveBack, keep, load,
-  makeUnknown, markState, parameterOf, put, release, spreadInto, store, touch, use
+  makeUnknown, markState, objectsOf, ownOf, parameterOf, put, release, spreadInto, store, touch, use
 } from './effects-flow.mjs'
 import {
-  BUILT_IN, LEAVE, MORE, READ, WRITE, given, newCallee, newFlow, newSite, pathOf
+  BUILT_IN, LEAVE, MORE, READ, SHARED, SITE, WRITE, given, newCallee, newFlow, newSite, pathOf
 } from './effects-roots.mjs'
 import { commonOf, declareIn, isExports, replaceExports } from './effects-commonjs.mjs'
 import { exportsDefinedBy } from './effects-interop.mjs'
@@ -498,6 +498,8 @@ function classFlow(node) {
   const instances = /** @type {any} */ (site).instances = instancesOf(node)
   if (superClass?.flow) each(superClass.flow, root => {
     contain(root, instances)
+    const isKnown = root.kind === SITE || root.kind === SHARED
+    if (isKnown && root.of.kind === 'function') edge(objectsOf(root), ownOf(site))
     inherit(root, prototypeOf(site).inside)
   })
   if (superClass) {
