@@ -450,6 +450,21 @@ export function loadField(flow, f, name) {
   return to
 }
 
+/** The bit in `used` of a function that has called the accessors of the objects. */
+const ACCESS = 1 << 20
+
+/**
+ * Whether a function has not called the accessors of the objects yet, as far as a flow remembers.
+ *
+ * @param {Flow} flow @param {Effects} f
+ */
+export function isFirstAccess(flow, f) {
+  remember(flow, f)
+  if (flow.used & ACCESS) return false
+  flow.used |= ACCESS
+  return true
+}
+
 /**
  * Records effects on the objects of a flow, and on all objects inside them.
  *

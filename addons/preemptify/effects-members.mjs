@@ -6,7 +6,8 @@
  */
 
 import {
-  add, addStored, addTarget, calleeOf, each, edge, either, invoke, load, loadField, outerFlow, put, use
+  add, addStored, addTarget, calleeOf, deepOf, each, edge, either, invoke, isFirstAccess, load, loadField,
+  outerFlow, put, use
 } from './effects-flow.mjs'
 import { BUILT_IN, READ, SHARED, SITE, builtIn, given, newFlow, newSite, newSlot } from './effects-roots.mjs'
 import { GLOBAL_OBJECT, METHODS, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
@@ -192,7 +193,12 @@ export function invokeAccessor(object, name, args, to) {
     if (isCalled || (kind !== SITE && kind !== SHARED) || of.isExports) return
     if (of.kind !== 'instance' && !of.hasAccessors && !(definesAccessors && of.kind === 'object')) return
     isCalled = true
-    callEngine(ACCESSORS, object, args, by, to)
+    // Accessors claim the objects that they return, apart from objects inside their receiver.
+    if (to) {
+      add(to, given)
+      edge(deepOf(object, by), to)
+    }
+    if (args.length || isFirstAccess(object, by)) callEngine(ACCESSORS, object, args, by, null)
   })
 }
 
