@@ -7,7 +7,7 @@
 
 import {
   add, addStored, addTarget, calleeOf, deepOf, each, edge, either, invoke, isFirstAccess, load, loadField,
-  outerFlow, put, use
+  membersIn, outerFlow, put, use
 } from './effects-flow.mjs'
 import { BUILT_IN, READ, SHARED, SITE, builtIn, given, newFlow, newSite, newSlot } from './effects-roots.mjs'
 import { GLOBAL_OBJECT, METHODS, PRIMITIVE_PROPERTY } from './effects-tables.mjs'
@@ -223,8 +223,12 @@ export function withGetters(flow) {
  * @param {Flow | null} to
  */
 export function callEngine(name, object, args, by, to) {
-  const callee = calleeOf(memberNamed(name))
-  callee.isMethod = callee.isNamed = true
+  const { engine } = now.program
+  let callee = engine.get(name)
+  if (!callee) {
+    engine.set(name, callee = membersIn(memberNamed(name)))
+    callee.isMethod = true
+  }
   invoke(callee, object, args, null, by, to)
 }
 

@@ -76,6 +76,7 @@ import { isFixed, isWithin } from './scopes.mjs'
  * @property {Flow} thrown the thrown objects
  * @property {Flow} caught an unknown object, which may be any thrown object
  * @property {Callee} unnamedFunctions
+ * @property {Map<string, Callee>} engine the functions that the engine may call, by their names
  * @property {Map<string, boolean>} accessors names of accessors; empty: a name that is not known
  * @property {boolean} definesAccessors whether a call such as `Object.defineProperty` defines accessors
  * @property {Map<string, boolean>} stored names of properties that some text assigns or defines
@@ -99,7 +100,8 @@ export function newProgram(hasOthers = false) {
   if (hasOthers) makeUnknown(unnamedFunctions)
   return {
     thrown, caught: anyOf(thrown),
-    members: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(), definesAccessors: false,
+    members: emptyMap(), engine: emptyMap(), unnamed, unnamedFunctions, accessors: emptyMap(),
+    definesAccessors: false,
     globals: emptyMap(), crowd: newCrowd(), various: newVarious(),
     stored: emptyMap(), matches: [], marks: []
   }

@@ -40,6 +40,11 @@ engine('an object that takes a route to a write in a later stay is claimed in th
   }
 })
 
+engine('an argument of a method that the engine calls elsewhere leaves with an unknown receiver', () => {
+  const other = 'const list = { [Symbol.iterator]() { return this }, next() { return { done: true } } }\nfor (const x of list);'
+  assert.match(claimsOn(`${other}\nglobalThis.receiver.return(object)`), /object!/)
+})
+
 engine('most routes to a read need a shared claim only', () => {
   const exclusive = all('look', 'object').filter(route => claimsOn(route).includes('object!'))
   assert.ok(exclusive.length < 50, `${exclusive.length}:\n${exclusive.join('\n\n')}`)
