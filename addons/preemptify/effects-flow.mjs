@@ -1059,7 +1059,6 @@ export function release(site) {
   site.hasLeft = true
   push(leaving, site)
   outlive(site)
-  keep(site.inside)
 }
 
 /** @param {Site} site @param {Slot} slot @returns {Root} */
@@ -1088,8 +1087,8 @@ const heldIn = slot => slot.held ??= newRoot(HELD, slot, 0)
 const contentsOf = root => root.outer ??= outerFlow(root.of.inside, /** @type {Slot} */ (root.slot))
 
 /**
- * Returns the known objects in the properties of a function, and of functions in these properties. Unknown
- * objects are left out, because a call may return any function, so that the properties are often unknown.
+ * Returns the objects in the properties of a function, and of functions in these properties. Unknown objects
+ * of variables are left out: a call may return any function, so that the properties are often unknown.
  *
  * @param {Root} root the function @returns {Flow}
  */
@@ -1099,6 +1098,7 @@ export function objectsOf(root) {
   const own = ownOf(root.of)
   each(root.kind === SHARED ? outerFlow(own, /** @type {Slot} */ (root.slot)) : own, one => {
     const { kind, of } = one
+    if (kind === PARAMETER || kind === INNER) return add(objects, one)
     if (kind !== SITE && kind !== SHARED) return
     if (of.kind === 'function') edge(objectsOf(one), objects)
     else add(objects, one)

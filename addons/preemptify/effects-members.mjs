@@ -186,7 +186,10 @@ export function invokeAccessor(object, name, args, to) {
   const { accessors, definesAccessors } = now.program
   if (!object || !mayBeAccessor(name)) return
   const by = now.f
-  if (name !== '' && accessors.has(name)) return callEngine(`${name}${ACCESSORS}`, object, args, by, to)
+  if (name !== '' && accessors.has(name)) {
+    callEngine(`${name}${ACCESSORS}`, object, args, by, to)
+    if (!accessors.has('')) return
+  }
   let isCalled = false
   each(object, ({ kind, of }) => {
     // Getters of exports only return a variable: see effects-interop.mjs.

@@ -170,7 +170,12 @@ export function routes({ t, f, o, inner }) {
     () => `const ${t} = { a: { b: { c: ${o} } } }\nconst { a: { b: ${x} } } = ${t}\n${inner(f, `${x}.c`)}`,
     () => `const ${t} = { a: 0 }\n${t}.self = ${t}\n${t}.self.a = ${o}\n${inner(f, `${t}.self.self.a`)}`,
     () => `const ${t} = { a: ${o}, get() { return this.a } }\n${inner(f, `${t}.get()`)}`,
-    () => `const ${t} = { a: ${o} }\nconst ${g} = function () { return this.a }\n${inner(f, `${g}.call(${t})`)}`
+    () => `const ${t} = { a: ${o} }\nconst ${g} = function () { return this.a }\n${inner(f, `${g}.call(${t})`)}`,
+    () => `const ${t} = { o: { i: ${o} }, get [String('g')]() { return this.o.i } }\n${inner(f, `${t}.g`)}`,
+    () => `const ${t} = { __proto__: { set s(y${t}) {\n${inner(f, `y${t}`)}\n} } }\n${t}[String('s')] = ${o}`,
+    () => `const ${t} = {}\nObject.defineProperty(${t}, 's', { set(y${t}) {\n${inner(f, `y${t}`)}\n} })\n${t}[String('s')] = ${o}`,
+    () => `class ${t} {\nset s(y${t}) {\n${inner(f, `y${t}`)}\n}\n}\nnew ${t}()[String('s')] = ${o}`,
+    () => `class ${t} {\nset [String('s')](y${t}) {\n${inner(f, `y${t}`)}\n}\n}\nnew ${t}().s = ${o}`
   ]
 }
 
@@ -180,6 +185,9 @@ export const LATER_ROUTES = [
   `const T = async x => { for (;;) { await null; change(x) } }\nT(object)`,
   `Promise.resolve(object).then(x => { change(x) })`,
   `Promise.resolve(object).then(change)`,
+  `Promise.resolve(object).then(function () { change(arguments[0]) })`,
+  `setTimeout((a, b) => { change(b) }, 0, 1, object)`,
+  `setTimeout(function () { change(arguments[0]) }, 0, object)`,
   `async function T() { return object }\nT().then(x => { change(x) })`,
   `async function T() { return object }\n;(async () => { const x = await T(); change(x) })()`,
   `async function T() { return object }\n;(async () => { change(await T()) })()`,

@@ -43,4 +43,28 @@ functions('a function and an unknown object in a variable of a closure share a l
   }
 })
 
+functions('an object in a property of a function leaves with the function', () => {
+  const leaving = {
+    'a property': 'const T = () => {}; T.o = object; globalThis.use(T)',
+    'a property of a function in a property': 'const T = () => {}; T.sub = () => {}; T.sub.o = object; globalThis.use(T)',
+    'a static field': 'class T { static o = object } globalThis.use(T)',
+    'an inherited static field': 'class B { static o = object } class T extends B {} globalThis.use(T)'
+  }
+  for (const [name, text] of Object.entries(leaving)) {
+    assert.is(claimsIn(`const object = { n: 0 }; export function work() { ${text} }`).work, 'object!', name)
+  }
+})
+
+functions('an argument in a property of a function leaves with the function', () => {
+  const look = text => claimsIn(`const object = { n: 0 }; const hold = o => { const T = () => {}; T.o = o; ${text} }
+    export const work = () => hold(object); export function look() { for (;;) if (object.n) return }`).look
+  assert.is(look('globalThis.use(T)'), 'object')
+  assert.is(look(''), '')
+})
+
+functions('a function leaves without the objects in its prototype', () => {
+  const text = 'function T() {} T.prototype = { list: [] }; export function work() { globalThis.use(T) } export const add = () => T.prototype.list.push(1)'
+  assert.is(claimsIn(text).work, '')
+})
+
 functions.run()

@@ -40,6 +40,11 @@ engine('an object that takes a route to a write in a later stay is claimed in th
   }
 })
 
+engine('a property may be an accessor with a computed name although others have this name', () => {
+  const other = "const one = { get g() { return 1 } }; const two = { o: { i: object }, get [String('g')]() { return this.o.i } }"
+  assert.match(claimsOn(`${other}\nchange(two.g)`), /object!/)
+})
+
 engine('an argument of a method that the engine calls elsewhere leaves with an unknown receiver', () => {
   const other = 'const list = { [Symbol.iterator]() { return this }, next() { return { done: true } } }\nfor (const x of list);'
   assert.match(claimsOn(`${other}\nglobalThis.receiver.return(object)`), /object!/)
