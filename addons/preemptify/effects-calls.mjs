@@ -527,9 +527,9 @@ function callMethodsOf(path, args, rest, by) {
   }
   if (path === 'structuredClone' && second) use(first, by, READ | WRITE) // the clone can get the buffers
   if (matches(TIMERS, path) && first) {
-    const given = path === 'setImmediate' ? cutFirst(args) : cutFirst(cutFirst(args))
-    if (rest) push(given, rest)
-    startStay(first, given, 'the argument of a timer')
+    const values = path === 'setImmediate' ? cutFirst(args) : cutFirst(cutFirst(args))
+    if (rest) push(values, rest)
+    startStay(first, values, 'the argument of a timer')
   }
   if (matches(STORES, path)) {
     const value = path === 'Reflect.set' ? args[2] ?? null : either(load(second, by), load(rest, by))
@@ -685,7 +685,7 @@ export function newObject(node) {
   if (path !== null && matches(CONTAINER, path)) {
     const flow = made(path === 'Map' ? 'map' : path === 'Array' ? 'array' : 'collection', node)
     const site = siteOf(flow)
-    if (path === 'URL') add(site.inside, site.root) // its `searchParams` change the URL
+    if (path === 'URL') add(site.inside, site.root) // a change of `searchParams` changes the URL
     for (let i = 0; i < args.length; i++) {
       touch(args[i], now.f, READ)
       put(site, args[i], now.f)

@@ -225,7 +225,7 @@ export function withGetters(flow) {
  * @param {string} name @param {Flow} object @param {(Flow | null)[]} args @param {Effects} by
  * @param {Flow | null} to
  */
-export function callEngine(name, object, args, by, to) {
+function callEngine(name, object, args, by, to) {
   const { engine } = now.program
   let callee = engine.get(name)
   if (!callee) {

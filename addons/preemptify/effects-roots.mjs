@@ -160,8 +160,8 @@ export const STATE = 17
  * An expression that makes objects.
  *
  * @typedef {object} Site
- * @property {string} kind 'object', 'array', 'collection', 'map', 'regexp', 'function', 'instance', or
- *   'namespace'; a namespace has no state
+ * @property {string} kind the kind of the objects: 'object' for a literal, 'array', 'collection', 'map',
+ *   'regexp', 'function' or 'instance'. The kind 'namespace' has no state
  * @property {Node} node
  * @property {Flow} inside
  * @property {Root} root

@@ -5,7 +5,6 @@
  * object gets a flow; an expression without one is primitive.
  */
 
-
 import { isMember, keyOf } from './calls.mjs'
 import { callFlow, callMember, callValue, newObject } from './effects-calls.mjs'
 import {
