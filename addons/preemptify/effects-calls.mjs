@@ -532,7 +532,9 @@ function callMethodsOf(path, args, rest, by) {
     startStay(first, values, 'the argument of a timer')
   }
   if (matches(STORES, path)) {
-    const value = path === 'Reflect.set' ? args[2] ?? null : either(load(second, by), load(rest, by))
+    const isCopy = path === 'Object.assign'
+    let value = isCopy ? load(rest, by) : args[2] ?? null
+    if (isCopy) forEach(cutFirst(args), source => { value = either(value, load(source, by)) })
     invokeAccessor(first, '', [value], null)
   }
   if (matches(ITERATES, path) && first) {

@@ -100,6 +100,7 @@ export function routes({ t, f, o, inner }) {
     () => `const ${t} = { o: ${o}, get a() {\nconst y${t} = this.o\n${inner(f, `y${t}`)}\nreturn 1\n} }\n${t}[String('a')]`,
     () => `const ${t} = { set a(y${t}) {\n${inner(f, `y${t}`)}\n} }\nReflect.set(${t}, 'a', ${o})`,
     () => `const ${t} = { set a(y${t}) {\n${inner(f, `y${t}`)}\n} }\nObject.assign(${t}, { a: ${o} })`,
+    () => `const ${t} = { set a(y${t}) {\n${inner(f, `y${t}`)}\n} }\nObject.assign(${t}, {}, { a: ${o} })`,
     () => `const ${t} = { set a(y${t}) {\n${inner(f, `y${t}`)}\n} }\n;[${t}.a] = [${o}]`,
     () => `const ${t} = { set a(y${t}) {\n${inner(f, `y${t}`)}\n} }\n${t}[String('a')] = ${o}`,
     () => `const ${t} = { o: ${o}, [Symbol.iterator]() {\nconst y${t} = this.o\n${inner(f, `y${t}`)}\nreturn [][Symbol.iterator]()\n} }\n;[...${t}]`,
